@@ -1,0 +1,51 @@
+# Everything runs from a virtual environment of its own, made from the lock file; nothing else is installed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+
+.PHONY: demo test test-fast test-full check bench format cluster clean help
+.DEFAULT_GOAL := help
+
+help: ## Show what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Moonshift needs Python 3.11 or newer, found " + sys.version.split()[0] + ": set PYTHON=/path/to/python3.11")'
+	@echo "Installing the pinned dependencies into $(VENV) (once, about a minute) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+cluster: $(READY) ## Build the local control plane (once, about five minutes)
+	@$(BIN)/python -m localcluster build
+
+demo: $(READY) ## Play a canary release with Istio routes on a real control plane (KEEP=1 keeps it)
+	@$(BIN)/python -m demo $(if $(KEEP),--keep)
+
+test: $(READY) ## Run all tests
+	@$(BIN)/python -m localcluster build
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-fast: $(READY) ## Run the tests that need no control plane
+	@$(BIN)/python -m pytest tests/unit tests/component $(PYTEST_ARGS)
+
+check: $(READY) ## Lint, types, layers, spelling, generated code
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/codespell controller luaworker localcluster demo tests docs deploy examples README.md CHANGELOG.md Makefile
+	@$(BIN)/python -m protos.generate --check
+
+format: $(READY) ## Format the code
+	@$(BIN)/ruff check --fix --quiet . || true
+	@$(BIN)/ruff format .
+
+bench: $(READY) ## Measure what the README quotes; fails where a figure is missed
+	@$(BIN)/python -m localcluster build
+	@$(BIN)/python -m tests.bench
+
+clean: ## Remove what was made here (not the cached control plane)
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

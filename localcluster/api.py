@@ -1,0 +1,115 @@
+"""A small client of the API server.
+
+Why it exists: starting a plane, recording it and preparing tests need a few requests, without kubectl's 0.1 s each and
+without the product's client, which is what is being tested. Invariant: one user per client, every error status raises.
+It must not cache or retry.
+"""
+
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+
+from localcluster.errors import RequestRefused
+
+JsonObject = dict[str, Any]
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+REQUEST_SECONDS = 30.0
+
+
+class ApiClient:
+    """Requests under one user's token; close it or use it as a context manager."""
+
+    def __init__(self, url: str, ca: Path, token: str, user_agent: str = "localcluster") -> None:
+        connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=ca), limit=200)
+        self._session = aiohttp.ClientSession(
+            base_url=url,
+            connector=connector,
+            headers={"Authorization": f"Bearer {token}", "User-Agent": user_agent},
+            timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
+            read_bufsize=2**20,
+        )
+
+    async def __aenter__(self) -> Self:
+        """Return the client itself."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the connections."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._session.close()
+
+    async def text(self, path: str) -> str:
+        """Return the body of a GET as text."""
+        async with self._session.get(path) as response:
+            body = await response.text()
+            if response.status >= 400:
+                raise RequestRefused(response.status, body)
+            return body
+
+    async def get(self, path: str, **parameters: str) -> JsonObject:
+        """Read one object or list."""
+        return await self._send("GET", path, parameters, None, JSON)
+
+    async def create(self, path: str, body: JsonObject) -> JsonObject:
+        """POST an object to its collection."""
+        return await self._send("POST", path, {}, body, JSON)
+
+    async def replace(self, path: str, body: JsonObject) -> JsonObject:
+        """PUT an object."""
+        return await self._send("PUT", path, {}, body, JSON)
+
+    async def patch(self, path: str, body: JsonObject, media_type: str = MERGE_PATCH) -> JsonObject:
+        """PATCH an object, by default with a JSON merge patch."""
+        return await self._send("PATCH", path, {}, body, media_type)
+
+    async def delete(self, path: str, **parameters: str) -> JsonObject:
+        """DELETE an object."""
+        return await self._send("DELETE", path, parameters, None, JSON)
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, parameters: dict[str, str]
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a watch and yield its lines; it ends when the server ends it."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=5.0)
+        async with self._session.get(path, params=parameters, timeout=timeout) as response:
+            if response.status >= 400:
+                raise RequestRefused(response.status, await response.text())
+            yield _lines(response)
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        parameters: dict[str, str],
+        body: JsonObject | None,
+        media_type: str,
+    ) -> JsonObject:
+        data = None if body is None else aiohttp.JsonPayload(body, content_type=media_type)
+        async with self._session.request(method, path, params=parameters, data=data) as response:
+            if response.status >= 400:
+                raise RequestRefused(response.status, await response.text())
+            answer: JsonObject = await response.json()
+            return answer
+
+
+async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    rest = b""
+    async for chunk in response.content.iter_any():
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield line

@@ -1,0 +1,90 @@
+"""One control plane for all cluster tests of a run.
+
+Why it exists: a plane takes seconds, so the tests share one and keep apart by namespaces. Invariant: tests are skipped
+only when no plane can be had, and then loudly; with MOONSHIFT_REQUIRE_PLANE=1 that is an error. Building happens before
+the first test, so that no test's time limit pays for it.
+"""
+
+import asyncio
+import os
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from localcluster.build import ensure_built
+from localcluster.errors import ClusterError
+from localcluster.plane import Plane
+from localcluster.progress import ConsoleReporter
+
+HERE = Path(__file__).parent
+NO_PLANE = pytest.StashKey[str]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker("requires_plane")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    mine = [item for item in session.items if item.path.is_relative_to(HERE)]
+    if not mine or session.config.option.collectonly:
+        return
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    try:
+        with capture.global_and_fixture_disabled():
+            asyncio.run(ensure_built(ConsoleReporter(Console(stderr=True))))
+    except ClusterError as error:
+        if os.environ.get("MOONSHIFT_REQUIRE_PLANE") == "1":
+            raise pytest.UsageError(f"a plane is required, but {error}") from error
+        session.config.stash[NO_PLANE] = str(error)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    prefix = f"{HERE.relative_to(terminalreporter.config.rootpath).as_posix()}/"
+    outcomes = {
+        outcome: sum(
+            1
+            for report in terminalreporter.stats.get(outcome, ())
+            if isinstance(report, pytest.TestReport) and report.nodeid.startswith(prefix)
+        )
+        for outcome in ("passed", "failed", "error", "skipped")
+    }
+    ran = outcomes["passed"] + outcomes["failed"]
+    reason = terminalreporter.config.stash.get(NO_PLANE, None)
+    if reason is not None:
+        terminalreporter.section("CLUSTER TESTS DID NOT RUN", sep="!", red=True, bold=True)
+        terminalreporter.write_line(reason)
+    told = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items() if number)
+    terminalreporter.write_line(f"cluster tests that ran: {ran}" + (f" ({told})" if told else ""))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plane_available(request: pytest.FixtureRequest) -> None:
+    """Skip where no plane can be had."""
+    reason = request.config.stash.get(NO_PLANE, None)
+    if reason is not None:
+        pytest.skip(f"no control plane can be had: {reason}")
+
+
+@pytest.fixture(scope="session")
+async def plane(
+    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Plane]:
+    """Give the plane that all cluster tests share."""
+    async with Plane.start(tmp_path_factory.mktemp("plane")) as started:
+        yield started
+
+
+@pytest.fixture
+async def namespace(plane: Plane) -> AsyncIterator[str]:
+    """Give a fresh namespace; its deletion is not waited for."""
+    name = f"test-{uuid.uuid4().hex[:10]}"
+    client = plane.client()
+    await client.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    yield name
+    await client.delete(f"/api/v1/namespaces/{name}")

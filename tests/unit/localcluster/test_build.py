@@ -1,0 +1,106 @@
+"""Where the programs come from."""
+
+import asyncio
+import fcntl
+from pathlib import Path
+
+import pytest
+
+from localcluster import build
+from localcluster.errors import BuildError
+from localcluster.progress import SilentReporter
+
+
+class NotingReporter(SilentReporter):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("MOONSHIFT_CACHE", str(tmp_path))
+    monkeypatch.delenv(build.ASSETS_VARIABLE, raising=False)
+    (tmp_path / "localcluster").mkdir()
+    return tmp_path / "localcluster"
+
+
+def fill(directory: Path, *names: str) -> None:
+    directory.mkdir(parents=True)
+    for name in names:
+        (directory / name).touch()
+
+
+def test_the_cache_is_where_the_user_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MOONSHIFT_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    assert build.cache_root() == Path("/x/moonshift/localcluster")
+    monkeypatch.setenv("MOONSHIFT_CACHE", "/m")
+    assert build.cache_root() == Path("/m/localcluster")
+
+
+def test_the_key_depends_on_sources_and_flags(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "kwok").mkdir()
+    (tmp_path / "main.go").write_text("package main")
+    monkeypatch.setattr(build, "SOURCES", tmp_path)
+    keys = [build.cache_key(), build.cache_key()]
+    (tmp_path / "main.go").write_text("package other")
+    keys.append(build.cache_key())
+    monkeypatch.setattr(build, "linker_flags", lambda: "-s")
+    keys.append(build.cache_key())
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 3
+
+
+def test_the_version_is_stamped_into_server_and_client() -> None:
+    flags = build.linker_flags()
+    for package in ("component-base", "client-go/pkg"):
+        assert f"-X k8s.io/{package}/version.gitVersion={build.KUBERNETES_VERSION}" in flags
+
+
+async def test_what_was_built_is_not_built_again(cache: Path) -> None:
+    directory = cache / build.cache_key()
+    fill(directory, *build.MULTICALL, "kwok")
+    binaries = await build.ensure_built()
+    assert binaries.directory == directory
+    assert binaries.kwok == directory / "kwok"
+
+
+async def test_given_assets_come_first(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fill(cache / build.cache_key(), *build.MULTICALL, "kwok")
+    fill(tmp_path / "assets", "kube-apiserver", "etcd")
+    monkeypatch.setenv(build.ASSETS_VARIABLE, str(tmp_path / "assets"))
+    binaries = await build.ensure_built()
+    assert binaries.etcd == tmp_path / "assets" / "etcd"
+    assert binaries.kube_apiserver == tmp_path / "assets" / "kube-apiserver"
+    assert binaries.kube_scheduler == cache / build.cache_key() / "kube-scheduler"
+
+
+async def test_assets_without_a_server_are_refused(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fill(tmp_path / "assets", "kubectl")
+    monkeypatch.setenv(build.ASSETS_VARIABLE, str(tmp_path / "assets"))
+    with pytest.raises(BuildError, match="kube-apiserver"):
+        await build.ensure_built()
+    assert list(cache.parent.glob("localcluster/*")) == []
+
+
+async def test_a_second_builder_waits_says_so_and_takes_the_firsts_result(cache: Path) -> None:
+    directory = cache / build.cache_key()
+    reporter = NotingReporter()
+    with (cache / f"{directory.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = asyncio.create_task(build.ensure_built(reporter))
+        async with asyncio.timeout(5):
+            while not reporter.notes:  # noqa: ASYNC110 - one loop turn after the other, no time
+                await asyncio.sleep(0)
+        fill(directory, *build.MULTICALL, "kwok")
+    assert (await waiting).directory == directory
+    assert "waiting" in reporter.notes[0]
