@@ -1,0 +1,84 @@
+"""The RolloutHistory: a record of one release, as clients of the original read it.
+
+Invariant: written once when a release begins and once when it ends; never read back for a decision.
+"""
+
+import msgspec
+
+from controller.api.meta import ObjectMeta
+from controller.api.names import GROUP
+
+HISTORY_ROLLOUT_NAME = f"{GROUP}/rollout-name"
+"""Label on a RolloutHistory: name of its Rollout."""
+
+_Data = msgspec.Raw | None
+
+
+class RolloutRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The Rollout as it was; `data` is its raw spec."""
+
+    rollout_id: str = msgspec.field(default="", name="rolloutID")
+    name: str = ""
+    data: _Data = None
+
+
+class WorkloadRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The workload as it was."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    data: _Data = None
+
+
+class ObjectRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Any other object as it was."""
+
+    name: str = ""
+    data: _Data = None
+
+
+class TrafficRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The gateway objects of the release."""
+
+    ingress: ObjectRecord | None = None
+    http_route: ObjectRecord | None = None
+
+
+class HistorySpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The objects of the release."""
+
+    rollout: RolloutRecord | None = None
+    workload: WorkloadRecord | None = None
+    service: ObjectRecord | None = None
+    traffic_routing: TrafficRecord | None = None
+
+
+class HistoryPod(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A pod that a step made."""
+
+    name: str = ""
+    ip: str = ""
+    node_name: str = ""
+
+
+class HistoryStep(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The pods of one step, counted from 1."""
+
+    canary_step_index: int = 0
+    pods: tuple[HistoryPod, ...] = ()
+
+
+class HistoryStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`phase` is `completed` once everything is written down."""
+
+    phase: str = ""
+    canary_steps: tuple[HistoryStep, ...] = ()
+
+
+class RolloutHistory(msgspec.Struct, frozen=True, rename="camel"):
+    """A RolloutHistory."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: HistorySpec = HistorySpec()
+    status: HistoryStatus = HistoryStatus()

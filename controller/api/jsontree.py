@@ -1,0 +1,65 @@
+"""Reading raw JSON objects whose shape somebody else vouches for, without caring whether a part is there.
+
+Why raw JSON at all: conversion and admission hand an object back, so every field that Moonshift does not know must
+survive. Invariant: nothing here changes its arguments.
+"""
+
+import msgspec
+
+JsonObject = dict[str, object]
+"""A decoded JSON object. Parts are read through the functions below, which answer for missing and null parts."""
+
+
+def child(tree: object, *path: str) -> JsonObject:
+    """The object at `path`, or an empty one where there is none. Not to be written to."""
+    for name in path:
+        if not isinstance(tree, dict):
+            return {}
+        tree = tree.get(name)
+    return tree if isinstance(tree, dict) else {}
+
+
+def items(tree: object, name: str) -> list[object]:
+    """The list called `name` in `tree`, or an empty one. Not to be written to."""
+    value = tree.get(name) if isinstance(tree, dict) else None
+    return value if isinstance(value, list) else []
+
+
+def text(tree: object, *path: str) -> str:
+    """The string at `path`, or an empty one."""
+    value = child(tree, *path[:-1]).get(path[-1])
+    return value if isinstance(value, str) else ""
+
+
+def number(tree: object, *path: str) -> int | None:
+    """The integer at `path`, or None."""
+    value = child(tree, *path[:-1]).get(path[-1])
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def canonical(value: object) -> bytes:
+    """The one spelling of a JSON value; what is equal to Python but not in JSON (1, true, 1.0) stays apart."""
+    return msgspec.json.encode(value, order="sorted")
+
+
+def same(one: object, other: object) -> bool:
+    """Both are the same JSON value."""
+    return canonical(one) == canonical(other)
+
+
+def changed(tree: JsonObject, path: tuple[str, ...], value: object) -> JsonObject:
+    """A copy of `tree` with `value` at `path`; objects on the way are made, and None takes the entry out.
+
+    Only the objects along the path are copied. Taking out what is not there makes nothing on the way.
+    """
+    name, rest = path[0], path[1:]
+    copy = dict(tree)
+    if rest:
+        if value is None and not isinstance(tree.get(name), dict):
+            return copy
+        copy[name] = changed(child(tree, name), rest, value)
+    elif value is None:
+        copy.pop(name, None)
+    else:
+        copy[name] = value
+    return copy

@@ -1,0 +1,97 @@
+"""Every key, label, annotation, finalizer and name that Moonshift reads or writes, with one sentence each.
+
+Invariant: a name that the original (OpenKruise Rollouts) has for a thing is used as it is, because other clients
+rely on it; only what the original has no name for lives under `moonshift.dev/`.
+"""
+
+GROUP = "rollouts.kruise.io"
+V1BETA1 = f"{GROUP}/v1beta1"
+V1ALPHA1 = f"{GROUP}/v1alpha1"
+
+# --- the Rollout --------------------------------------------------------------------------------
+
+ROLLOUT_FINALIZER = f"{GROUP}/rollout"
+"""Finalizer on a Rollout: traffic and workload are put right before it goes."""
+PLAN_HASH = f"{GROUP}/hash"
+"""Annotation on a Rollout: hash of its plan, in the original's formula."""
+ROLLING_STYLE = f"{GROUP}/rolling-style"
+"""Annotation on a v1alpha1 Rollout: `canary` (default) or `partition`."""
+TRAFFIC_ROUTING = f"{GROUP}/trafficrouting"
+"""Annotation on a Rollout: name of a TrafficRouting it shares."""
+REQUESTED_ROLLOUT_ID = "moonshift.dev/rollout-id"
+"""Annotation on a v1beta1 Rollout: `spec.rolloutID` of v1alpha1; outranked by the workload's own."""
+KEPT_V1BETA1 = "moonshift.dev/v1beta1"
+"""Annotation on a Rollout read as v1alpha1: what only v1beta1 can say."""
+KEPT_V1ALPHA1 = "moonshift.dev/v1alpha1"
+"""Annotation on a Rollout written as v1alpha1: the spelling it was written in."""
+ROLLBACK_IN_BATCH = f"{GROUP}/rollback-in-batch"
+"""Annotation on a Rollout: `true` rolls back batch by batch."""
+
+# --- the workload -------------------------------------------------------------------------------
+
+WORKLOAD_TYPE = f"{GROUP}/workload-type"
+"""Label on a workload under a Rollout: what admission selects by; removing it is the way out."""
+IN_PROGRESSING = f"{GROUP}/in-progressing"
+"""Annotation on a workload: JSON `{"rolloutName": …}`; a release is under control."""
+STABLE_REVISION = f"{GROUP}/stable-revision"
+"""Label on a Deployment: the pod-template-hash that ran when the release was admitted."""
+ORIGINAL_STRATEGY = f"{GROUP}/original-deployment-strategy"
+"""Annotation on a held workload: JSON with the owner's own values and the release they belong to."""
+ROLLOUT_ID = f"{GROUP}/rollout-id"
+"""Label on pods (and label or annotation on a workload): identity of the release."""
+ROLLOUT_BATCH_ID = f"{GROUP}/rollout-batch-id"
+"""Label on pods: 1-based number of the batch that made the pod."""
+ROLLOUT_BATCH_ID_APPS = "apps.kruise.io/rollout-batch-id"
+"""Label on pods: the same number under the older name that published examples select by."""
+LATCH = "moonshift.dev/latch"
+"""Annotation on a Deployment: release id of the release whose admission paused it; only we clear it."""
+SIDE_BY_SIDE = "moonshift.dev/allow-side-by-side"
+"""Annotation on a workload of strategy Recreate: `true` lets two versions run at once."""
+
+CANARY_DEPLOYMENT = f"{GROUP}/canary-deployment"
+"""Label on the extra Deployment of canary style: name of the stable one."""
+ROLLOUT_UID = "moonshift.dev/rollout-uid"
+"""Label on objects made for a Rollout (instead of an ownerReference, which foreground deletion would follow)."""
+TEMPLATE_HASH = "moonshift.dev/template-hash"
+"""Annotation on the extra Deployment: hash of the workload's template it was made from."""
+
+POD_TEMPLATE_HASH = "pod-template-hash"
+"""Label of the Deployment controller on ReplicaSets and pods; a Service is pinned by it."""
+
+# --- traffic ------------------------------------------------------------------------------------
+
+ORIGINAL_SPEC = f"{GROUP}/original-spec-configuration"
+"""Annotation on a gateway object: JSON of the original `spec`, `labels`, `annotations`."""
+ROUTE_STATE = "moonshift.dev/route"
+"""Annotation on a gateway object in use: checksum of the original, release, plan and hash of what we wrote."""
+PINNED = "moonshift.dev/pinned"
+"""Label on a Service while its selector is pinned to one revision."""
+PIN = "moonshift.dev/pin"
+"""Annotation on a pinned Service: JSON `{"label": …, "revision": …}`, what its selector is pinned by."""
+CANARY_SUFFIX = "-canary"
+"""Suffix of the canary Service's name."""
+CONFIGURATION = "kruise-rollout-configuration"
+"""Name of the ConfigMap with scripts, in the controller's namespace."""
+
+# --- installation -------------------------------------------------------------------------------
+
+FIELD_MANAGER = "moonshift"
+"""Field manager of all our writes."""
+MUTATING_CONFIGURATION = "kruise-rollout-mutating-webhook-configuration"
+VALIDATING_CONFIGURATION = "kruise-rollout-validating-webhook-configuration"
+DEFAULT_NAMESPACE = "kruise-rollout"
+LEASE = "71ddec2c.kruise.io"
+WEBHOOK_SECRET = "kruise-rollout-webhook-certs"
+"""Name of the Secret with the authority and the webhooks' serving certificate."""
+WEBHOOK_SERVICE = "kruise-rollout-webhook-service"
+"""Name of the Service in front of the webhooks."""
+CONTROLLER_ACCOUNT = "kruise-rollout-controller-manager"
+"""ServiceAccount of the controller; admission lets its writes pass."""
+
+OURS_ON_DEPLOYMENT = (IN_PROGRESSING, ORIGINAL_STRATEGY, LATCH)
+"""Annotations of ours on a workload mid-release; admission takes them from the old object."""
+
+HOLD_MIN_READY_SECONDS = 2147483646
+"""With it a pod never counts as available, so the Deployment controller stops exactly where its knobs say."""
+HOLD_PROGRESS_DEADLINE_SECONDS = 2147483647
+"""Goes with the hold: the API requires it to be above minReadySeconds."""

@@ -1,0 +1,312 @@
+"""The Rollout as it is stored (v1beta1), in the part Moonshift reads and the status it writes.
+
+Invariant: decoding accepts everything the CRD accepts; `Status` is complete, so that encoding it yields every field
+that clients of the original expect, zeros and empty strings included (spec of the original's status contract).
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from controller.api.meta import Condition, ObjectMeta
+from controller.api.quantity import IntOrPercent
+
+
+class Phase(StrEnum):
+    """`status.phase`."""
+
+    INITIAL = "Initial"
+    HEALTHY = "Healthy"
+    PROGRESSING = "Progressing"
+    TERMINATING = "Terminating"
+    DISABLING = "Disabling"
+    DISABLED = "Disabled"
+
+
+class StepState(StrEnum):
+    """`currentStepState`, in the order a step walks through them."""
+
+    BEFORE_STEP_UPGRADE = "BeforeStepUpgrade"
+    STEP_UPGRADE = "StepUpgrade"
+    STEP_TRAFFIC_ROUTING = "StepTrafficRouting"
+    STEP_METRICS_ANALYSIS = "StepMetricsAnalysis"
+    STEP_PAUSED = "StepPaused"
+    STEP_READY = "StepReady"
+    COMPLETED = "Completed"
+
+
+class FinalisingStep(StrEnum):
+    """`finalisingStep`: what is being put right at the end; empty when nothing is."""
+
+    NONE = ""
+    ROUTE_TO_STABLE = "FinalisingStepRouteTrafficToStable"
+    ROUTE_TO_NEW = "FinalisingStepRouteTrafficToNew"
+    RESTORE_STABLE_SERVICE = "RestoreStableService"
+    REMOVE_CANARY_SERVICE = "RemoveCanaryService"
+    RESUME_WORKLOAD = "ResumeWorkload"
+    RELEASE_WORKLOAD_CONTROL = "ReleaseWorkloadControl"
+    END = "END"
+
+
+# --- spec ---------------------------------------------------------------------------------------
+
+
+class WorkloadRef(msgspec.Struct, frozen=True, rename="camel"):
+    """The one workload a Rollout governs, in its own namespace."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+
+    @property
+    def group(self) -> str:
+        """API group: empty for the core group."""
+        group, slash, _ = self.api_version.partition("/")
+        return group if slash else ""
+
+
+class Pause(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How a step ends: without a duration a person approves; 0 seconds goes on at once."""
+
+    duration: int | None = None
+
+
+class NameValue(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A header to set or to add."""
+
+    name: str = ""
+    value: str = ""
+
+
+class HeaderModifier(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Changes of request headers on the way to the new revision."""
+
+    set: tuple[NameValue, ...] = ()
+    add: tuple[NameValue, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+class ValueMatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A header or query parameter that a request must carry; `type` defaults to Exact."""
+
+    type: str = ""
+    name: str = ""
+    value: str = ""
+
+
+class PathMatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A path that a request must have; `type` defaults to PathPrefix, `value` to `/`."""
+
+    type: str = ""
+    value: str = ""
+
+
+class HttpRouteMatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One alternative of `matches`: all that it names must hold."""
+
+    path: PathMatch | None = None
+    headers: tuple[ValueMatch, ...] = ()
+    query_params: tuple[ValueMatch, ...] = ()
+    method: str = ""
+
+
+class Step(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One step: so many new pods (cumulative), then such traffic, then a pause."""
+
+    replicas: IntOrPercent | None = None
+    traffic: str | None = None
+    matches: tuple[HttpRouteMatch, ...] = ()
+    request_header_modifier: HeaderModifier | None = None
+    pause: Pause = Pause()
+
+    @property
+    def routes_traffic(self) -> bool:
+        """The step says something about traffic."""
+        return self.traffic is not None or bool(self.matches)
+
+
+class IngressRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """An Ingress whose class script writes a sibling."""
+
+    name: str = ""
+    class_type: str = ""
+    script: str = ""
+    params: dict[str, msgspec.Raw] = {}
+
+
+class GatewayRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A Gateway API HTTPRoute."""
+
+    http_route_name: str | None = None
+    script: str = ""
+    params: dict[str, msgspec.Raw] = {}
+
+
+class NetworkRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Any namespaced gateway object; `script` is empty, `packaged` or `configMap`."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    script: str = ""
+    params: dict[str, msgspec.Raw] = {}
+
+    @property
+    def group(self) -> str:
+        """API group: empty for the core group."""
+        group, slash, _ = self.api_version.partition("/")
+        return group if slash else ""
+
+
+class TrafficRoutingRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A stable Service and the gateway objects that lead to it."""
+
+    service: str = ""
+    grace_period_seconds: int = 3
+    ingress: IngressRef | None = None
+    gateway: GatewayRef | None = None
+    custom_network_refs: tuple[NetworkRef, ...] = ()
+
+
+class PatchMetadata(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Labels and annotations that pods of the extra Deployment get on top of the template's."""
+
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+
+
+class CanaryStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Canary style (an extra Deployment) and partition style (the workload itself, batch by batch)."""
+
+    steps: tuple[Step, ...] = ()
+    traffic_routings: tuple[TrafficRoutingRef, ...] = ()
+    failure_threshold: IntOrPercent | None = None
+    patch_pod_template_metadata: PatchMetadata | None = None
+    enable_extra_workload_for_canary: bool = False
+    traffic_routing_ref: str = ""
+    disable_generate_canary_service: bool = False
+
+
+class BlueGreenStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """All new pods beside all old ones, then the switch."""
+
+    steps: tuple[Step, ...] = ()
+    traffic_routings: tuple[TrafficRoutingRef, ...] = ()
+    failure_threshold: IntOrPercent | None = None
+    traffic_routing_ref: str = ""
+    disable_generate_canary_service: bool = False
+
+
+class Strategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Exactly one of `canary` and `blueGreen`; admission sees to it."""
+
+    paused: bool = False
+    canary: CanaryStrategy | None = None
+    blue_green: BlueGreenStrategy | None = None
+
+
+class RolloutSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """What the owner wants."""
+
+    workload_ref: WorkloadRef = WorkloadRef()
+    disabled: bool = False
+    strategy: Strategy = Strategy()
+
+
+# --- status -------------------------------------------------------------------------------------
+
+
+class CanaryStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=False):
+    """The running (or last) release as clients of the original read it."""
+
+    observed_workload_generation: int = 0
+    observed_rollout_id: str = msgspec.field(default="", name="observedRolloutID")
+    rollout_hash: str = ""
+    stable_revision: str = ""
+    canary_revision: str = ""
+    pod_template_hash: str = ""
+    canary_replicas: int = 0
+    canary_ready_replicas: int = 0
+    current_step_index: int = 0
+    next_step_index: int = 0
+    current_step_state: str = ""
+    finalising_step: str = ""
+    last_update_time: datetime | None = None
+    message: str = ""
+
+
+class Approval(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Who let which step go on, as admission of the status patch saw it."""
+
+    step: int = 0
+    by: str = ""
+    at: datetime | None = None
+
+
+class OwnersValues(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The workload owner's own values that the hold replaces; given back at the end.
+
+    `strategy` is the raw `spec.strategy`; a None means that the field was absent.
+    """
+
+    strategy: msgspec.Raw | None = None
+    min_ready_seconds: int = 0
+    progress_deadline_seconds: int | None = None
+    paused: bool = False
+
+
+class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Moonshift's own position and timers: all that a new leader needs to go on.
+
+    `step` and `state` are the truth; `currentStepState` mirrors them and is a mailbox for approvals.
+    Timestamps are instants at which a fact was first seen; a missing one counts as now, so that waits can only
+    become longer.
+    """
+
+    release: str = ""
+    """Identity of the release, given at admission."""
+    step: int = 0
+    state: str = ""
+    state_since: datetime | None = None
+    goal: str = ""
+    """Why the release ends: Success, Rollback, RolloutDisabled, RolloutDeleting, Continuous; empty while it runs."""
+    workload_uid: str = ""
+    stable_template: str = ""
+    """Hash of the template that ran before."""
+    stable_revision: str = ""
+    """pod-template-hash of the stable ReplicaSet, which the stable Service is pinned to."""
+    endpoints_ready_since: dict[str, datetime] = {}
+    """Per Service that a route names: when its ready endpoints were first seen."""
+    route_plan: str = ""
+    """Identity of the plan the gateway objects were last seen to follow; empty: the originals."""
+    routed_at: datetime | None = None
+    """When the gateway objects were first seen to follow `routePlan`."""
+    approved_at: datetime | None = None
+    """When an approval was last honoured: a StepReady right after it is a repeat."""
+    approval: Approval | None = None
+    """An exact approval (`moonshift approve --step`), put there by the CLI and consumed by the controller."""
+    approvals: tuple[Approval, ...] = ()
+    started_at: datetime | None = None
+
+
+class RolloutStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=False):
+    """The whole status. Absent sub-statuses are left out; everything else is always written."""
+
+    observed_generation: int = 0
+    phase: str = ""
+    message: str = ""
+    conditions: tuple[Condition, ...] = ()
+    canary_status: CanaryStatus | msgspec.UnsetType = msgspec.UNSET
+    blue_green_status: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    current_step_index: int = 0
+    current_step_state: str = ""
+    moonshift: MoonshiftStatus | msgspec.UnsetType = msgspec.UNSET
+
+
+class Rollout(msgspec.Struct, frozen=True, rename="camel"):
+    """A Rollout as the store holds it."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: RolloutSpec = RolloutSpec()
+    status: RolloutStatus = RolloutStatus()

@@ -1,0 +1,47 @@
+"""The TrafficRouting: traffic for several Rollouts that are released together, in the part Moonshift reads.
+
+Served in v1alpha1 only, as by the original; its matches may say all that a step's matches may.
+"""
+
+import msgspec
+
+from controller.api.meta import Condition, ObjectMeta
+from controller.api.names import GROUP
+from controller.api.rollout import HeaderModifier, HttpRouteMatch, TrafficRoutingRef
+
+TRAFFIC_ROUTING_FINALIZER = f"{GROUP}/trafficrouting"
+"""Finalizer on a TrafficRouting: its gateway objects are restored before it goes."""
+PROGRESSING_FINALIZER_PREFIX = f"progressing.{GROUP}/"
+"""Finalizer that a Rollout in progress puts on the TrafficRouting it shares, followed by its name."""
+
+
+class TrafficRoutingStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Where the traffic goes while any of the Rollouts progresses; `weight` is in percent."""
+
+    weight: int | None = None
+    request_header_modifier: HeaderModifier | None = None
+    matches: tuple[HttpRouteMatch, ...] = ()
+
+
+class TrafficRoutingSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """What the owner wants."""
+
+    object_ref: tuple[TrafficRoutingRef, ...] = ()
+    strategy: TrafficRoutingStrategy = TrafficRoutingStrategy()
+
+
+class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=False):
+    """What the controller sees and does."""
+
+    observed_generation: int = 0
+    phase: str = ""
+    message: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+class TrafficRouting(msgspec.Struct, frozen=True, rename="camel"):
+    """A TrafficRouting."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: TrafficRoutingSpec = TrafficRoutingSpec()
+    status: TrafficRoutingStatus = TrafficRoutingStatus()

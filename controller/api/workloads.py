@@ -1,0 +1,166 @@
+"""Deployments, ReplicaSets and pods, in the part Moonshift reads.
+
+Invariant: a template is kept as the bytes the API server sent and compared by `template_hash`, which ignores exactly
+what the Deployment controller adds (the pod-template-hash label) and what means nothing (nulls, empty maps).
+"""
+
+import hashlib
+from datetime import datetime
+
+import msgspec
+
+from controller.api.meta import ObjectMeta
+from controller.api.names import POD_TEMPLATE_HASH
+from controller.api.quantity import IntOrPercent
+
+_SAFE = "bcdfghjklmnpqrstvwxz2456789"
+"""The alphabet of Kubernetes' safe-encoded names: no vowels, no look-alikes."""
+
+
+def safe_hash(data: bytes, length: int = 10) -> str:
+    """SHA-256 of `data` as `length` characters that are valid in labels and names."""
+    digest = hashlib.sha256(data).digest()
+    return "".join(_SAFE[byte % len(_SAFE)] for byte in digest[:length])
+
+
+def _meaningful(value: object) -> object:
+    """`value` without nulls and empty containers, recursively: what the API server treats as absent."""
+    if isinstance(value, dict):
+        kept = {key: _meaningful(item) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item not in (None, {}, [])}
+    if isinstance(value, list):
+        return [_meaningful(item) for item in value]
+    return value
+
+
+def template_hash(template: bytes) -> str:
+    """Identity of a pod template (raw JSON), the same for a Deployment and the ReplicaSets made from it."""
+    decoded = msgspec.json.decode(template or b"{}")
+    labels = (decoded.get("metadata") or {}).get("labels")
+    if labels:
+        labels.pop(POD_TEMPLATE_HASH, None)
+    return safe_hash(msgspec.json.encode(_meaningful(decoded), order="sorted"))
+
+
+class RollingUpdate(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The Deployment controller's two knobs."""
+
+    max_surge: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
+
+
+class DeploymentStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """`spec.strategy` of a Deployment."""
+
+    type: str = ""
+    rolling_update: RollingUpdate | None = None
+
+
+class DeploymentSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """What a Deployment wants; `selector` and `template` are raw JSON."""
+
+    replicas: int = 1
+    selector: msgspec.Raw = msgspec.Raw(b"{}")
+    template: msgspec.Raw = msgspec.Raw(b"{}")
+    strategy: DeploymentStrategy = DeploymentStrategy()
+    min_ready_seconds: int = 0
+    progress_deadline_seconds: int | None = None
+    revision_history_limit: int | None = None
+    paused: bool = False
+
+
+class StatusCondition(msgspec.Struct, frozen=True, rename="camel"):
+    """A condition of a workload or a pod."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: datetime | None = None
+
+
+class DeploymentStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """What the Deployment controller last saw; `observed_generation` says of which spec."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    unavailable_replicas: int = 0
+    conditions: tuple[StatusCondition, ...] = ()
+
+
+class Deployment(msgspec.Struct, frozen=True, rename="camel"):
+    """A Deployment."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
+
+    @property
+    def observed(self) -> bool:
+        """The Deployment controller has acted on the present spec."""
+        return self.status.observed_generation >= self.metadata.generation
+
+
+class ReplicaSetSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """What a ReplicaSet wants; `template` is raw JSON."""
+
+    replicas: int = 1
+    template: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class ReplicaSetStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """Counters of a ReplicaSet."""
+
+    replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+
+
+class ReplicaSet(msgspec.Struct, frozen=True, rename="camel"):
+    """A ReplicaSet: one revision of a Deployment."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ReplicaSetSpec = ReplicaSetSpec()
+    status: ReplicaSetStatus = ReplicaSetStatus()
+
+    @property
+    def revision(self) -> str:
+        """Its pod-template-hash, which its pods carry too."""
+        return self.metadata.labels.get(POD_TEMPLATE_HASH, "")
+
+    @property
+    def active(self) -> bool:
+        """Wants pods and is not being deleted."""
+        return self.spec.replicas > 0 and not self.metadata.deleting
+
+
+class PodStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """Phase and conditions of a pod."""
+
+    phase: str = ""
+    conditions: tuple[StatusCondition, ...] = ()
+
+
+class Pod(msgspec.Struct, frozen=True, rename="camel"):
+    """A pod: which revision it is of, and since when it is ready."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    status: PodStatus = PodStatus()
+
+    @property
+    def revision(self) -> str:
+        """pod-template-hash of the ReplicaSet that made it."""
+        return self.metadata.labels.get(POD_TEMPLATE_HASH, "")
+
+    @property
+    def ready_since(self) -> datetime | None:
+        """When it became ready, or None while it is not ready or is terminating."""
+        if self.metadata.deleting:
+            return None
+        ready = next((c for c in self.status.conditions if c.type == "Ready"), None)
+        if ready is None or ready.status != "True":
+            return None
+        return ready.last_transition_time or self.metadata.creation_timestamp

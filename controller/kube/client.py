@@ -1,0 +1,359 @@
+"""The verbs of the Kubernetes API, in bytes.
+
+Why bytes: whoever calls knows which few fields it wants and decodes those. Invariants: an object is always
+addressed by its full kind and a name that is not empty (an empty one would address the whole collection); every
+write names its field manager; failures are `controller.errors` and nothing else. The client keeps no state but
+its connections.
+"""
+
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from random import Random
+from typing import Literal, Self
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from controller.errors import Conflict, Invalid, Unreachable
+from controller.kube.api import JSON_PATCH, ControllerApi, Limits, RequestMetrics
+from controller.kube.credentials import choose_source
+from controller.kube.resources import Resource
+from controller.kube.watch import complete_lines, read_page_head
+from controller.runtime.rate import TokenBucket
+
+FIELD_MANAGER = "moonshift"
+WATCH_SILENCE = 120.0  # seconds without a byte (bookmarks come about every minute) mean a dead peer
+
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+# what the API server says, with code 422, of a JSON patch that could not be applied
+_PATCH_REFUSED = "the server rejected our request due to an error in our request"
+
+Propagation = Literal["Background", "Foreground", "Orphan"]
+
+
+class _ServedKind(msgspec.Struct, frozen=True):
+    name: str
+    kind: str
+    namespaced: bool = True
+
+
+class _ServedKinds(msgspec.Struct, frozen=True):
+    resources: tuple[_ServedKind, ...] | None = ()
+
+
+class _Version(msgspec.Struct, frozen=True, rename="camel"):
+    git_version: str = ""
+
+
+class KubeClient:
+    """One connection pool, one rate limit. All methods return the server's answer as JSON bytes unless they say so."""
+
+    def __init__(
+        self,
+        api: ControllerApi,
+        *,
+        field_manager: str = FIELD_MANAGER,
+        random: Random | None = None,
+        watch_silence: float = WATCH_SILENCE,
+    ) -> None:
+        self._api = api
+        self._field_manager = field_manager
+        self._random = random or Random()
+        self._watch_silence = watch_silence
+
+    @classmethod
+    async def connect(
+        cls,
+        *,
+        kubeconfig: str | None,
+        context: str | None = None,
+        qps: float = 200,
+        burst: int = 400,
+        user_agent: str,
+        metrics: RequestMetrics | None = None,
+        field_manager: str = FIELD_MANAGER,
+        limits: Limits | None = None,
+    ) -> Self:
+        """Read the credentials; no request is made. BadConfiguration if there are none to be used."""
+        api = ControllerApi(
+            choose_source(kubeconfig, context),
+            user_agent=user_agent,
+            bucket=TokenBucket(qps, burst),
+            limits=limits,
+            metrics=metrics,
+        )
+        await api.open()
+        return cls(api, field_manager=field_manager)
+
+    async def aclose(self) -> None:
+        """Let requests in flight end, then close."""
+        await self._api.aclose()
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
+        """One object, from the server."""
+        return await self._call("GET", resource, namespace, _path(resource, namespace, name))
+
+    async def list_pages(
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        limit: int = 500,
+    ) -> AsyncGenerator[bytes, None]:
+        """All objects of one consistent state, page by page; Gone if that took too long."""
+        params = _selection(label_selector, field_selector) | {"limit": str(limit)}
+        while True:
+            page = await self._call("GET", resource, namespace, resource.plural, params)
+            yield page
+            following = read_page_head(page).metadata.continue_
+            if not following:
+                return
+            params["continue"] = following
+
+    @contextlib.asynccontextmanager
+    async def watch(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        resource_version: str,
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Lines of a watch from `resource_version` on; they end when the server closes, after 5 to 10 minutes."""
+        params = _selection(label_selector, field_selector) | {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(self._random.randint(300, 600)),
+        }
+        async with (
+            self._api.call_api(
+                "GET",
+                version=resource.api_version,
+                namespace=_namespace(resource, namespace),
+                url=resource.plural,
+                params=params,
+                stream=True,
+                timeout=httpx.Timeout(10.0, read=self._watch_silence),
+            ) as response,
+            contextlib.aclosing(_received(response, resource)) as chunks,
+            contextlib.aclosing(complete_lines(chunks)) as lines,
+        ):
+            yield lines
+
+    async def create(
+        self, resource: Resource, namespace: str, body: bytes, *, dry_run: bool = False
+    ) -> bytes:
+        """POST; AlreadyExists if there is one of that name."""
+        return await self._write(
+            "POST", resource, namespace, resource.plural, body, dry_run=dry_run
+        )
+
+    async def replace(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        body: bytes,
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> bytes:
+        """PUT; Conflict unless the body carries the current resource version (or none)."""
+        path = _path(resource, namespace, name, subresource)
+        return await self._write("PUT", resource, namespace, path, body, dry_run=dry_run)
+
+    async def merge_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Mapping[str, object],
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> bytes:
+        """Merge patch; a `metadata.resourceVersion` in it makes it conditional (Conflict)."""
+        path = _path(resource, namespace, name, subresource)
+        body = msgspec.json.encode(patch)
+        return await self._write(
+            "PATCH", resource, namespace, path, body, MERGE_PATCH, dry_run=dry_run
+        )
+
+    async def strategic_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Mapping[str, object],
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> bytes:
+        """Strategic merge patch; built-in kinds only."""
+        path = _path(resource, namespace, name, subresource)
+        body = msgspec.json.encode(patch)
+        return await self._write(
+            "PATCH", resource, namespace, path, body, STRATEGIC_PATCH, dry_run=dry_run
+        )
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        operations: Sequence[Mapping[str, object]],
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> bytes:
+        """JSON patch; Conflict if a `test` operation does not hold."""
+        path = _path(resource, namespace, name, subresource)
+        body = msgspec.json.encode(operations)
+        try:
+            return await self._write(
+                "PATCH", resource, namespace, path, body, JSON_PATCH, dry_run=dry_run
+            )
+        except Invalid as refused:
+            # the server has one answer for a malformed patch and for a failed test; ours are well-formed
+            tested = any(operation.get("op") == "test" for operation in operations)
+            if tested and refused.status == 422 and refused.message == _PATCH_REFUSED:
+                raise Conflict(
+                    f"{resource.name} {namespace}/{name} is not as this patch requires",
+                    status=422,
+                    reason=refused.reason,
+                ) from refused
+            raise
+
+    async def apply(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        body: bytes,
+        force: bool = True,
+        field_manager: str | None = None,
+        *,
+        dry_run: bool = False,
+    ) -> bytes:
+        """Server-side apply; creates the object if it does not exist."""
+        path = _path(resource, namespace, name)
+        params = {"force": "true" if force else "false"}
+        if field_manager:
+            params["fieldManager"] = field_manager
+        return await self._write(
+            "PATCH", resource, namespace, path, body, APPLY_PATCH, dry_run=dry_run, params=params
+        )
+
+    async def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: Propagation = "Background",
+        dry_run: bool = False,
+    ) -> bytes:
+        """DELETE; Conflict unless uid and resource version, where given, are the object's."""
+        conditions = {"uid": uid, "resourceVersion": resource_version}
+        options: dict[str, object] = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": propagation,
+        }
+        if given := {key: value for key, value in conditions.items() if value}:
+            options["preconditions"] = given
+        path = _path(resource, namespace, name)
+        body = msgspec.json.encode(options)
+        params = {"dryRun": "All"} if dry_run else {}
+        return await self._call("DELETE", resource, namespace, path, params, body)
+
+    async def discover(self, group_version: str) -> tuple[Resource, ...]:
+        """The kinds served in `apps/v1`, `v1` …; NotFound if the group version is not served."""
+        base = "/apis" if "/" in group_version else "/api"
+        async with self._api.call_api("GET", version="", base=base, url=group_version) as response:
+            served = msgspec.json.decode(response.content, type=_ServedKinds)
+        group, _, version = group_version.rpartition("/")
+        return tuple(
+            Resource(group, version, kind.name, kind.kind, kind.namespaced)
+            for kind in served.resources or ()
+            if "/" not in kind.name
+        )
+
+    async def server_version(self) -> str:
+        """The API server's version, such as `v1.35.0`."""
+        async with self._api.call_api("GET", version="", base="/version") as response:
+            return msgspec.json.decode(response.content, type=_Version).git_version
+
+    async def _write(
+        self,
+        method: str,
+        resource: Resource,
+        namespace: str,
+        path: str,
+        body: bytes,
+        content_type: str = "application/json",
+        *,
+        dry_run: bool,
+        params: Mapping[str, str] | None = None,
+    ) -> bytes:
+        query = {"fieldManager": self._field_manager, **(params or {})}
+        if dry_run:
+            query["dryRun"] = "All"
+        return await self._call(method, resource, namespace, path, query, body, content_type)
+
+    async def _call(
+        self,
+        method: str,
+        resource: Resource,
+        namespace: str | None,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+    ) -> bytes:
+        async with self._api.call_api(
+            method,
+            version=resource.api_version,
+            namespace=_namespace(resource, namespace),
+            url=path,
+            params=dict(params or {}),
+            content=body,
+            headers={"Content-Type": content_type} if body is not None else {},
+        ) as response:
+            return response.content
+
+
+def _namespace(resource: Resource, namespace: str | None) -> str | None:
+    return quote(namespace, safe="") if namespace and resource.namespaced else None
+
+
+def _path(resource: Resource, namespace: str, name: str, subresource: str = "") -> str:
+    if not name or (resource.namespaced and not namespace):
+        raise ValueError(
+            f"{resource.name} needs a name and a namespace, got {namespace!r}/{name!r}"
+        )
+    path = f"{resource.plural}/{quote(name, safe='')}"
+    return f"{path}/{subresource}" if subresource else path
+
+
+def _selection(label_selector: str, field_selector: str) -> dict[str, str]:
+    given = {"labelSelector": label_selector, "fieldSelector": field_selector}
+    return {key: value for key, value in given.items() if value}
+
+
+async def _received(response: httpx.Response, resource: Resource) -> AsyncGenerator[bytes, None]:
+    """The chunks of a stream; a broken connection becomes Unreachable."""
+    try:
+        async for chunk in response.aiter_bytes():
+            yield chunk
+    except (httpx.RequestError, httpx.StreamError) as failure:
+        detail = str(failure) or type(failure).__name__
+        raise Unreachable(f"watch of {resource.name} broke: {detail}") from failure

@@ -1,0 +1,155 @@
+"""Where the API server is and what proves who we are.
+
+Invariants: a token that can change is read again, every minute and at once after a 401; a request that was
+refused for its token is repeated only with another one; many refusals at once cause one renewal. No private key
+stays behind in a temporary file. Nothing here opens a connection.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from pathlib import Path
+
+import httpx
+import msgspec
+from kr8s._auth import KubeAuth
+
+from controller.errors import BadConfiguration
+
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+TOKEN_MAX_AGE = 60.0  # seconds; the kubelet renews the file long before a token expires
+RENEWAL_PAUSE = 10.0  # seconds between two runs of a kubeconfig's own log-in program
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Exactly one of kubeconfig, service account directory and plain address."""
+
+    kubeconfig: str = ""
+    context: str | None = None
+    service_account: str = ""
+    url: str = ""
+
+
+def choose_source(
+    kubeconfig: str | None, context: str | None, environ: Mapping[str, str] = os.environ
+) -> Source:
+    """The file that was named, else $KUBECONFIG, else the pod's account, else ~/.kube/config.
+
+    A kubeconfig that happens to lie in the image never wins over the pod's own account.
+    """
+    named = kubeconfig or environ.get("KUBECONFIG", "")
+    if named:
+        return Source(kubeconfig=named, context=context)
+    in_cluster = "KUBERNETES_SERVICE_HOST" in environ and Path(SERVICE_ACCOUNT, "token").exists()
+    if in_cluster and not context:
+        return Source(service_account=SERVICE_ACCOUNT)
+    usual = Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config"
+    if usual.exists():
+        return Source(kubeconfig=str(usual), context=context)
+    raise BadConfiguration(
+        "no API server to talk to: give --kubeconfig, set KUBECONFIG, or run in a pod with a service account"
+    )
+
+
+class Token:
+    """The bearer token of one client: fixed, from a file, or from the kubeconfig's log-in program."""
+
+    def __init__(
+        self, fixed: str = "", path: str = "", renew: Callable[[], Awaitable[str]] | None = None
+    ) -> None:
+        self._value = fixed.strip()
+        self._path = path
+        self._renew = renew
+        self._read_at: float | None = None
+        self._renewed_at: float | None = None
+        self._renewing = asyncio.Lock()
+
+    def current(self) -> str:
+        """The token to send now; may be empty."""
+        if self._path:
+            now = asyncio.get_running_loop().time()
+            if self._read_at is None or now - self._read_at >= TOKEN_MAX_AGE:
+                self._read()
+        return self._value
+
+    async def after_refusal(self, refused: str) -> str | None:
+        """Another token than the one that was refused, if there is one."""
+        if self._path and self._value == refused:
+            self._read()
+        elif self._renew:
+            async with self._renewing:
+                now = asyncio.get_running_loop().time()
+                waited = self._renewed_at is None or now - self._renewed_at >= RENEWAL_PAUSE
+                if self._value == refused and waited:
+                    self._renewed_at = now
+                    self._value = await self._renew()
+        return self._value if self._value != refused else None
+
+    def _read(self) -> None:
+        self._read_at = asyncio.get_running_loop().time()
+        # a missing file keeps the token we have: the kubelet swaps a symlink
+        with contextlib.suppress(OSError):
+            self._value = Path(self._path).read_text(encoding="ascii").strip()
+
+
+class BearerAuth(httpx.Auth):
+    """Puts the token on each request; one repetition after a 401, if the token has changed."""
+
+    def __init__(self, token: Token) -> None:
+        self._token = token
+
+    async def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        """Called by httpx for every request."""
+        used = self._token.current()
+        if used:
+            request.headers["Authorization"] = f"Bearer {used}"
+        response = yield request
+        if response.status_code != 401:
+            return
+        if renewed := await self._token.after_refusal(used):
+            request.headers["Authorization"] = f"Bearer {renewed}"
+            yield request
+
+
+def token_of(auth: KubeAuth) -> Token:
+    """The token that kr8s found, together with the way to renew it."""
+    if auth._serviceaccount and not auth._user:
+        return Token(path=str(Path(auth._serviceaccount, "token")))
+    if path := auth._user.get("tokenFile"):
+        return Token(path=str(path))
+    if "exec" not in auth._user:
+        return Token(fixed=auth.token or "")
+
+    async def log_in() -> str:
+        await load(auth)
+        remove_key_files(auth)
+        return (auth.token or "").strip()
+
+    return Token(fixed=auth.token or "", renew=log_in)
+
+
+async def load(auth: KubeAuth) -> None:
+    """Let kr8s read the kubeconfig or the service account; BadConfiguration says what was wrong."""
+    try:
+        await auth.reauthenticate()
+    except Exception as failure:
+        # whatever a hand-written YAML file can cause: missing keys, wrong types, no such context
+        raise BadConfiguration(
+            f"the Kubernetes credentials cannot be used: {failure!r}"
+        ) from failure
+
+
+def remove_key_files(auth: KubeAuth) -> None:
+    """Delete the temporary files into which kr8s wrote certificates and the private key."""
+    written = {
+        "client_key_file": "client-key-data" in auth._user,
+        "client_cert_file": "client-certificate-data" in auth._user,
+        "server_ca_file": "certificate-authority-data" in auth._cluster,
+    }
+    for attribute, temporary in written.items():
+        path = getattr(auth, attribute)
+        if temporary and path:
+            Path(path).unlink(missing_ok=True)

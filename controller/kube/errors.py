@@ -1,0 +1,81 @@
+"""What the API server's failures mean, in our own exceptions.
+
+Invariant: the server's message and reason reach the reader unchanged, whatever the code; an answer that is not
+a `Status` (a proxy's page, an empty body) still becomes a useful error. Nothing here decides what to do about
+it.
+"""
+
+import msgspec
+
+from controller.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    NotFound,
+    ServerFault,
+    Throttled,
+    Unauthorized,
+)
+
+_LONGEST_BODY = 1024
+
+_BY_CODE: dict[int, type[ApiError]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+}
+
+
+class _Details(msgspec.Struct, frozen=True, rename="camel"):
+    retry_after_seconds: float = 0.0
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The `Status` object that accompanies a failure."""
+
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+    details: _Details | None = None
+
+
+def error_from_response(code: int, body: bytes, retry_after: str = "") -> ApiError:
+    """The exception for an HTTP answer of 300 or more; `retry_after` is that header's value."""
+    try:
+        status = msgspec.json.decode(body, type=Status)
+    except msgspec.MsgspecError:
+        text = body[:_LONGEST_BODY].decode("utf-8", "replace").strip()
+        status = Status(message=text)
+    return error_from_status(status, code, retry_after)
+
+
+def error_from_status(status: Status, code: int = 0, retry_after: str = "") -> ApiError:
+    """The exception for a `Status`, also where it comes as an event of a watch."""
+    code = code or status.code or 500
+    message = status.message or status.reason or f"HTTP {code} without a message"
+    if code == 429:
+        return Throttled(
+            message,
+            status=code,
+            reason=status.reason,
+            retry_after=seconds_asked_for(status, retry_after),
+        )
+    if code == 409 and status.reason == "AlreadyExists":
+        return AlreadyExists(message, status=code, reason=status.reason)
+    if (kind := _BY_CODE.get(code)) is not None:
+        return kind(message, status=code, reason=status.reason)
+    # a redirect is never followed: whoever sends one is not the API server
+    kind = Invalid if 400 <= code < 500 else ServerFault
+    return kind(message, status=code, reason=status.reason)
+
+
+def seconds_asked_for(status: Status, retry_after: str) -> float:
+    """The wait the server asked for; 0 if none, or in a form we do not read (a date)."""
+    if retry_after.strip().isdigit():
+        return float(retry_after)
+    return status.details.retry_after_seconds if status.details else 0.0

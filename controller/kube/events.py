@@ -1,0 +1,214 @@
+"""Events for people: what `kubectl describe` shows under an object.
+
+Invariants: recording never waits and never fails; the same note about the same object is one Event object,
+however often and by whichever replica it is made (its name is a hash of what it says), patched as a series at
+most once per `SERIES_PERIOD`; the queue is bounded, and what does not fit is counted, not kept. An Event is
+never read to decide anything.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections import OrderedDict
+from typing import Literal, Protocol
+
+import msgspec
+
+from controller.api.meta import ObjectMeta
+from controller.errors import AlreadyExists, MoonshiftError, NotFound, Throttled
+from controller.kube.client import KubeClient
+from controller.kube.lease import micro_time
+from controller.kube.resources import EVENTS, Resource
+from controller.runtime.clock import Clock
+
+SERIES_PERIOD = 300.0  # seconds between two patches of one Event
+QUEUE = 1024
+KNOWN = 4096  # Events whose count we remember
+ATTEMPTS = 3
+
+_log = logging.getLogger(__name__)
+
+
+class EventMetrics(Protocol):
+    """What the recorder tells about itself."""
+
+    def event_dropped(self, reason: str) -> None:
+        """An Event was not written: full or failed."""
+        ...
+
+
+class Note(msgspec.Struct, frozen=True):
+    """One thing to tell about one object."""
+
+    resource: Resource
+    metadata: ObjectMeta
+    type: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+    action: str
+
+    @property
+    def namespace(self) -> str:
+        """Where the Event lives; those of cluster-scoped objects live in `default`."""
+        return self.metadata.namespace or "default"
+
+    @property
+    def event_name(self) -> str:
+        """The same for the same note, different for any other."""
+        said = "\0".join((self.metadata.uid, self.type, self.reason, self.action, self.message))
+        digest = hashlib.sha256(f"{self.resource.name}\0{said}".encode()).hexdigest()[:16]
+        return f"{self.metadata.name[:230].rstrip('.-')}.{digest}"
+
+
+class _Series:
+    """How often a note was made, and when it was last written."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.written_at: float | None = None
+        self.queued = False
+
+
+class EventRecorder:
+    """`record` from anywhere in the event loop; `run` writes."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        *,
+        component: str,
+        instance: str,
+        clock: Clock,
+        metrics: EventMetrics | None = None,
+    ) -> None:
+        self._client = client
+        self._component = component
+        self._instance = instance[:128]
+        self._clock = clock
+        self._metrics = metrics
+        self._queue: asyncio.Queue[Note] = asyncio.Queue(QUEUE)
+        self._known: OrderedDict[tuple[str, str], _Series] = OrderedDict()
+
+    def record(
+        self,
+        resource: Resource,
+        metadata: ObjectMeta,
+        type: Literal["Normal", "Warning"],
+        reason: str,
+        message: str,
+        action: str = "Reconcile",
+    ) -> None:
+        """Tell people about an object; returns at once."""
+        note = Note(resource, metadata, type, reason[:128], _note_text(message), action[:128])
+        series = self._series(note)
+        series.count += 1
+        if series.queued or not self._due(series):
+            return
+        try:
+            self._queue.put_nowait(note)
+            series.queued = True
+        except asyncio.QueueFull:
+            self._drop("full")
+
+    async def run(self) -> None:
+        """Write what was recorded, until cancelled."""
+        while True:
+            note = await self._queue.get()
+            try:
+                await self._write_patiently(note)
+            finally:
+                self._series(note).queued = False
+                self._queue.task_done()
+
+    async def drain(self, within: float = 3.0) -> None:
+        """Wait until everything is written, `within` seconds at most; `run` must be running."""
+        try:
+            async with asyncio.timeout(within):
+                await self._queue.join()
+        except TimeoutError:
+            _log.warning("events not written in time", extra={"left": self._queue.qsize()})
+
+    def _series(self, note: Note) -> _Series:
+        key = (note.namespace, note.event_name)
+        series = self._known.setdefault(key, _Series())
+        self._known.move_to_end(key)
+        if len(self._known) > KNOWN:
+            self._known.popitem(last=False)
+        return series
+
+    def _due(self, series: _Series) -> bool:
+        now = self._clock.monotonic()
+        return series.written_at is None or now - series.written_at >= SERIES_PERIOD
+
+    async def _write_patiently(self, note: Note) -> None:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                await self._write(note)
+            except MoonshiftError as failure:
+                if attempt == ATTEMPTS:
+                    _log.warning(
+                        "event not written", extra={"reason": note.reason, "error": str(failure)}
+                    )
+                    self._drop("failed")
+                    return
+                await asyncio.sleep(
+                    failure.retry_after if isinstance(failure, Throttled) else attempt
+                )
+            else:
+                return
+
+    async def _write(self, note: Note) -> None:
+        series = self._series(note)
+        if series.written_at is not None:
+            try:
+                await self._patch(note, series)
+            except NotFound:
+                series.count, series.written_at = 1, None  # it expired: tell it anew
+            else:
+                return
+        try:
+            await self._client.create(EVENTS, note.namespace, self._new(note))
+            series.written_at = self._clock.monotonic()
+        except AlreadyExists:
+            # made by our predecessor; it knows how often before us, nobody else does
+            series.count += 1
+            await self._patch(note, series)
+
+    async def _patch(self, note: Note, series: _Series) -> None:
+        said = {"count": max(2, series.count), "lastObservedTime": micro_time(self._clock.now())}
+        await self._client.merge_patch(EVENTS, note.namespace, note.event_name, {"series": said})
+        series.written_at = self._clock.monotonic()
+
+    def _new(self, note: Note) -> bytes:
+        metadata = note.metadata
+        return msgspec.json.encode(
+            {
+                "apiVersion": EVENTS.api_version,
+                "kind": EVENTS.kind,
+                "metadata": {"name": note.event_name, "namespace": note.namespace},
+                "eventTime": micro_time(self._clock.now()),
+                "reportingController": self._component,
+                "reportingInstance": self._instance,
+                "type": note.type,
+                "reason": note.reason,
+                "note": note.message,
+                "action": note.action,
+                "regarding": {
+                    "apiVersion": note.resource.api_version,
+                    "kind": note.resource.kind,
+                    "name": metadata.name,
+                    "namespace": metadata.namespace,
+                    "uid": metadata.uid,
+                    "resourceVersion": metadata.resource_version,
+                },
+            }
+        )
+
+    def _drop(self, reason: str) -> None:
+        if self._metrics:
+            self._metrics.event_dropped(reason)
+
+
+def _note_text(message: str) -> str:
+    """At most 1024 bytes, as the API server demands."""
+    return message.encode()[:1024].decode(errors="ignore")

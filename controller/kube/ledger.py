@@ -1,0 +1,179 @@
+"""Read your own writes: no decision on a cache that does not yet show what we wrote.
+
+The rule. A write returns a resource version. The cache has caught up with it when a watch event delivers
+exactly that version for that object, or a deletion of the object, or when either was delivered *before* the
+write's answer arrived. A watch delivers every version of an object in order, so one of these comes, unless a
+new list skipped it or the object left the watched selection without an event; for those cases `PATIENCE` ends
+the wait. Versions are never ordered, only compared for equality: an event with another version may be older
+than the write, so it proves nothing.
+
+Invariants: waiting is bounded; a write to a kind that is not cached is never waited for; memory is bounded
+(`REMEMBERED` events in all). A scope is whatever made the write, usually the key of one Rollout.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from controller.api.meta import Key
+from controller.kube.store import HasMetadata, Store
+
+PATIENCE = 5.0  # seconds
+REMEMBERED = 4096  # events
+
+V = TypeVar("V", bound=HasMetadata)
+_Object = tuple[str, Key]  # resource name, key
+
+
+class _Awaited(msgspec.Struct, frozen=True):
+    """A version, or with `gone` the end of a uid, that the cache has to show until `deadline`."""
+
+    version: str
+    deadline: float
+    gone: bool = False
+
+
+class WriteLedger:
+    """The writes of this process that its caches have not shown yet."""
+
+    def __init__(
+        self, requeue: Callable[[Key], None] | None = None, patience: float = PATIENCE
+    ) -> None:
+        self._requeue = requeue
+        self._patience = patience
+        self._shows: dict[str, Callable[[Key], str]] = {}
+        self._seen: OrderedDict[tuple[str, Key, str], None] = OrderedDict()
+        self._awaited: dict[Key, dict[_Object, _Awaited]] = {}
+        self._scopes: dict[_Object, set[Key]] = {}
+        self._asked: set[Key] = set()
+
+    def follow(self, resource_name: str, store: Store[V]) -> None:
+        """Learn from `store` what its watch delivers; call it before the store is filled."""
+        self._shows[resource_name] = store.resource_version
+
+        def heard(old: V | None, new: V | None) -> None:
+            view = new if new is not None else old
+            assert view is not None
+            metadata = view.metadata
+            if new is not None:
+                self._observed(resource_name, metadata.key, metadata.resource_version)
+            else:
+                self._ended(resource_name, metadata.key, metadata.uid)
+
+        store.subscribe(heard)
+
+    def scoped(self, scope: Key) -> "ScopedLedger":
+        """The ledger as seen by what writes on behalf of `scope`."""
+        return ScopedLedger(self, scope)
+
+    def wrote(self, resource_name: str, key: Key, resource_version: str, *, scope: Key) -> None:
+        """`scope` wrote an object; the server answered with this version."""
+        self._await(resource_name, key, resource_version, scope, gone=False)
+
+    def deleted(self, resource_name: str, key: Key, uid: str, *, scope: Key) -> None:
+        """`scope` deleted an object and the server has removed it already."""
+        self._await(resource_name, key, uid, scope, gone=True)
+
+    def pending(self, scope: Key) -> float:
+        """Seconds to wait at most before the cache shows all writes of `scope`; 0: it does.
+
+        Who was told to wait is requeued as soon as it need not wait any longer.
+        """
+        awaited = self._awaited.get(scope)
+        if not awaited:
+            return 0.0
+        now = _now()
+        for target in [target for target, wait in awaited.items() if wait.deadline <= now]:
+            self._clear(scope, target)
+        left = max((wait.deadline - now for wait in awaited.values()), default=0.0)
+        if left > 0:
+            self._asked.add(scope)
+        else:
+            self._asked.discard(scope)
+        return left
+
+    def forget(self, scope: Key) -> None:
+        """`scope` is gone; nobody waits for its writes."""
+        for target in tuple(self._awaited.get(scope, ())):
+            self._clear(scope, target)
+        self._asked.discard(scope)
+
+    def _await(self, resource_name: str, key: Key, version: str, scope: Key, *, gone: bool) -> None:
+        target = (resource_name, key)
+        if resource_name not in self._shows:
+            return
+        shown = not gone and self._shows[resource_name](key) == version
+        if shown or (*target, _mark(version, gone)) in self._seen:
+            # the watch was faster than the answer; an earlier write of ours is shown too
+            self._clear(scope, target)
+            return
+        deadline = _now() + self._patience
+        self._awaited.setdefault(scope, {})[target] = _Awaited(version, deadline, gone)
+        self._scopes.setdefault(target, set()).add(scope)
+
+    def _observed(self, resource_name: str, key: Key, version: str) -> None:
+        self._remember(resource_name, key, _mark(version, gone=False))
+        target = (resource_name, key)
+        for scope in tuple(self._scopes.get(target, ())):
+            wait = self._awaited[scope][target]
+            if not wait.gone and wait.version == version:
+                self._shown(scope, target)
+
+    def _ended(self, resource_name: str, key: Key, uid: str) -> None:
+        self._remember(resource_name, key, _mark(uid, gone=True))
+        target = (resource_name, key)
+        for scope in tuple(self._scopes.get(target, ())):
+            self._shown(scope, target)
+
+    def _remember(self, resource_name: str, key: Key, mark: str) -> None:
+        self._seen[resource_name, key, mark] = None
+        if len(self._seen) > REMEMBERED:
+            self._seen.popitem(last=False)
+
+    def _shown(self, scope: Key, target: _Object) -> None:
+        self._clear(scope, target)
+        if scope not in self._awaited and scope in self._asked:
+            self._asked.discard(scope)
+            if self._requeue:
+                self._requeue(scope)
+
+    def _clear(self, scope: Key, target: _Object) -> None:
+        awaited = self._awaited.get(scope)
+        if awaited is None or awaited.pop(target, None) is None:
+            return
+        if not awaited:
+            del self._awaited[scope]
+        scopes = self._scopes[target]
+        scopes.discard(scope)
+        if not scopes:
+            del self._scopes[target]
+
+
+class ScopedLedger(msgspec.Struct, frozen=True):
+    """A ledger for the writes of one scope."""
+
+    ledger: WriteLedger
+    scope: Key
+
+    def wrote(self, resource_name: str, key: Key, resource_version: str) -> None:
+        """An object was written; the server answered with this version."""
+        self.ledger.wrote(resource_name, key, resource_version, scope=self.scope)
+
+    def deleted(self, resource_name: str, key: Key, uid: str) -> None:
+        """An object was deleted, and the server has removed it already."""
+        self.ledger.deleted(resource_name, key, uid, scope=self.scope)
+
+    def pending(self) -> float:
+        """Seconds to wait at most; 0: the cache shows everything."""
+        return self.ledger.pending(self.scope)
+
+
+def _mark(value: str, gone: bool) -> str:
+    return f"-{value}" if gone else f"+{value}"
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

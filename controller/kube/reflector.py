@@ -1,0 +1,300 @@
+"""Keeps a store equal to the API server: list once, watch from there, repair what breaks.
+
+Invariants: a store is never changed by half a list; nothing is missed between list and watch, nor between two
+watches; any failure leads to a pause that grows and is jittered, never to a hot loop and never to an exception;
+an object that cannot be read keeps its last readable view, is counted and named, and costs one extra list, not
+the watch. Events carry no meaning beyond "this is how the object is now".
+
+Rooms of time: a watch lasts 5 to 10 minutes and ends cleanly; two minutes of silence mean a dead peer.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from random import Random
+from typing import Generic, Protocol
+
+import msgspec
+
+from controller.api.meta import Key
+from controller.errors import Gone, MoonshiftError, NotFound, ServerFault, Throttled
+from controller.kube.resources import Resource
+from controller.kube.store import Store, V
+from controller.kube.watch import (
+    WatchEvent,
+    error_in_stream,
+    read_event,
+    read_identity,
+    read_page,
+)
+from controller.runtime.backoff import Backoff
+
+SHORTEST_PAUSE = 0.2
+LONGEST_PAUSE = 30.0
+LIVELY = 5.0  # a watch that lasted so many seconds was a good one, even if nothing happened
+BREATH = 200  # events between two looks at what else the process has to do
+
+_log = logging.getLogger(__name__)
+
+
+class ReflectorMetrics(Protocol):
+    """What reflectors tell about themselves."""
+
+    def relisted(self, resource: str, reason: str) -> None:
+        """Everything is listed: start, gone or undecodable."""
+        ...
+
+    def undecodable(self, resource: str) -> None:
+        """Something could not be read."""
+        ...
+
+    def watched(self, resource: str, events: int, cached: int) -> None:
+        """So many events were taken in; the store holds so many objects."""
+        ...
+
+
+class Watchable(Protocol):
+    """The two verbs a reflector needs; KubeClient has them."""
+
+    def list_pages(
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        limit: int = 500,
+    ) -> AsyncGenerator[bytes, None]:
+        """All objects, page by page."""
+        ...
+
+    def watch(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        resource_version: str,
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Lines from `resource_version` on."""
+        ...
+
+
+class _Unreadable(Exception):
+    """A line or an object cannot be decoded; listing once may help."""
+
+
+class Reflector(Generic[V]):
+    """One kind, one selection, one store; `run` never returns."""
+
+    def __init__(
+        self,
+        client: Watchable,
+        resource: Resource,
+        store: Store[V],
+        view_type: type[V],
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        transform: Callable[[V], V] | None = None,
+        on_undecodable: Callable[[Key, str], None] | None = None,
+        metrics: ReflectorMetrics | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self.resource = resource
+        self.store = store
+        self.synced = asyncio.Event()
+        self.problem: str | None = None
+        self.undecodable: dict[Key, str] = {}
+        self._client = client
+        self._selection = (namespace, label_selector, field_selector)
+        self._read_view = msgspec.json.Decoder(view_type).decode
+        self._transform = transform
+        self._on_undecodable = on_undecodable
+        self._metrics = metrics
+        self._backoff = Backoff(SHORTEST_PAUSE, LONGEST_PAUSE, random or Random())
+        self._version = ""  # empty: list first
+        self._why_list = "start"
+
+    @property
+    def healthy(self) -> bool:
+        """The store is complete, and the last attempt to keep it so succeeded."""
+        return self.synced.is_set() and self.problem is None
+
+    async def run(self) -> None:
+        """List and watch until cancelled."""
+        while True:
+            try:
+                if not self._version:
+                    await self._list()
+                await self._watch()
+            except (_Unreadable, MoonshiftError) as failure:
+                await self._recover(failure)
+
+    async def _recover(self, failure: Exception) -> None:
+        """Decide whether the store has to be listed again, then pause."""
+        match failure:
+            case Gone():
+                self._list_again("gone")
+                await self._pause(None)
+            case _Unreadable():
+                self._list_again("undecodable")
+                await self._pause(str(failure))
+            case NotFound():
+                # when the kind is served again, its versions may have started anew
+                self._list_again("not_served")
+                await self._pause(f"{self.resource.name} is not served: {failure}")
+            case Throttled():
+                await self._pause(str(failure), at_least=failure.retry_after)
+            case _:
+                await self._pause(str(failure))
+
+    def _list_again(self, why: str) -> None:
+        self._version, self._why_list = "", why
+
+    async def _pause(self, problem: str | None, at_least: float = 0.0) -> None:
+        if problem is not None and problem != self.problem:
+            _log.warning(
+                "watch interrupted", extra={"resource": self.resource.name, "error": problem}
+            )
+        self.problem = problem or self.problem
+        await asyncio.sleep(max(self._backoff.next(), at_least))
+
+    async def _list(self) -> None:
+        if self._metrics:
+            self._metrics.relisted(self.resource.name, self._why_list)
+        views: list[V] = []
+        unreadable: list[Key] = []
+        version = ""
+        async with contextlib.aclosing(self._pages()) as pages:
+            async for body in pages:
+                try:
+                    page = read_page(body)
+                except msgspec.MsgspecError as failure:
+                    raise ServerFault(
+                        f"a list could not be read: {failure}", status=500
+                    ) from failure
+                version = page.metadata.resource_version
+                for number, item in enumerate(page.items or (), 1):
+                    self._take_item(item, views, unreadable)
+                    if number % BREATH == 0:
+                        await asyncio.sleep(0)
+        self.undecodable = {key: self.undecodable[key] for key in unreadable}
+        self.store.replace_all(views, keep=unreadable)
+        self._version = version
+        self.synced.set()
+        self._report(0)
+
+    def _pages(self) -> AsyncGenerator[bytes, None]:
+        namespace, label_selector, field_selector = self._selection
+        return self._client.list_pages(self.resource, namespace, label_selector, field_selector)
+
+    def _take_item(self, item: msgspec.Raw, views: list[V], unreadable: list[Key]) -> None:
+        try:
+            views.append(self._view(item))
+        except msgspec.MsgspecError as failure:
+            key, _ = _identity(item)
+            unreadable.append(key)
+            self._name_unreadable(key, str(failure))
+
+    async def _watch(self) -> None:
+        """Follow one watch to its end."""
+        loop = asyncio.get_running_loop()
+        namespace, label_selector, field_selector = self._selection
+        watch = self._client.watch(
+            self.resource, namespace, self._version, label_selector, field_selector
+        )
+        async with watch as lines:
+            started = loop.time()
+            self.problem = None
+            try:
+                await self._take_lines(lines)
+            finally:
+                lasted = loop.time() - started
+                if lasted >= LIVELY:
+                    self._backoff.reset()
+        if lasted < LIVELY:
+            await self._pause(None)
+
+    async def _take_lines(self, lines: AsyncIterator[bytes]) -> None:
+        taken = 0
+        async for line in lines:
+            self._take_line(line)
+            self._backoff.reset()
+            taken += 1
+            if taken % BREATH == 0:
+                await asyncio.sleep(0)
+
+    def _take_line(self, line: bytes) -> None:
+        try:
+            event = read_event(line)
+        except msgspec.MsgspecError as failure:
+            self._count_unreadable()
+            raise _Unreadable(f"a line of the watch could not be read: {failure}") from failure
+        if event.type == "ERROR":
+            raise error_in_stream(event)
+        if event.type == "BOOKMARK":
+            self._version = _identity(event.object)[1] or self._version
+            return
+        self._take_event(event)
+
+    def _take_event(self, event: WatchEvent) -> None:
+        try:
+            view = self._view(event.object)
+        except msgspec.MsgspecError as failure:
+            self._take_unreadable(event, str(failure))
+            return
+        key = view.metadata.key
+        if event.type == "DELETED":
+            self.store.remove(key, view.metadata.uid)
+        else:
+            self.store.put(view)
+        self._report(1)
+        self.undecodable.pop(key, None)
+        self._version = view.metadata.resource_version
+
+    def _take_unreadable(self, event: WatchEvent, why: str) -> None:
+        key, version = _identity(event.object)
+        known = key in self.undecodable
+        self._name_unreadable(key, why)
+        if event.type == "DELETED":
+            self.store.remove(key)
+            self.undecodable.pop(key, None)
+        elif not known:
+            # once: the list may show it whole, or the damage was on the way
+            raise _Unreadable(f"{self.resource.kind} {key} could not be read: {why}")
+        self._version = version or self._version
+
+    def _view(self, raw: msgspec.Raw) -> V:
+        view = self._read_view(raw)
+        return self._transform(view) if self._transform else view
+
+    def _name_unreadable(self, key: Key, why: str) -> None:
+        self._count_unreadable()
+        if self.undecodable.get(key) != why:
+            _log.error(
+                "object skipped: it cannot be read",
+                extra={"resource": self.resource.name, "key": str(key), "error": why},
+            )
+        self.undecodable[key] = why
+        if self._on_undecodable:
+            self._on_undecodable(key, why)
+
+    def _count_unreadable(self) -> None:
+        if self._metrics:
+            self._metrics.undecodable(self.resource.name)
+
+    def _report(self, events: int) -> None:
+        if self._metrics:
+            self._metrics.watched(self.resource.name, events, len(self.store))
+
+
+def _identity(raw: msgspec.Raw) -> tuple[Key, str]:
+    """Name and version of an object that may not be readable otherwise."""
+    try:
+        metadata = read_identity(raw).metadata
+    except msgspec.MsgspecError:
+        return Key("", ""), ""
+    return Key(metadata.namespace, metadata.name), metadata.resource_version

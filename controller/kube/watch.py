@@ -1,0 +1,89 @@
+"""A watch as it comes over the wire: bytes, lines, events.
+
+Invariants: lines end at the byte LF and nowhere else (text splitting also breaks at U+0085, which users can put
+into an annotation); an incomplete last line is never handed out; an event's object stays bytes until somebody
+knows its type.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+
+import msgspec
+
+from controller.errors import ServerFault
+from controller.kube.errors import Status, error_from_status
+
+LONGEST_LINE = 64 * 1024 * 1024
+
+
+class WatchEvent(msgspec.Struct, frozen=True):
+    """One line of a watch; `type` is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class Identity(msgspec.Struct, frozen=True, rename="camel"):
+    """What can be read of an object whatever else is wrong with it."""
+
+    class Metadata(msgspec.Struct, frozen=True, rename="camel"):
+        """The parts that name an object and its version."""
+
+        name: str = ""
+        namespace: str = ""
+        resource_version: str = ""
+
+    metadata: Metadata = Metadata()
+
+
+class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
+    """Metadata of a list; `continue_` leads to the next page."""
+
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class Page(msgspec.Struct, frozen=True):
+    """One page of a list, its items still bytes."""
+
+    metadata: ListMeta = ListMeta()
+    # Go writes a nil slice as null
+    items: tuple[msgspec.Raw, ...] | None = ()
+
+
+class PageHead(msgspec.Struct, frozen=True):
+    """One page of a list without its items."""
+
+    metadata: ListMeta = ListMeta()
+
+
+read_event = msgspec.json.Decoder(WatchEvent).decode
+read_identity = msgspec.json.Decoder(Identity).decode
+read_page = msgspec.json.Decoder(Page).decode
+read_page_head = msgspec.json.Decoder(PageHead).decode
+_read_status = msgspec.json.Decoder(Status).decode
+
+
+def error_in_stream(event: WatchEvent) -> Exception:
+    """The exception for an ERROR event; its object is a Status."""
+    try:
+        return error_from_status(_read_status(event.object))
+    except msgspec.MsgspecError:
+        return ServerFault("the watch ended with an unreadable error", status=500)
+
+
+async def complete_lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Split at newlines; what follows the last one is dropped, for the watch will bring it again."""
+    pending: list[bytes] = []
+    length = 0
+    async for chunk in chunks:
+        *ended, rest = chunk.split(b"\n")
+        for piece in ended:
+            line = b"".join((*pending, piece)) if pending else piece
+            pending, length = [], 0
+            if line:
+                yield line
+        if rest:
+            pending.append(rest)
+            length += len(rest)
+            if length > LONGEST_LINE:
+                raise ServerFault("the watch sent a line without an end", status=500)

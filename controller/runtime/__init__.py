@@ -1,0 +1,1 @@
+"""Queues, workers, leadership and supervision: the machinery under every loop. Knows nothing of Kubernetes."""

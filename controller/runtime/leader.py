@@ -1,0 +1,231 @@
+"""Leader election on one Lease: at most one process writes.
+
+Invariants: another's lease is expired only when *this* process has watched it unchanged for its whole duration
+on its own monotonic clock (dates in the lease are for people, no two clocks need agree); taking over is one
+write guarded by the version that was judged; a leader that cannot renew for `renew_deadline` says so by
+`LostLease` and never leads again in this process. Leading ends before the lease is given back, so that two
+leaders do not overlap.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from random import Random
+from typing import Protocol
+
+import msgspec
+
+from controller.errors import AlreadyExists, Conflict, LostLease, MoonshiftError
+from controller.runtime.clock import Clock
+
+_log = logging.getLogger(__name__)
+
+
+class LeaseRecord(msgspec.Struct, frozen=True):
+    """What a lease says; `version` changes with every write by anybody."""
+
+    holder: str = ""
+    duration: float = 15.0
+    acquired_at: datetime | None = None
+    renewed_at: datetime | None = None
+    transitions: int = 0
+    version: str = ""
+
+
+class LeaseStore(Protocol):
+    """Where the lease is kept."""
+
+    async def read(self) -> LeaseRecord | None:
+        """The lease as it is, or None."""
+        ...
+
+    async def create(self, record: LeaseRecord) -> LeaseRecord:
+        """Write a lease that did not exist; AlreadyExists if it does."""
+        ...
+
+    async def update(self, record: LeaseRecord) -> LeaseRecord:
+        """Replace the lease of version `record.version`; Conflict if it has another version."""
+        ...
+
+
+class LeaderMetrics(Protocol):
+    """What the election tells."""
+
+    def leading(self, name: str, leads: bool) -> None:
+        """This process became, or ceased to be, the leader."""
+        ...
+
+
+class LeaseTiming(msgspec.Struct, frozen=True):
+    """Seconds; renew_deadline must leave room before others may take over."""
+
+    duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.retry_period < self.renew_deadline < self.duration:
+            raise ValueError(
+                "leader election needs retry period < renew deadline < lease duration, got "
+                f"{self.retry_period:g} s, {self.renew_deadline:g} s, {self.duration:g} s"
+            )
+
+
+class Leader:
+    """One candidate; `run` returns only by an exception."""
+
+    def __init__(
+        self,
+        store: LeaseStore,
+        identity: str,
+        *,
+        clock: Clock,
+        timing: LeaseTiming | None = None,
+        random: Random | None = None,
+        name: str = "",
+        metrics: LeaderMetrics | None = None,
+    ) -> None:
+        self._store = store
+        self._identity = identity
+        self._clock = clock
+        self._timing = timing or LeaseTiming()
+        self._random = random or Random()
+        self._name = name
+        self._metrics = metrics
+        self._seen_version: str | None = None
+        self._seen_at = 0.0
+        self._held: LeaseRecord | None = None
+        self.is_leader = False
+
+    async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the lease, run `lead` while it is held; `LostLease` if it cannot be kept.
+
+        When cancelled, `lead` is cancelled and awaited first, then the lease is given back.
+        """
+        renewed = await self._acquire()
+        self._report(leads=True)
+        leading = asyncio.ensure_future(lead())
+        renewing = asyncio.create_task(self._keep(renewed), name="lease")
+        try:
+            await asyncio.wait((leading, renewing), return_when=asyncio.FIRST_COMPLETED)
+            if renewing.done():
+                await renewing  # raises LostLease
+            await leading
+            raise RuntimeError("the leader's work ended by itself")
+        finally:
+            lost = renewing.done() and not renewing.cancelled() and renewing.exception() is not None
+            # the lease goes on being renewed while work in flight ends
+            await _cancelled(leading)
+            await _cancelled(renewing)
+            self._report(leads=False)
+            if not lost:
+                await self._release()
+
+    async def _acquire(self) -> float:
+        """Become the holder; returns the monotonic instant from which the lease counts."""
+        while True:
+            started = self._clock.monotonic()
+            try:
+                async with asyncio.timeout(self._timing.renew_deadline):
+                    if await self._try_once():
+                        _log.info("became leader", extra={"identity": self._identity})
+                        return started
+            except (MoonshiftError, TimeoutError) as failure:
+                _log.warning("lease not readable", extra={"error": str(failure)})
+            await asyncio.sleep(self._pause())
+
+    async def _try_once(self) -> bool:
+        seen = await self._store.read()
+        now = self._clock.now()
+        mine = LeaseRecord(
+            holder=self._identity,
+            duration=self._timing.duration,
+            acquired_at=now,
+            renewed_at=now,
+        )
+        try:
+            if seen is None:
+                self._held = await self._store.create(mine)
+                return True
+            if not self._free(seen):
+                return False
+            transitions = seen.transitions + (seen.holder != self._identity)
+            self._held = await self._store.update(
+                msgspec.structs.replace(mine, transitions=transitions, version=seen.version)
+            )
+        except (Conflict, AlreadyExists):
+            return False  # another candidate was faster
+        return True
+
+    def _free(self, seen: LeaseRecord) -> bool:
+        now = self._clock.monotonic()
+        if seen.version != self._seen_version:
+            self._seen_version, self._seen_at = seen.version, now
+        if seen.holder in ("", self._identity):
+            return True
+        return now - self._seen_at > max(seen.duration, self._timing.duration)
+
+    async def _keep(self, renewed: float) -> None:
+        """Renew for ever; `renewed` is when the last successful request was *sent*."""
+        while True:
+            deadline = renewed + self._timing.renew_deadline
+            await asyncio.sleep(max(0.0, min(self._pause(), deadline - self._clock.monotonic())))
+            started = self._clock.monotonic()
+            left = deadline - started
+            if left <= 0:
+                raise LostLease(f"the lease was not renewed for {started - renewed:.1f} s")
+            try:
+                async with asyncio.timeout(left):
+                    await self._renew()
+            except LostLease:
+                raise
+            except (MoonshiftError, TimeoutError) as failure:
+                _log.warning("lease not renewed", extra={"error": repr(failure)})
+            else:
+                renewed = started
+
+    async def _renew(self) -> None:
+        assert self._held is not None
+        try:
+            self._held = await self._store.update(
+                msgspec.structs.replace(self._held, renewed_at=self._clock.now())
+            )
+        except Conflict:
+            # our own earlier write, whose answer was lost, conflicts too: only the holder's name tells
+            seen = await self._store.read()
+            if seen is None or seen.holder != self._identity:
+                holder = seen.holder if seen else "nobody"
+                raise LostLease(f"the lease is held by {holder or 'nobody'}") from None
+            self._held = seen
+
+    async def _release(self) -> None:
+        """Let the next leader start at once instead of after the lease's duration."""
+        try:
+            async with asyncio.timeout(self._timing.retry_period):
+                # read first: a renewal that was under way when we were stopped may have been written
+                seen = await self._store.read()
+                if seen is None or seen.holder != self._identity:
+                    return
+                await self._store.update(
+                    msgspec.structs.replace(
+                        seen, holder="", duration=1.0, renewed_at=self._clock.now()
+                    )
+                )
+            _log.info("gave the lease back", extra={"identity": self._identity})
+        except (MoonshiftError, TimeoutError) as failure:
+            _log.warning("lease not given back", extra={"error": repr(failure)})
+
+    def _pause(self) -> float:
+        return self._timing.retry_period * self._random.uniform(0.8, 1.2)
+
+    def _report(self, *, leads: bool) -> None:
+        self.is_leader = leads
+        if self._metrics:
+            self._metrics.leading(self._name, leads)
+
+
+async def _cancelled(task: asyncio.Future[None]) -> None:
+    """Cancel and see it end; its result is known or does not matter any more."""
+    task.cancel()
+    await asyncio.wait((task,))

@@ -1,0 +1,64 @@
+"""What the process was started with: flags, as one frozen value.
+
+Invariant: every flag of the original is accepted (manifests of the original keep working), also where
+there is nothing to set any more; an unusable value is a `BadConfiguration` that says which flag, why and what to do.
+"""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from controller.api import names
+from controller.errors import BadConfiguration
+
+GATES = ("AdvancedDeployment", "RolloutHistory", "AppendPodSelector",
+         "KeepWorkloadPausedOnRolloutDeletion", "MinReadySecondsStrategy", "AllAlpha", "AllBeta")  # fmt: skip
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The controller's flags. Addresses are `:8080` style; an empty or `0` address switches a server off."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    lua_worker: str = "dns:///moonshift-luaworker:9090"
+    lua_worker_tls_dir: Path | None = None
+    webhook_port: int = 9876
+    webhook_url: str = ""
+    webhook_cert_dir: Path | None = None
+    namespace: str = names.DEFAULT_NAMESPACE
+    watch_namespace: str | None = None
+    metrics_bind_address: str = ":8080"
+    health_probe_bind_address: str = ":8081"
+    leader_elect: bool = False
+    rollout_workers: int = 8
+    partition_percent_limit: int = 50
+    filter_workload_type: bool = True
+    kube_api_qps: float = 200
+    kube_api_burst: int = 400
+    allow_cluster_scoped: bool = False
+    feature_gates: frozenset[str] = frozenset()
+    identity: str = ""
+    service_name: str = "kruise-rollout-webhook-service"
+    secret_name: str = "kruise-rollout-webhook-certs"
+    verbosity: int = 0
+
+
+def own_namespace(flag: str | None) -> str:
+    """The controller's own namespace: the flag, else POD_NAMESPACE, else the original's."""
+    return flag or os.environ.get("POD_NAMESPACE") or names.DEFAULT_NAMESPACE
+
+
+def parse_gates(text: str) -> frozenset[str]:
+    """Gates that are switched on in `A=true,B=false`."""
+    on: set[str] = set()
+    for part in filter(None, (item.strip() for item in text.split(","))):
+        name, equals, value = part.partition("=")
+        if name not in GATES or not equals or value.lower() not in ("true", "false"):
+            known = ", ".join(GATES)
+            raise BadConfiguration(
+                f"--feature-gates: {part!r} is not NAME=true|false with a NAME of {known}"
+            )
+        if value.lower() == "true":
+            on.add(name)
+    return frozenset(on)

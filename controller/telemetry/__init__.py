@@ -1,0 +1,1 @@
+"""What the process tells about itself: metrics, health, logs. It observes; nothing in it decides."""

@@ -1,0 +1,126 @@
+"""Probes and metrics over plain HTTP.
+
+Invariants: `/healthz` says whether a restart would help, `/readyz` whether to send traffic; each is a set of
+named checks that only read a flag and never wait; the answer names what failed. Rendering metrics happens in a
+thread, so that a scrape never delays a reconcile.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from controller.errors import BadConfiguration
+from controller.telemetry.metrics import CONTENT_TYPE
+
+Check = Callable[[], str | None]  # None: fine; else the reason why not
+
+_log = logging.getLogger(__name__)
+
+
+def parse_address(address: str) -> tuple[str | None, int] | None:
+    """`:8080`, `127.0.0.1:8080` or `[::1]:8080` as host and port; None for `0` and the empty string."""
+    if address in ("", "0"):
+        return None
+    host, separator, port = address.rpartition(":")
+    if not separator or not port.isdigit() or int(port) > 65535:
+        raise BadConfiguration(
+            f"{address!r} is not an address; write host:port, or 0 to turn it off"
+        )
+    return host.strip("[]") or None, int(port)
+
+
+class HealthServer:
+    """`run` serves until cancelled; checks may be added at any time."""
+
+    def __init__(
+        self, probe_address: str, metrics_address: str, render: Callable[[], bytes]
+    ) -> None:
+        self._probe_address = parse_address(probe_address)
+        self._metrics_address = parse_address(metrics_address)
+        self._render = render
+        self._alive: dict[str, Check] = {}
+        self._ready: dict[str, Check] = {}
+        self.ports: dict[str, int] = {}
+        self.listening = asyncio.Event()
+
+    def add_alive_check(self, name: str, check: Check) -> None:
+        """Fail `/healthz` while `check` gives a reason."""
+        self._alive[name] = check
+
+    def add_ready_check(self, name: str, check: Check) -> None:
+        """Fail `/readyz` while `check` gives a reason."""
+        self._ready[name] = check
+
+    async def run(self) -> None:
+        """Listen, then wait to be cancelled."""
+        runners: list[web.AppRunner] = []
+        try:
+            for name, address, routes in self._sites():
+                runner = web.AppRunner(_application(routes), access_log=None, shutdown_timeout=1.0)
+                runners.append(runner)
+                self.ports[name] = await _listen(runner, address)
+            self.listening.set()
+            await asyncio.Event().wait()
+        finally:
+            self.listening.clear()
+            for runner in runners:
+                await runner.cleanup()
+
+    def _sites(self) -> list[tuple[str, tuple[str | None, int], "Routes"]]:
+        probes: Routes = {"/healthz": self._healthz, "/readyz": self._readyz}
+        metrics: Routes = {"/metrics": self._metrics}
+        shared = self._probe_address if self._probe_address == self._metrics_address else None
+        if shared is not None and shared[1] != 0:
+            return [("probes", shared, probes | metrics)]
+        sites = []
+        if self._probe_address is not None:
+            sites.append(("probes", self._probe_address, probes))
+        if self._metrics_address is not None:
+            sites.append(("metrics", self._metrics_address, metrics))
+        return sites
+
+    async def _healthz(self, _request: web.Request) -> web.Response:
+        return _answer(self._alive)
+
+    async def _readyz(self, _request: web.Request) -> web.Response:
+        return _answer(self._ready)
+
+    async def _metrics(self, _request: web.Request) -> web.Response:
+        body = await asyncio.to_thread(self._render)
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
+
+
+Routes = dict[str, Callable[[web.Request], Awaitable[web.Response]]]
+
+
+def _application(routes: Routes) -> web.Application:
+    application = web.Application()
+    for path, handler in routes.items():
+        application.router.add_get(path, handler)
+    return application
+
+
+async def _listen(runner: web.AppRunner, address: tuple[str | None, int]) -> int:
+    host, port = address
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as failure:
+        raise BadConfiguration(f"cannot listen on {host or ''}:{port}: {failure}") from failure
+    bound = runner.addresses[0]
+    _log.debug("listening", extra={"address": str(bound)})
+    return int(bound[1])
+
+
+def _answer(checks: dict[str, Check]) -> web.Response:
+    """The list of checks in the form of the API server's own `/readyz?verbose`."""
+    lines = []
+    failed = False
+    for name, check in sorted(checks.items()):
+        reason = check()
+        failed = failed or reason is not None
+        lines.append(f"[+]{name} ok" if reason is None else f"[-]{name} failed: {reason}")
+    lines.append("failed" if failed else "ok")
+    return web.Response(status=503 if failed else 200, text="\n".join(lines) + "\n")

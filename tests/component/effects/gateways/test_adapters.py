@@ -1,0 +1,90 @@
+"""The seams to the API client and to the script library."""
+
+import json
+
+import msgspec
+import pytest
+
+from controller.api.meta import Key
+from controller.domain.decision import Reference
+from controller.effects.gateways import ConfiguredScripts, KubeGatewayObjects, Scope
+from controller.errors import NotFound
+from controller.kube.resources import Resource
+from controller.scripts.lookup import MissingScript, Script, ScriptLibrary
+
+VS = Reference("networking.istio.io/v1", "VirtualService", "web", "web", "web-canary")
+SERVED = Resource("networking.istio.io", "v1", "virtualservices", "VirtualService")
+
+
+class Kube:
+    """Serves what `kinds` says and echoes what is written."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[str, tuple[Resource, ...]] = {"networking.istio.io/v1": (SERVED,)}
+        self.discovered: list[str] = []
+        self.wrote_: list[tuple[str, Key, str]] = []
+
+    async def discover(self, group_version: str) -> tuple[Resource, ...]:
+        self.discovered.append(group_version)
+        if group_version not in self.kinds:
+            raise NotFound("not served", status=404)
+        return self.kinds[group_version]
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
+        return f"{resource.name} {namespace}/{name}".encode()
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: bytes) -> bytes:
+        return body
+
+    def wrote(self, resource_name: str, key: Key, resource_version: str) -> None:
+        self.wrote_.append((resource_name, key, resource_version))
+
+
+async def test_a_kind_is_discovered_once_and_a_missing_one_each_time() -> None:
+    kube = Kube()
+    objects = KubeGatewayObjects(kube, kube)
+    assert await objects.scope(VS) is Scope.NAMESPACED
+    assert await objects.read(VS, "demo") == b"virtualservices.networking.istio.io demo/web"
+    assert len(kube.discovered) == 1
+    gone = Reference("x/v1", "Y", "n", "s", "c")
+    assert await objects.scope(gone) is None
+    with pytest.raises(NotFound):
+        await objects.read(gone, "demo")
+    assert kube.discovered[1:] == ["x/v1", "x/v1"]
+    kube.kinds["x/v1"] = (Resource("x", "v1", "ys", "Y", namespaced=False),)
+    assert await objects.scope(gone) is Scope.CLUSTER
+    other = Reference("x/v1", "Z", "n", "s", "c")
+    assert await objects.scope(other) is None
+
+
+async def test_every_write_is_told_to_the_ledger() -> None:
+    kube = Kube()
+    body = json.dumps(
+        {"metadata": {"name": "web", "namespace": "demo", "resourceVersion": "8"}}
+    ).encode()
+    assert await KubeGatewayObjects(kube, kube).replace(VS, "demo", body) == body
+    assert kube.wrote_ == [(SERVED.name, Key("demo", "web"), "8")]
+
+
+def name(found: Script | MissingScript) -> str:
+    assert isinstance(found, Script)
+    return f"{found.source}:{found.name}"
+
+
+def test_references_find_their_scripts() -> None:
+    library = ScriptLibrary({"networking.istio.io/VirtualService/trafficRouting.lua": b"return 1"})
+    data: dict[str, str] = {}
+    scripts = ConfiguredScripts(library, lambda: data)
+    assert name(scripts.resolve(VS)).startswith("packaged:")
+    configured = msgspec.structs.replace(VS, script="configMap")
+    assert isinstance(scripts.resolve(configured), MissingScript)
+    data["lua.traffic.routing.VirtualService.networking.istio.io"] = "return 2"
+    data["lua.traffic.routing.ingress.nginx"] = "return 3"
+    data["lua.traffic.routing.Endpoints.v1"] = "return 4"
+    assert name(scripts.resolve(configured)).startswith("configMap:")
+    packaged = msgspec.structs.replace(VS, script="packaged")
+    assert name(scripts.resolve(packaged)).startswith("packaged:")
+    ingress = Reference("networking.k8s.io/v1", "Ingress", "web", "s", "c", class_type="nginx")
+    assert name(scripts.resolve(ingress)) == "configMap:lua.traffic.routing.ingress.nginx"
+    core = Reference("v1", "Endpoints", "web", "s", "c")
+    assert name(scripts.resolve(core)) == "configMap:lua.traffic.routing.Endpoints.v1"

@@ -1,0 +1,103 @@
+"""The nginx canary on Istio with one shared Service: packaged scripts, in a real worker process."""
+
+import copy
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.api.rollout import HttpRouteMatch, Step, ValueMatch
+from controller.domain.decision import Done, Refusal, RestoreRoutes
+from controller.domain.traffic.plan import references_of
+from controller.effects.gateways import ConfiguredScripts, GatewayRoutes
+from controller.scripts.client import ScriptClient
+from controller.scripts.lookup import ScriptLibrary
+from tests.component.luaworker.process import worker
+
+from . import world
+from .world import ObjectServer, plan
+
+VS, DR = ("VirtualService", "nginx-vs"), ("DestinationRule", "nginx-dr")
+SERVICE = "nginx-service"
+LABELS = {"version": "canary"}
+
+
+def to(subset: str, weight: int | None = None) -> dict[str, Any]:
+    entry: dict[str, Any] = {"destination": {"host": SERVICE, "subset": subset}}
+    return entry if weight is None else {**entry, "weight": weight}
+
+
+ROUTES = {"hosts": ["*"], "gateways": ["gw"], "http": [{"route": [to("version-base")]}]}
+SUBSETS = {
+    "host": SERVICE,
+    "trafficPolicy": {"loadBalancer": {"simple": "ROUND_ROBIN"}, "tls": {}},
+    "subsets": [{"name": "version-base", "labels": {"version": "base"}}],
+}
+CANARY = {"name": "canary", "labels": {"version": "canary"}}
+REFS = references_of((world.routing(VS, DR, service=SERVICE),), True)
+
+
+@pytest.fixture(scope="module")
+async def client(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ScriptClient]:
+    socket: Path = tmp_path_factory.mktemp("w") / "s"
+    async with worker(f"unix://{socket}") as running:
+        made = ScriptClient(running.address)
+        try:
+            yield made
+        finally:
+            await made.close()
+
+
+def world_with(client: ScriptClient, config: dict[str, str]) -> tuple[ObjectServer, GatewayRoutes]:
+    server = ObjectServer()
+    server.put(*VS, copy.deepcopy(ROUTES), annotations={"note": "<kept>"})
+    server.put(*DR, copy.deepcopy(SUBSETS))
+    scripts = ConfiguredScripts(ScriptLibrary.read(), lambda: config)
+    return server, GatewayRoutes(server, scripts, client)
+
+
+async def test_the_documented_release_from_first_step_to_restore(client: ScriptClient) -> None:
+    server, routes = world_with(client, {})
+    before = {key: server.content(*key) for key in (VS, DR)}
+
+    assert await routes.ensure(plan(REFS, "20%", labels=LABELS)) == Done(wrote=True)
+    # The rule first, though it is listed last: a route to a subset that does not exist yet is an error 503.
+    assert server.writes == ["DestinationRule/nginx-dr", "VirtualService/nginx-vs"]
+    assert server.spec(*VS)["http"] == [{"route": [to("version-base", 80), to("canary", 20)]}]
+    assert server.spec(*DR) == {**SUBSETS, "subsets": [*SUBSETS["subsets"], CANARY]}
+
+    by_header = Step(matches=(HttpRouteMatch(headers=(ValueMatch("Exact", "version", "canary"),)),))
+    assert await routes.ensure(plan(REFS, step=by_header, labels=LABELS)) == Done(wrote=True)
+    assert server.spec(*VS)["http"] == [
+        {"match": [{"headers": {"version": {"exact": "canary"}}}], "route": [to("canary")]},
+        {"route": [to("version-base")]},
+    ]
+    assert server.spec(*DR)["subsets"] == [*SUBSETS["subsets"], CANARY]
+
+    server.writes.clear()
+    assert await routes.restore(RestoreRoutes("demo", REFS, "r1", "web")) == Done(wrote=True)
+    assert server.writes == ["VirtualService/nginx-vs", "DestinationRule/nginx-dr"]
+    assert {key: server.content(*key) for key in (VS, DR)} == before
+
+
+async def test_the_line_of_a_broken_script_of_the_config_map_is_told(client: ScriptClient) -> None:
+    key = "lua.traffic.routing.Other.networking.istio.io"
+    server, routes = world_with(client, {key: "local x = 1\nlocal = nil\nreturn obj.data"})
+    server.put("Other", "o", {"a": 1})
+    refs = world.references(("Other", "o"))
+    outcome = await routes.ensure(plan(refs))
+    assert isinstance(outcome, Refusal)
+    assert (outcome.reason, outcome.script, outcome.line) == ("ScriptFailed", key, 2)
+    assert "has a syntax error in line 2" in outcome.message
+
+
+async def test_without_a_worker_nothing_is_touched(tmp_path: Path) -> None:
+    lonely = ScriptClient(f"unix://{tmp_path}/nobody", deadline=0.5)
+    try:
+        server, routes = world_with(lonely, {})
+        outcome = await routes.ensure(plan(REFS))
+    finally:
+        await lonely.close()
+    assert isinstance(outcome, Refusal)
+    assert (outcome.reason, outcome.retry_after, server.writes) == ("WorkerUnavailable", 1.0, [])

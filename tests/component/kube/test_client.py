@@ -1,0 +1,259 @@
+"""What the client puts on the wire, and what it makes of the answers."""
+
+import json
+
+import pytest
+
+from controller.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    NotFound,
+    ServerFault,
+    Throttled,
+    Unauthorized,
+)
+from controller.kube.client import KubeClient
+from controller.kube.resources import DEPLOYMENTS, NAMESPACES, PODS, Resource
+from tests.component.kube.faulty_server import (
+    FaultyServer,
+    Request,
+    answering,
+    connected,
+    listing,
+    status,
+    thing,
+)
+from tests.component.runtime.virtual_time import virtual_time
+
+
+async def written(
+    server: FaultyServer, write: str, *arguments: object, **options: object
+) -> Request:
+    """The one request that a verb makes."""
+    server.others = [answering(200, b"{}")]
+    async with server.running(), connected(server) as client:
+        await getattr(client, write)(*arguments, **options)
+    (request,) = server.requests
+    return request
+
+
+WEB = "/apis/apps/v1/namespaces/shop/deployments/web"
+
+
+@virtual_time
+async def test_every_write_names_its_field_manager_and_identifies_itself() -> None:
+    request = await written(FaultyServer(), "create", DEPLOYMENTS, "shop", b'{"a":1}')
+    assert (request.method, request.path) == ("POST", "/apis/apps/v1/namespaces/shop/deployments")
+    assert request.query == {"fieldManager": "moonshift"}
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["user-agent"] == "tests"
+    assert request.headers["accept-encoding"] == "identity"
+    assert request.body == b'{"a":1}'
+
+
+@virtual_time
+async def test_replace_puts_a_subresource() -> None:
+    request = await written(
+        FaultyServer(), "replace", DEPLOYMENTS, "shop", "web", b"{}", "status", dry_run=True
+    )
+    assert (request.method, request.path) == ("PUT", f"{WEB}/status")
+    assert request.query == {"fieldManager": "moonshift", "dryRun": "All"}
+
+
+@pytest.mark.parametrize(
+    ("verb", "content_type"),
+    [
+        ("merge_patch", "application/merge-patch+json"),
+        ("strategic_patch", "application/strategic-merge-patch+json"),
+    ],
+)
+@virtual_time
+async def test_patches_carry_their_media_type(verb: str, content_type: str) -> None:
+    patch = {"metadata": {"labels": {"a": None}}}
+    request = await written(FaultyServer(), verb, DEPLOYMENTS, "shop", "web", patch)
+    assert (request.method, request.path) == ("PATCH", WEB)
+    assert request.headers["content-type"] == content_type
+    assert request.json() == patch
+
+
+@virtual_time
+async def test_apply_is_forced_and_may_name_another_manager() -> None:
+    request = await written(
+        FaultyServer(), "apply", DEPLOYMENTS, "shop", "web", b"{}", field_manager="moonshift-hold"
+    )
+    assert request.query == {"fieldManager": "moonshift-hold", "force": "true"}
+    assert request.headers["content-type"] == "application/apply-patch+yaml"
+
+
+@virtual_time
+async def test_delete_carries_preconditions_only_where_given() -> None:
+    request = await written(FaultyServer(), "delete", PODS, "shop", "web-1", uid="u1")
+    assert (request.method, request.path) == ("DELETE", "/api/v1/namespaces/shop/pods/web-1")
+    assert request.json()["preconditions"] == {"uid": "u1"}
+    assert request.json()["propagationPolicy"] == "Background"
+    request = await written(FaultyServer(), "delete", PODS, "shop", "web-1")
+    assert "preconditions" not in request.json()
+
+
+@virtual_time
+async def test_cluster_scoped_kinds_are_addressed_without_a_namespace() -> None:
+    request = await written(FaultyServer(), "get", NAMESPACES, "", "shop")
+    assert request.path == "/api/v1/namespaces/shop"
+
+
+@virtual_time
+async def test_an_empty_name_never_addresses_the_collection() -> None:
+    server = FaultyServer(others=[answering(200, b"{}")])
+    async with server.running(), connected(server) as client:
+        with pytest.raises(ValueError, match="needs a name"):
+            await client.delete(PODS, "shop", "")
+        with pytest.raises(ValueError, match="needs a name"):
+            await client.delete(PODS, "", "web-1")
+    assert server.requests == []
+
+
+@virtual_time
+async def test_a_name_cannot_leave_its_path() -> None:
+    request = await written(FaultyServer(), "get", PODS, "shop", "../../secrets/s?x=1")
+    assert request.path == "/api/v1/namespaces/shop/pods/..%2F..%2Fsecrets%2Fs%3Fx%3D1"
+
+
+@virtual_time
+async def test_pages_follow_each_other_with_the_same_selection() -> None:
+    server = FaultyServer(lists=[listing("1", thing("a", "1"), following="t"), listing("1")])
+    async with server.running(), connected(server) as client:
+        pages = [page async for page in client.list_pages(PODS, None, "app=web", limit=7)]
+    assert len(pages) == 2
+    assert server.requests[0].path == "/api/v1/pods"
+    assert server.requests[0].query == {"labelSelector": "app=web", "limit": "7"}
+    assert server.requests[1].query == {"labelSelector": "app=web", "limit": "7", "continue": "t"}
+
+
+@virtual_time
+async def test_discovery_names_kinds_without_subresources() -> None:
+    served = {
+        "resources": [
+            {"name": "widgets", "kind": "Widget", "namespaced": True},
+            {"name": "widgets/status", "kind": "Widget", "namespaced": True},
+            {"name": "lands", "kind": "Land", "namespaced": False},
+        ]
+    }
+    server = FaultyServer(others=[answering(200, served), answering(404, b"404 page not found")])
+    async with server.running(), connected(server) as client:
+        assert await client.discover("example.com/v1") == (
+            Resource("example.com", "v1", "widgets", "Widget"),
+            Resource("example.com", "v1", "lands", "Land", namespaced=False),
+        )
+        with pytest.raises(NotFound):
+            await client.discover("absent.example.com/v1")
+    assert server.requests[0].path == "/apis/example.com/v1"
+
+
+@virtual_time
+async def test_the_core_group_is_discovered_under_its_own_root() -> None:
+    server = FaultyServer(others=[answering(200, {"resources": [{"name": "pods", "kind": "Pod"}]})])
+    async with server.running(), connected(server) as client:
+        assert await client.discover("v1") == (PODS,)
+    assert server.requests[0].path == "/api/v1"
+
+
+@virtual_time
+async def test_the_servers_version_is_its_git_version() -> None:
+    server = FaultyServer(others=[answering(200, {"gitVersion": "v1.35.0"})])
+    async with server.running(), connected(server) as client:
+        assert await client.server_version() == "v1.35.0"
+
+
+ANSWERS: list[tuple[int, str, type[ApiError]]] = [
+    (400, "BadRequest", Invalid),
+    (401, "Unauthorized", Unauthorized),
+    (403, "Forbidden", Forbidden),
+    (404, "NotFound", NotFound),
+    (409, "Conflict", Conflict),
+    (409, "AlreadyExists", AlreadyExists),
+    (410, "Expired", Gone),
+    (422, "Invalid", Invalid),
+    (429, "TooManyRequests", Throttled),
+    (500, "InternalError", ServerFault),
+    (503, "ServiceUnavailable", ServerFault),
+    (504, "Timeout", ServerFault),
+    (302, "", ServerFault),
+]
+
+
+@pytest.mark.parametrize(("code", "reason", "expected"), ANSWERS)
+@virtual_time
+async def test_each_answer_becomes_its_exception_with_the_servers_words(
+    code: int, reason: str, expected: type[ApiError]
+) -> None:
+    message = "admission webhook said: no, because"
+    server = FaultyServer(others=[answering(code, status(code, reason, message))])
+    async with server.running(), connected(server) as client:
+        with pytest.raises(ApiError) as caught:
+            await client.create(PODS, "shop", b"{}")
+    assert type(caught.value) is expected
+    assert (caught.value.status, caught.value.reason) == (code, reason)
+    assert str(caught.value) == message
+
+
+@virtual_time
+async def test_an_answer_that_is_no_status_is_quoted() -> None:
+    server = FaultyServer(others=[answering(502, b"<html>bad gateway</html>"), answering(500, b"")])
+    async with server.running(), connected(server) as client:
+        with pytest.raises(ServerFault, match="bad gateway"):
+            await client.get(PODS, "shop", "a")
+        with pytest.raises(ServerFault, match="HTTP 500 without a message"):
+            await client.get(PODS, "shop", "a")
+
+
+REFUSED_PATCH = status(
+    422, "Invalid", "the server rejected our request due to an error in our request"
+)
+
+
+@virtual_time
+async def test_a_failed_test_of_a_json_patch_is_a_conflict() -> None:
+    server = FaultyServer(others=[answering(422, REFUSED_PATCH)])
+    async with server.running(), connected(server) as client:
+        with pytest.raises(Conflict, match="not as this patch requires"):
+            await client.json_patch(PODS, "shop", "a", [{"op": "test", "path": "/x", "value": 1}])
+        with pytest.raises(Invalid):
+            await client.json_patch(PODS, "shop", "a", [{"op": "add", "path": "/x", "value": 1}])
+
+
+@virtual_time
+async def test_an_invalid_object_made_by_a_json_patch_is_not_a_conflict() -> None:
+    message = 'Pod "a" is invalid: spec: Forbidden'
+    server = FaultyServer(others=[answering(422, status(422, "Invalid", message))])
+    async with server.running(), connected(server) as client:
+        with pytest.raises(Invalid, match="spec: Forbidden"):
+            await client.json_patch(PODS, "shop", "a", [{"op": "test", "path": "/x", "value": 1}])
+
+
+@virtual_time
+async def test_a_patch_body_is_json_whatever_its_values() -> None:
+    request = await written(
+        FaultyServer(),
+        "json_patch",
+        PODS,
+        "shop",
+        "a",
+        [{"op": "add", "path": "/x", "value": None}],
+    )
+    assert json.loads(request.body) == [{"op": "add", "path": "/x", "value": None}]
+    assert request.headers["content-type"] == "application/json-patch+json"
+
+
+@virtual_time
+async def test_a_closed_client_says_so() -> None:
+    server = FaultyServer()
+    async with server.running():
+        async with connected(server) as client:
+            pass
+        with pytest.raises(Exception, match="closed"):
+            await client.get(PODS, "shop", "a")
+    assert isinstance(client, KubeClient)

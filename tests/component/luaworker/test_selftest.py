@@ -1,0 +1,98 @@
+"""The proof at start: it finds a lock that is open, and an open lock means that nothing runs."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from luaworker.errors import NotReady
+from luaworker.metrics import Metrics
+from luaworker.pool import Pool
+from luaworker.selftest import prove
+from luaworker.settings import Settings
+from luaworker.spawn import Child, Zygote
+from luaworker.wire import Call, Task
+from tests.component.luaworker.process import worker
+
+
+async def zygote(*, filtered: bool) -> tuple[Zygote, asyncio.Queue[Child]]:
+    born: asyncio.Queue[Child] = asyncio.Queue()
+    started = await Zygote.start(
+        filtered=filtered,
+        on_child=lambda _zygote, child: born.put_nowait(child),
+        on_end=lambda _zygote: None,
+    )
+    return started, born
+
+
+@pytest.mark.parametrize("filtered", [True, False], ids=["filter-on", "filter-off"])
+async def test_a_child_that_may_open_a_socket_is_found_out(filtered: bool) -> None:
+    started, born = await zygote(filtered=filtered)
+
+    async def take_child() -> Child:
+        started.fork(1)
+        return await born.get()
+
+    try:
+        verdict = await prove(take_child, filtered=True, complete=True)
+    finally:
+        started.end()
+    if filtered:
+        assert verdict.problem == ""
+        assert verdict.proven == ("rlimit", "cpu", "wall", "seccomp")
+    else:
+        assert verdict.proven == ()
+        assert "(seccomp)" in verdict.problem
+
+
+async def test_a_pool_without_proof_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = Zygote.start
+
+    async def without_filter(**arguments: object) -> Zygote:
+        return await start(**{**arguments, "filtered": False})  # type: ignore[arg-type] # the flag under test
+
+    monkeypatch.setattr(Zygote, "start", without_filter)
+    settings = Settings(listen="")
+    ready: list[bool] = []
+    pool = Pool(settings, Metrics(), ready.append)
+    try:
+        await pool.start()
+        assert not pool.ready
+        assert True not in ready
+        with pytest.raises(NotReady, match="seccomp"):
+            await pool.run(Call(Task.EXECUTE, settings.limits, b"s", b"return {}", b"{}"), "", 1.0)
+    finally:
+        await pool.close()
+
+
+async def test_a_pool_that_was_told_to_do_without_the_filter_runs() -> None:
+    settings = Settings(listen="", filtered=False)
+    pool = Pool(settings, Metrics())
+    try:
+        await pool.start()
+        call = Call(Task.EXECUTE, settings.limits, b"s", b"return {a = 1}", b"{}")
+        outcome, _waited = await pool.run(call, "", 1.0)
+        assert outcome.result == b'{"a":1}'
+    finally:
+        await pool.close()
+
+
+async def test_a_zygote_is_replaced_after_its_number_of_forks() -> None:
+    settings = Settings(listen="", concurrency=2, recycle_forks=20, recycle_seconds=0.2)
+    metrics = Metrics()
+    pool = Pool(settings, metrics)
+    try:
+        await pool.start()
+        call = Call(Task.EXECUTE, settings.limits, b"s", b"return {}", b"{}")
+        async with asyncio.timeout(20):
+            while b"lua_zygote_starts_total 3.0" not in metrics.render():
+                outcome, _waited = await pool.run(call, "", 1.0)
+                assert outcome.result == b"{}"
+    finally:
+        await pool.close()
+
+
+async def test_running_without_the_filter_is_said_loudly(tmp_path: Path) -> None:
+    async with worker(f"unix://{tmp_path}/w", "--insecure-no-seccomp") as running:
+        assert any(entry["level"] == "critical" for entry in running.log)
+        assert (await running.run("return {}")).result_json == b"{}"

@@ -1,0 +1,196 @@
+"""The gRPC face, the health service, and the two small HTTP servers."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import grpc
+import grpc.aio
+import pytest
+import pytest_asyncio
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from luaworker import __version__
+from luaworker.codes import Code
+from protos.luaworker.v1 import luaworker_pb2 as pb
+from tests.component.luaworker.process import ROOT, Worker, worker
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worker]:
+    folder = tmp_path_factory.mktemp("served")
+    async with worker(f"unix://{folder}/w", metrics="127.0.0.1:0", probes="127.0.0.1:0") as running:
+        yield running
+
+
+async def fetch(port: object, path: str, method: str = "GET") -> tuple[int, str]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(str(port)))
+    writer.write(f"{method} {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    answer = (await reader.read()).decode()
+    writer.close()
+    await writer.wait_closed()
+    return int(answer.split(" ")[1]), answer.partition("\r\n\r\n")[2]
+
+
+Ask = Callable[..., grpc.aio.UnaryUnaryCall[bytes, bytes]]
+Watch = Callable[..., grpc.aio.UnaryStreamCall[bytes, bytes]]
+
+
+def test_the_codes_are_those_of_the_protocol() -> None:
+    assert {code.name: code.value for code in Code} == dict(pb.Code.items())
+
+
+async def test_a_script_known_by_its_hash_needs_not_be_sent_again(served: Worker) -> None:
+    script = b"return {hash = obj.n}"
+    digest = hashlib.sha256(script).digest()
+    request = pb.ExecuteRequest(script_sha256=digest, object_json=b'{"n":7}')
+    assert (await served.stub.Execute(request)).code == pb.NEED_SCRIPT
+    await served.run(script)
+    assert (await served.stub.Execute(request)).result_json == b'{"hash":7}'
+
+
+async def test_a_script_that_is_too_large_is_refused(served: Worker) -> None:
+    with pytest.raises(grpc.aio.AioRpcError, match="more than the") as caught:
+        await served.run(b" " * (1024 * 1024 + 1))
+    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+async def test_figures_of_a_call_come_with_it(served: Worker) -> None:
+    answer = await served.run("local x = 0 for i = 1, 2e6 do x = x + i end return {}")
+    assert 0 < answer.cpu_ms < 500
+    assert answer.wall_ms > 0
+    assert answer.peak_memory > 10_000
+    assert answer.backend == "lua51"
+
+
+async def test_probes_and_metrics_are_served(served: Worker) -> None:
+    await served.run("return {}")
+    entry = served.start_entry
+    assert await fetch(entry["probe_port"], "/healthz") == (200, "ok\n")
+    assert await fetch(entry["probe_port"], "/readyz") == (200, "ok\n")
+    assert (await fetch(entry["probe_port"], "/other"))[0] == 404
+    assert (await fetch(entry["metrics_port"], "/metrics", "POST"))[0] == 405
+    status, text = await fetch(entry["metrics_port"], "/metrics?x=1")
+    assert status == 200
+    for line in (
+        'lua_exec_total{backend="lua51",code="OK"}',
+        'lua_exec_seconds_bucket{le="0.001",phase="queue"}',
+        'lua_sandbox_selftest{lock="seccomp"} 1.0',
+        "lua_pool_ready",
+        "lua_zygote_restarts_total 0.0",
+    ):
+        assert line in text
+
+
+async def test_the_health_service_says_serving(served: Worker) -> None:
+    check: Ask = served.channel.unary_unary("/grpc.health.v1.Health/Check")
+    watch: Watch = served.channel.unary_stream("/grpc.health.v1.Health/Watch")
+    assert await check(b"") == b"\x08\x01"
+    named = b"\x0a\x18luaworker.v1.LuaExecutor"
+    assert await check(named) == b"\x08\x01"
+    call = watch(named)
+    assert await call.read() == b"\x08\x01"
+    call.cancel()
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await check(b"\x0a\x05other")
+    assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+async def test_nothing_of_a_request_is_logged(served: Worker) -> None:
+    await served.run("error('s3cret')", '{"password":"s3cret"}', name="s3cret")
+    assert "s3cret" not in str(served.log)
+
+
+async def command(*flags: str) -> tuple[int, str]:
+    process = await asyncio.create_subprocess_exec(
+        str(ROOT / ".venv/bin/python"), "-m", "luaworker", *flags, cwd=ROOT,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    output, _ = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, output.decode()
+
+
+async def test_the_version_is_told() -> None:
+    assert await command("--version") == (0, f"moonshift luaworker {__version__}\n")
+
+
+async def test_missing_certificates_are_named(tmp_path: Path) -> None:
+    code, output = await command("--listen", "127.0.0.1:0", "--tls-dir", str(tmp_path))
+    assert code == 2
+    assert "tls.key, tls.crt, ca.crt missing" in output
+
+
+async def test_a_wrong_address_is_named() -> None:
+    code, output = await command("--listen", "unix:///x", "--metrics-bind-address", "8080x")
+    assert code == 2
+    assert "is not an address" in output
+
+
+def authority() -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    return certificate("moonshift test authority", key, None), key
+
+
+def certificate(
+    name: str,
+    key: ec.EllipticCurvePrivateKey,
+    signer: tuple[x509.Certificate, ec.EllipticCurvePrivateKey] | None,
+) -> x509.Certificate:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(signer[0].subject if signer else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.BasicConstraints(ca=signer is None, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(signer[1] if signer else key, hashes.SHA256())
+    )
+
+
+def write_pair(
+    folder: Path, signer: tuple[x509.Certificate, ec.EllipticCurvePrivateKey], name: str
+) -> Path:
+    folder.mkdir()
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem = serialization.Encoding.PEM
+    (folder / "ca.crt").write_bytes(signer[0].public_bytes(pem))
+    (folder / "tls.crt").write_bytes(certificate(name, key, signer).public_bytes(pem))
+    (folder / "tls.key").write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return folder
+
+
+async def test_only_clients_of_the_same_authority_are_let_in(tmp_path: Path) -> None:
+    ours, foreign = authority(), authority()
+    server = write_pair(tmp_path / "server", ours, "localhost")
+    friend = write_pair(tmp_path / "friend", ours, "controller")
+    stranger = write_pair(tmp_path / "stranger", foreign, "controller")
+    (stranger / "ca.crt").write_bytes((server / "ca.crt").read_bytes())
+    async with worker("127.0.0.1:0", "--tls-dir", str(server)) as running:
+        target = f"localhost:{running.start_entry['port']}"
+
+        async def ask(folder: Path) -> bytes:
+            credentials = grpc.ssl_channel_credentials(
+                (folder / "ca.crt").read_bytes(),
+                (folder / "tls.key").read_bytes(),
+                (folder / "tls.crt").read_bytes(),
+            )
+            async with grpc.aio.secure_channel(target, credentials) as channel:
+                check: Ask = channel.unary_unary("/grpc.health.v1.Health/Check")
+                return bytes(await check(b"", timeout=5))
+
+        assert await ask(friend) == b"\x08\x01"
+        with pytest.raises(grpc.aio.AioRpcError):
+            await ask(stranger)

@@ -1,0 +1,238 @@
+"""The client against real workers: present, absent, killed, restarted, two of them, none of ours."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import grpc.aio
+import pytest
+
+from controller.errors import BadConfiguration, WorkerUnavailable
+from controller.scripts.answer import Executed, Refused, ScriptAnswer
+from controller.scripts.client import ScriptClient
+from controller.scripts.lookup import Script
+from protos.luaworker.v1 import luaworker_pb2 as pb
+from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
+from tests.component.luaworker.process import Worker, worker
+
+
+def script(text: str, name: str = "test") -> Script:
+    return Script(name, text.encode(), "", "configMap")
+
+
+@asynccontextmanager
+async def client_of(address: str, **more: float) -> AsyncIterator[ScriptClient]:
+    client = ScriptClient(address, deadline=more.get("deadline", 3.0))
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def echo(client: ScriptClient) -> ScriptAnswer:
+    return await client.execute(script("return obj"), b'{"a":[]}', tenant="t", request_id="r")
+
+
+class Ran:
+    """Metrics that remember."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[str] = []
+
+    def script_ran(self, outcome: str, seconds: float) -> None:
+        assert seconds >= 0
+        self.outcomes.append(outcome)
+
+
+async def test_a_result_comes_back_with_its_figures(shared_worker: Worker) -> None:
+    async with client_of(shared_worker.address) as client:
+        answer = await client.execute(
+            script("print('hi') return {obj.n}"), b'{"n":7}', tenant="t", request_id="r"
+        )
+    assert isinstance(answer, Executed)
+    assert (answer.result, answer.log) == (b"[7]", ("hi",))
+    assert answer.wall_ms > 0
+
+
+async def test_a_failure_of_the_script_is_an_answer(shared_worker: Worker) -> None:
+    ran = Ran()
+    client = ScriptClient(shared_worker.address, metrics=ran)
+    answer = await client.execute(
+        script("\nerror('no route')", "VS"), b"{}", tenant="t", request_id="r"
+    )
+    assert isinstance(answer, Refused)
+    assert (answer.code, answer.line, answer.message) == ("RUNTIME_ERROR", 2, "VS:2: no route")
+    too_large = await client.execute(script(" " * (2 << 20)), b"{}", tenant="t", request_id="r")
+    assert isinstance(too_large, Refused)
+    assert too_large.code == "TOO_LARGE"
+    await client.close()
+    assert ran.outcomes == ["RUNTIME_ERROR", "TOO_LARGE"]
+
+
+async def test_validation_says_whether_a_script_compiles(shared_worker: Worker) -> None:
+    async with client_of(shared_worker.address) as client:
+        good = await client.validate(script("error('not run')"), tenant="t", request_id="r")
+        bad = await client.validate(script("x ="), tenant="t", request_id="r")
+    assert (
+        good == Executed(b"", (), good.cpu_ms, good.wall_ms)
+        if isinstance(good, Executed)
+        else False
+    )
+    assert isinstance(bad, Refused)
+    assert (bad.code, bad.line) == ("SYNTAX_ERROR", 1)
+
+
+async def test_an_absent_worker_is_said_quickly_and_how_to_mend_it(tmp_path: Path) -> None:
+    async with client_of(f"unix://{tmp_path}/none") as client:
+        began = time.monotonic()
+        with pytest.raises(WorkerUnavailable, match="--lua-worker") as caught:
+            await echo(client)
+        assert time.monotonic() - began < 2.0
+    assert f"unix://{tmp_path}/none" in str(caught.value)
+
+
+async def test_a_restarted_worker_is_found_at_once(tmp_path: Path) -> None:
+    address = f"unix://{tmp_path}/w"
+    async with client_of(address) as client:
+        async with worker(address) as first:
+            assert isinstance(await echo(client), Executed)
+            await first.stop(signal.SIGKILL)
+        with pytest.raises(WorkerUnavailable):
+            await echo(client)
+        async with worker(address):
+            assert isinstance(await echo(client), Executed)
+
+
+async def test_a_zygote_that_dies_costs_no_answer(tmp_path: Path) -> None:
+    address = f"unix://{tmp_path}/w"
+    async with worker(address) as running, client_of(address) as client:
+        assert isinstance(await echo(client), Executed)
+        os.kill(running.zygote, signal.SIGKILL)
+        answers = await asyncio.gather(*(echo(client) for _ in range(4)))
+        assert all(isinstance(answer, Executed) for answer in answers)
+
+
+async def test_of_two_workers_one_may_die(tmp_path: Path) -> None:
+    one, two = worker("127.0.0.1:0"), worker("127.0.0.1:0")
+    async with one as first, two as second:
+        ports = [running.start_entry["port"] for running in (first, second)]
+        address = "ipv4:" + ",".join(f"127.0.0.1:{port}" for port in ports)
+        async with client_of(address) as client:
+            for _ in range(4):
+                assert isinstance(await echo(client), Executed)
+            await first.stop(signal.SIGKILL)
+            for _ in range(6):
+                assert isinstance(await echo(client), Executed)
+
+
+async def test_a_name_is_resolved(tmp_path: Path) -> None:
+    async with (
+        worker("127.0.0.1:0") as running,
+        client_of(f"dns:///localhost:{running.start_entry['port']}") as client,
+    ):
+        assert isinstance(await echo(client), Executed)
+
+
+class Scripted(pb_grpc.LuaExecutorServicer):
+    """A worker that answers as it was told."""
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = list(answers)
+        self.asked = 0
+
+    async def Execute(
+        self,
+        request: pb.ExecuteRequest,
+        context: grpc.aio.ServicerContext[pb.ExecuteRequest, pb.ExecuteResponse],
+    ) -> pb.ExecuteResponse:
+        self.asked += 1
+        answer = self.answers.pop(0)
+        if isinstance(answer, grpc.StatusCode):
+            await context.abort(answer, "as told")
+        if answer == "hang":
+            await asyncio.Event().wait()
+        return pb.ExecuteResponse(code=answer, result_json=b"{}")  # type: ignore[arg-type] # a code or its name
+
+
+@asynccontextmanager
+async def serving(tmp_path: Path, *answers: object) -> AsyncIterator[tuple[Scripted, str]]:
+    service = Scripted(*answers)
+    server = grpc.aio.server()
+    pb_grpc.add_LuaExecutorServicer_to_server(service, server)
+    address = f"unix://{tmp_path}/scripted"
+    server.add_insecure_port(address)
+    await server.start()
+    try:
+        yield service, address
+    finally:
+        await server.stop(0)
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected", "asked"),
+    [
+        pytest.param((grpc.StatusCode.UNAVAILABLE, pb.OK), "OK", 2, id="lost-then-fine"),
+        pytest.param((grpc.StatusCode.RESOURCE_EXHAUSTED, pb.OK), "OK", 2, id="busy-then-fine"),
+        pytest.param((grpc.StatusCode.INTERNAL, pb.OK), "OK", 2, id="broken-then-fine"),
+        pytest.param(("hang", pb.OK), "OK", 2, id="silent-then-fine"),
+        pytest.param((pb.TIMEOUT, pb.OK), "OK", 2, id="slow-then-fine"),
+        pytest.param((pb.CRASHED, pb.CRASHED), "CRASHED", 2, id="crashes"),
+        pytest.param((pb.TIMEOUT, grpc.StatusCode.UNAVAILABLE), "TIMEOUT", 2, id="slow-then-lost"),
+        pytest.param((pb.MEMORY_LIMIT,), "MEMORY_LIMIT", 1, id="greedy"),
+        pytest.param((pb.CIRCUIT_OPEN,), "CIRCUIT_OPEN", 1, id="open-circuit"),
+        pytest.param((grpc.StatusCode.INVALID_ARGUMENT,), "INVALID_REQUEST", 1, id="invalid"),
+    ],
+)
+async def test_what_is_repeated_and_what_is_not(
+    tmp_path: Path, answers: tuple[object, ...], expected: str, asked: int
+) -> None:
+    async with (
+        serving(tmp_path, *answers) as (service, address),
+        client_of(address, deadline=0.3) as client,
+    ):
+        answer = await echo(client)
+    assert service.asked == asked
+    assert (answer.code if isinstance(answer, Refused) else "OK") == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, "add replicas or raise --concurrency"),
+        (grpc.StatusCode.UNAVAILABLE, "check that it runs and is ready"),
+    ],
+)
+async def test_a_worker_that_cannot_serve_is_an_exception(
+    tmp_path: Path, status: grpc.StatusCode, advice: str
+) -> None:
+    async with (
+        serving(tmp_path, status, status) as (_service, address),
+        client_of(address) as client,
+    ):
+        with pytest.raises(WorkerUnavailable, match=advice):
+            await echo(client)
+
+
+async def test_somebody_elses_service_is_found_out(tmp_path: Path) -> None:
+    async with (
+        serving(tmp_path, grpc.StatusCode.UNIMPLEMENTED) as (service, address),
+        client_of(address) as client,
+    ):
+        with pytest.raises(WorkerUnavailable, match="something else listens there"):
+            await echo(client)
+    assert service.asked == 1
+
+
+@pytest.mark.parametrize("address", ["", "localhost:1", "http://x"])
+async def test_an_address_of_no_kind_is_refused(address: str) -> None:
+    with pytest.raises(BadConfiguration, match="expected unix:///PATH or dns:///HOST:PORT"):
+        ScriptClient(address)
+
+
+async def test_missing_certificates_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BadConfiguration, match=r"ca\.crt, tls\.crt, tls\.key missing"):
+        ScriptClient("dns:///x:1", tls_dir=str(tmp_path))

@@ -1,0 +1,91 @@
+"""Probes and metrics over HTTP."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from controller.errors import BadConfiguration
+from controller.telemetry.health import HealthServer, parse_address
+
+
+@contextlib.asynccontextmanager
+async def serving(server: HealthServer) -> AsyncIterator[aiohttp.ClientSession]:
+    task = asyncio.create_task(server.run())
+    try:
+        await asyncio.wait_for(server.listening.wait(), 5)
+        async with aiohttp.ClientSession() as session:
+            yield session
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def fetched(session: aiohttp.ClientSession, port: int, path: str) -> tuple[int, str]:
+    async with session.get(f"http://127.0.0.1:{port}{path}") as response:
+        return response.status, await response.text()
+
+
+async def test_readiness_names_what_is_not_ready_and_liveness_does_not_care() -> None:
+    server = HealthServer("127.0.0.1:0", "0", lambda: b"")
+    reasons: dict[str, str | None] = {"caches": "pods not listed yet"}
+    server.add_ready_check("caches", lambda: reasons["caches"])
+    server.add_ready_check("worker", lambda: None)
+    async with serving(server) as session:
+        port = server.ports["probes"]
+        status, text = await fetched(session, port, "/readyz")
+        assert status == 503
+        assert text == "[-]caches failed: pods not listed yet\n[+]worker ok\nfailed\n"
+        assert (await fetched(session, port, "/healthz"))[0] == 200
+        reasons["caches"] = None
+        assert (await fetched(session, port, "/readyz"))[0] == 200
+        server.add_alive_check("loop", lambda: "stuck")
+        assert (await fetched(session, port, "/healthz"))[0] == 503
+
+
+async def test_metrics_are_rendered_in_a_thread_on_their_own_address() -> None:
+    threads: list[str] = []
+
+    def render() -> bytes:
+        threads.append(threading.current_thread().name)
+        return b"up 1\n"
+
+    server = HealthServer("127.0.0.1:0", "127.0.0.1:0", render)
+    async with serving(server) as session:
+        status, text = await fetched(session, server.ports["metrics"], "/metrics")
+        assert (status, text) == (200, "up 1\n")
+        assert (await fetched(session, server.ports["probes"], "/metrics"))[0] == 404
+    assert threads != ["MainThread"]
+
+
+async def test_an_address_in_use_is_a_clear_error() -> None:
+    first = HealthServer("127.0.0.1:0", "0", lambda: b"")
+    async with serving(first):
+        address = f"127.0.0.1:{first.ports['probes']}"
+        with pytest.raises(BadConfiguration, match="cannot listen on"):
+            await HealthServer(address, "0", lambda: b"").run()
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        (":8080", (None, 8080)),
+        ("127.0.0.1:81", ("127.0.0.1", 81)),
+        ("[::1]:81", ("::1", 81)),
+        ("0", None),
+        ("", None),
+    ],
+)
+def test_addresses_are_read_as_go_writes_them(
+    address: str, expected: tuple[str | None, int] | None
+) -> None:
+    assert parse_address(address) == expected
+
+
+@pytest.mark.parametrize("address", ["8080", "host:", "host:http", ":99999"])
+def test_what_is_not_an_address_is_refused(address: str) -> None:
+    with pytest.raises(BadConfiguration, match="is not an address"):
+        parse_address(address)

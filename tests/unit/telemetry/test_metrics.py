@@ -1,0 +1,113 @@
+"""Names that dashboards rely on, and series that go with their object."""
+
+import inspect
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from controller.telemetry.metrics import Metrics
+
+
+def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    families = text_string_to_metric_families(metrics.render().decode())
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_known_names_of_go_controllers_are_kept() -> None:
+    metrics = Metrics()
+    metrics.queue_added("rollout")
+    metrics.queue_depth("rollout", 3)
+    metrics.queue_waited("rollout", 0.1)
+    metrics.queue_worked("rollout", 0.1)
+    metrics.queue_retried("rollout")
+    metrics.reconciled("rollout", "error", 0.1)
+    metrics.workers("rollout", 1, 8)
+    metrics.requested("GET", "10.0.0.1:443", "200", 0.01)
+    metrics.leading("lease", True)
+    found = samples(metrics)
+    name = (("name", "rollout"),)
+    controller = (("controller", "rollout"),)
+    assert found["workqueue_depth", name] == 3
+    assert found["workqueue_adds_total", name] == 1
+    assert found["workqueue_retries_total", name] == 1
+    assert found["workqueue_queue_duration_seconds_count", name] == 1
+    assert found["workqueue_work_duration_seconds_count", name] == 1
+    assert found["controller_runtime_reconcile_total", (*controller, ("result", "error"))] == 1
+    assert found["controller_runtime_reconcile_errors_total", controller] == 1
+    assert found["controller_runtime_reconcile_time_seconds_count", controller] == 1
+    assert found["controller_runtime_active_workers", controller] == 1
+    request = (("code", "200"), ("host", "10.0.0.1:443"), ("method", "GET"))
+    assert found["rest_client_requests_total", request] == 1
+    assert found["leader_election_master_status", (("name", "lease"),)] == 1
+    assert any(sample.startswith("process_") for sample, _ in found)
+
+
+def test_a_rollout_has_one_phase_at_a_time_and_leaves_no_series() -> None:
+    metrics = Metrics()
+    metrics.rollout("shop", "web", "Progressing", 2, stalled=True)
+    metrics.approval_pending("shop", "web", True)
+    metrics.rollout("shop", "web", "Healthy", 0, stalled=False)
+    phases = [labels for name, labels in samples(metrics) if name == "moonshift_rollout_phase"]
+    assert phases == [(("name", "web"), ("namespace", "shop"), ("phase", "Healthy"))]
+    metrics.forget_rollout("shop", "web")
+    metrics.forget_rollout("shop", "web")
+    assert "web" not in metrics.render().decode()
+
+
+def test_a_pending_approval_is_a_series_only_while_it_is_pending() -> None:
+    metrics = Metrics()
+    metrics.approval_pending("shop", "web", False)
+    metrics.approval_pending("shop", "web", True)
+    assert (
+        'moonshift_approvals_pending{name="web",namespace="shop"} 1.0' in metrics.render().decode()
+    )
+    metrics.approval_pending("shop", "web", False)
+    assert "web" not in metrics.render().decode()
+
+
+def test_outcomes_are_counted() -> None:
+    metrics = Metrics()
+    metrics.release_ended("shop", "completed", 60)
+    metrics.state_left("StepPaused", "people", 30)
+    metrics.approved("status")
+    metrics.script_ran("OK", 0.01)
+    metrics.drifted("put_back")
+    metrics.gate_decided("pass")
+    metrics.event_dropped("full")
+    metrics.admitted("rollouts", True, 0.01)
+    metrics.relisted("pods", "gone")
+    metrics.undecodable("pods")
+    metrics.watched("pods", 5, 100)
+    found = samples(metrics)
+    assert (
+        found[
+            "moonshift_rollouts_completed_total", (("namespace", "shop"), ("outcome", "completed"))
+        ]
+        == 1
+    )
+    assert found["moonshift_approvals_total", (("source", "status"),)] == 1
+    assert found["moonshift_script_calls_total", (("code", "OK"),)] == 1
+    assert found["moonshift_drift_total", (("action", "put_back"),)] == 1
+    assert found["moonshift_events_dropped_total", (("reason", "full"),)] == 1
+    assert found["moonshift_admission_total", (("allowed", "true"), ("webhook", "rollouts"))] == 1
+    assert found["moonshift_watch_relists_total", (("reason", "gone"), ("resource", "pods"))] == 1
+    assert found["moonshift_watch_events_total", (("resource", "pods"),)] == 5
+    assert found["moonshift_cached_objects", (("resource", "pods"),)] == 100
+
+
+def test_two_registries_do_not_meet() -> None:
+    first, second = Metrics(), Metrics()
+    first.approved("status")
+    assert 'source="status"' not in second.render().decode()
+
+
+def test_no_label_names_a_pod_a_revision_or_a_message() -> None:
+    metrics = Metrics()
+    forbidden = {"pod", "revision", "message", "uid", "step", "script"}
+    for collector in tuple(metrics.registry._collector_to_names):
+        labels = set(getattr(collector, "_labelnames", ()))
+        assert not labels & forbidden
+    assert inspect.getdoc(Metrics.render)
