@@ -1,0 +1,147 @@
+"""`python -m controller`: flags to settings, settings to the app.
+
+Invariant: every flag of the original is accepted, so that its manifests keep working; those without a meaning here are
+listed as such in the help.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from controller.app import run_controller
+from controller.errors import BadConfiguration, MoonshiftError
+from controller.settings import Settings, own_namespace, parse_gates
+from controller.telemetry.logs import configure_logging
+
+_WITHOUT_MEANING = (
+    "batchrelease-workers",
+    "trafficrouting-workers",
+    "rollouthistory-workers",
+    "deployment-workers",
+    "nativedaemonset-workers",
+    "grace-timeout",
+    "expectation-timeout",
+    "vmodule",
+    "logtostderr",
+    "alsologtostderr",
+    "stderrthreshold",
+    "log_dir",
+    "log_file",
+    "log_file_max_size",
+    "log_backtrace_at",
+    "add_dir_header",
+    "skip_headers",
+    "skip_log_headers",
+    "one_output",
+    "disable-no-deepcopy",
+)
+_SWITCHES = {
+    "logtostderr",
+    "alsologtostderr",
+    "add_dir_header",
+    "skip_headers",
+    "skip_log_headers",
+    "one_output",
+    "disable-no-deepcopy",
+}
+
+
+def _with_flags_of_the_original(command: click.Command) -> click.Command:
+    for name in _WITHOUT_MEANING:
+        option = click.Option([f"--{name}"], expose_value=False, hidden=True, default=None)
+        if name in _SWITCHES:
+            option = click.Option(
+                [f"--{name}"], expose_value=False, hidden=True, is_flag=False, flag_value="true"
+            )
+        command.params.append(option)
+    return command
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--kubeconfig", help="Kubeconfig file; without it, KUBECONFIG or the service account."
+)
+@click.option("--context", help="Context of the kubeconfig.")
+@click.option(
+    "--lua-worker",
+    default=Settings().lua_worker,
+    show_default=True,
+    help="The script worker: unix:///PATH or dns:///HOST:PORT.",
+)
+@click.option(
+    "--lua-worker-tls-dir",
+    type=click.Path(path_type=Path),
+    help="Folder with ca.crt, tls.crt and tls.key for mutual TLS to the worker.",
+)
+@click.option("--webhook-port", type=int, envvar="WEBHOOK_PORT", default=9876, show_default=True)
+@click.option(
+    "--webhook-url", default="", help="https://HOST:PORT, for a controller outside the cluster."
+)
+@click.option(
+    "--webhook-cert-dir",
+    type=click.Path(path_type=Path),
+    envvar="WEBHOOK_CERT_DIR",
+    help="Keep certificates in this folder instead of a Secret.",
+)
+@click.option(
+    "--namespace", help="The controller's own namespace; else POD_NAMESPACE, else kruise-rollout."
+)
+@click.option("--watch-namespace", help="Serve only this namespace.")
+@click.option("--metrics-bind-address", default=":8080", show_default=True)
+@click.option("--health-probe-bind-address", default=":8081", show_default=True)
+@click.option(
+    "--leader-elect",
+    type=bool,
+    is_flag=False,
+    flag_value="true",
+    default=False,
+    help="Reconcile only while holding the Lease 71ddec2c.kruise.io.",
+)
+@click.option("--rollout-workers", type=click.IntRange(1), default=8, show_default=True)
+@click.option(
+    "--partition-percent-limit",
+    type=click.IntRange(0, 100),
+    default=50,
+    show_default=True,
+    help="Largest percentage of a partition step that routes traffic.",
+)
+@click.option("--filter-workload-type", type=bool, is_flag=False, flag_value="true", default=True)
+@click.option("--kube-api-qps", type=float, default=200, show_default=True)
+@click.option("--kube-api-burst", type=int, default=400, show_default=True)
+@click.option(
+    "--allow-cluster-scoped-gateways",
+    "allow_cluster_scoped",
+    type=bool,
+    is_flag=False,
+    flag_value="true",
+    default=False,
+    help="Let Rollouts refer to cluster-scoped gateway kinds.",
+)
+@click.option("--feature-gates", default="", help="A=true,B=false")
+@click.option("--service-name", envvar="SERVICE_NAME", default=Settings().service_name, hidden=True)
+@click.option("--secret-name", envvar="SECRET_NAME", default=Settings().secret_name, hidden=True)
+@click.option("--identity", default="", help="Name of this replica in the Lease and in Events.")
+@click.option("-v", "--v", "verbosity", type=int, default=0, help="Log more: 4 and above is debug.")
+def main(namespace: str | None, feature_gates: str, **flags: Any) -> None:
+    """Run Moonshift's controller."""
+    configure_logging("debug" if flags["verbosity"] >= 4 else "info")
+    try:
+        settings = Settings(
+            namespace=own_namespace(namespace), feature_gates=parse_gates(feature_gates), **flags
+        )
+    except BadConfiguration as wrong:
+        click.echo(f"moonshift: {wrong}", err=True)
+        sys.exit(2)
+    try:
+        asyncio.run(run_controller(settings))
+    except* MoonshiftError as failures:
+        for failure in failures.exceptions:
+            click.echo(f"moonshift: {failure}", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    _with_flags_of_the_original(main)(prog_name="python -m controller")

@@ -1,0 +1,306 @@
+"""The composition root: which parts the controller is made of, and what is bound to what.
+
+Invariant: nothing here decides or does anything; every Protocol that a room owns is bound here and only here. Webhooks,
+conversion, probes and metrics run on every replica; caches are warm everywhere; reconcilers run on the leader only.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Protocol, TypeVar
+
+from controller.api.meta import Key
+from controller.api.names import CONFIGURATION, LEASE
+from controller.api.networking import EndpointSlice, Service
+from controller.api.rollout import Rollout
+from controller.api.validation import Rules
+from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.certificates.publish import Address, Publisher
+from controller.domain.decision import Note
+from controller.effects.apply import Routes
+from controller.effects.gateways.kube_objects import KubeGatewayObjects
+from controller.effects.gateways.library import ConfiguredScripts
+from controller.effects.gateways.routes import GatewayRoutes
+from controller.kube import resources
+from controller.kube.client import KubeClient
+from controller.kube.dynamic import DynamicKinds
+from controller.kube.events import EventRecorder
+from controller.kube.gateway_reads import GatewayReads
+from controller.kube.lease import KubeLeaseStore
+from controller.kube.ledger import WriteLedger
+from controller.kube.reflector import Reflector
+from controller.kube.resources import Resource
+from controller.kube.store import HasMetadata, Store
+from controller.reconcilers.caches import Caches
+from controller.reconcilers.rollout import RolloutReconciler
+from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
+from controller.reconcilers.wiring import Wiring
+from controller.reconcilers.world import World
+from controller.runtime.clock import SystemClock
+from controller.runtime.leader import Leader
+from controller.runtime.supervisor import Part, Supervisor, stopping_on_signals
+from controller.runtime.worker import Worker
+from controller.runtime.workqueue import WorkQueue
+from controller.scripts.client import ScriptClient
+from controller.scripts.lookup import ScriptLibrary
+from controller.settings import Settings
+from controller.telemetry.health import HealthServer
+from controller.telemetry.metrics import Metrics
+from controller.webhook.admission import Admission
+from controller.webhook.endpoint import Endpoint
+from controller.webhook.readers import CachedReader
+from controller.webhook.server import webhook_app
+from controller.webhook.stores import FolderSecrets, KubeConfigurations, KubeSecrets
+
+V = TypeVar("V", bound=HasMetadata)
+USER_AGENT = "moonshift-controller"
+DEFAULT_CERTIFICATES = Path("/tmp/kruise-rollout-webhook-certs")
+"""Where the original keeps the files, too; manifests mount a volume there."""
+
+_log = logging.getLogger(__name__)
+
+
+class App:
+    """One controller process."""
+
+    def __init__(
+        self, settings: Settings, client: KubeClient, lease_client: KubeClient, metrics: Metrics
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._random = Random()
+        self._clock = SystemClock()
+        self.metrics = metrics
+        self.caches = Caches()
+        self._scripts_map = ConfiguredScriptsMap(settings.namespace)
+        self._queue: WorkQueue[Key] = WorkQueue(
+            "rollout", random=self._random, metrics=self.metrics
+        )
+        self._ledger = WriteLedger(requeue=self._queue.add)
+        self._wiring = Wiring(self.caches, self._queue.add)
+        self._kinds = DynamicKinds(
+            client,
+            namespace=settings.watch_namespace,
+            changed=self._wiring.gateway_changed,
+            ready=self._wiring.kind_ready,
+            follow=self._ledger.follow,
+            random=self._random,
+            metrics=self.metrics,
+        )
+        self._worker_client = ScriptClient(
+            settings.lua_worker,
+            tls_dir=str(settings.lua_worker_tls_dir or ""),
+            metrics=self.metrics,
+        )
+        identity = settings.identity or f"{socket.gethostname()}_{os.getpid()}"
+        self._recorder = EventRecorder(
+            client, component="rollout-controller", instance=identity, clock=self._clock,
+            metrics=self.metrics,
+        )  # fmt: skip
+        self._leader = Leader(
+            KubeLeaseStore(lease_client, settings.namespace, LEASE),
+            identity,
+            clock=self._clock,
+            random=self._random,
+            name=LEASE,
+            metrics=self.metrics,
+        )
+        self._health = HealthServer(
+            settings.health_probe_bind_address, settings.metrics_bind_address, self.metrics.render
+        )
+        self._reflectors = self._make_reflectors()
+        self._endpoint = self._make_endpoint()
+        self._wiring.connect()
+        self._routes = self._make_routes()
+
+    # --- parts ------------------------------------------------------------------------------------
+
+    def _make_reflectors(self) -> tuple["Watching", ...]:
+        """Everything that is watched from the start; the ledger listens before a store is filled."""
+        everywhere = self._settings.watch_namespace
+        return (
+            self._reflect(resources.ROLLOUTS, self.caches.rollouts, Rollout, everywhere),
+            self._reflect(resources.DEPLOYMENTS, self.caches.deployments, Deployment, everywhere),
+            self._reflect(resources.REPLICA_SETS, self.caches.replica_sets, ReplicaSet, everywhere),
+            self._reflect(resources.PODS, self.caches.pods, Pod, everywhere),
+            self._reflect(resources.SERVICES, self.caches.services, Service, everywhere),
+            self._reflect(resources.ENDPOINT_SLICES, self.caches.slices, EndpointSlice, everywhere),
+            self._reflect(
+                resources.CONFIG_MAPS,
+                self._scripts_map.store,
+                ConfigMap,
+                self._settings.namespace,
+                field_selector=f"metadata.name={CONFIGURATION}",
+            ),
+        )
+
+    def _reflect(
+        self,
+        resource: Resource,
+        store: Store[V],
+        view_type: type[V],
+        namespace: str | None,
+        field_selector: str = "",
+    ) -> Reflector[V]:
+        self._ledger.follow(resource.name, store)
+        return Reflector(
+            self._client,
+            resource,
+            store,
+            view_type,
+            namespace=namespace,
+            field_selector=field_selector,
+            metrics=self.metrics,
+            random=self._random,
+        )
+
+    def _make_endpoint(self) -> Endpoint:
+        """Webhooks of this replica, with a certificate from a Secret or, outside a cluster, from a folder."""
+        settings = self._settings
+        address = Address(settings.namespace, settings.service_name, settings.webhook_url)
+        reader = CachedReader(
+            self._client, self.caches.rollouts, self.caches.replica_sets, self._filled
+        )
+        admission = Admission(
+            reader,
+            reader,
+            self._clock,
+            namespace=settings.namespace,
+            rules=Rules(partition_percent_limit=settings.partition_percent_limit),
+        )
+        handlers = admission.handlers()
+        folder = settings.webhook_cert_dir
+        secrets = (
+            FolderSecrets(folder)
+            if folder is not None and settings.webhook_url
+            else KubeSecrets(self._client, settings.namespace)
+        )
+        return Endpoint(
+            webhook_app(handlers, self.metrics),
+            port=settings.webhook_port,
+            secrets=secrets,
+            secret_name=settings.secret_name,
+            names=tuple(address.names()),
+            publisher=Publisher(KubeConfigurations(self._client), address, (*handlers, "/convert")),
+            files=(folder or DEFAULT_CERTIFICATES) / "serving",
+            clock=self._clock,
+        )
+
+    def _filled(self) -> bool:
+        return all(reflector.synced.is_set() for reflector in self._reflectors)
+
+    def _make_routes(self) -> Callable[[Key], Routes]:
+        """Gateway objects of a Rollout; what was written is remembered for that Rollout."""
+        scripts = ConfiguredScripts(ScriptLibrary.read(), self._scripts_map.data)
+        reads = GatewayReads(self._client, self._kinds)
+
+        def routes_for(key: Key) -> Routes:
+            return GatewayRoutes(
+                KubeGatewayObjects(reads, self._ledger.scoped(key)),
+                scripts,
+                self._worker_client,
+                allow_cluster_scoped=self._settings.allow_cluster_scoped,
+            )
+
+        return routes_for
+
+    def _tell(self, rollout: Rollout, note: Note) -> None:
+        self._recorder.record(
+            resources.ROLLOUTS, rollout.metadata, note.severity.value, note.reason, note.message
+        )
+
+    # --- running ----------------------------------------------------------------------------------
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Run all parts until `stop`, or until one of them ends."""
+        for reflector in self._reflectors:
+            name = reflector.resource.plural
+            self._health.add_ready_check(f"cache-{name}", _unsynced(reflector))
+        self._health.add_ready_check("webhooks", lambda: self._endpoint.problem)
+        parts = [Part("health", self._health.run)]
+        parts.append(Part("webhooks", self._endpoint.run))
+        parts += [Part(f"watch-{r.resource.plural}", r.run) for r in self._reflectors]
+        parts += [
+            Part("gateway-kinds", self._kinds.run),
+            Part("events", self._recorder.run),
+            Part("rollouts", self._lead if self._settings.leader_elect else self._reconcile),
+        ]
+        try:
+            await Supervisor(parts, stop).run()
+        finally:
+            await self._worker_client.close()
+
+    async def _lead(self) -> None:
+        await self._leader.run(self._reconcile)
+
+    async def _reconcile(self) -> None:
+        """Passes over Rollouts, once every cache is filled."""
+        for reflector in self._reflectors:
+            await reflector.synced.wait()
+        reconciler = RolloutReconciler(
+            worlds=World(self.caches, self._kinds),
+            kube=self._client,
+            routes_for=self._routes,
+            ledger=self._ledger,
+            clock=self._clock,
+            told=self._tell,
+            metrics=self.metrics,
+        )
+        worker = Worker(
+            "rollout-controller",
+            self._queue,
+            reconciler.reconcile,
+            workers=self._settings.rollout_workers,
+            metrics=self.metrics,
+        )
+        _log.info("reconciling", extra={"rollouts": len(self.caches.rollouts)})
+        await worker.run()
+
+
+class Watching(Protocol):
+    """A watch, whatever it is of."""
+
+    resource: Resource
+    synced: asyncio.Event
+    problem: str | None
+
+    async def run(self) -> None: ...
+
+
+def _unsynced(reflector: Watching) -> Callable[[], str | None]:
+    def check() -> str | None:
+        if reflector.synced.is_set():
+            return None
+        return reflector.problem or "not listed yet"
+
+    return check
+
+
+async def run_controller(settings: Settings) -> None:
+    """Connect, run, close; returns when asked to stop by a signal."""
+    metrics = Metrics()
+    client = await KubeClient.connect(
+        kubeconfig=settings.kubeconfig,
+        context=settings.context,
+        qps=settings.kube_api_qps,
+        burst=settings.kube_api_burst,
+        user_agent=USER_AGENT,
+        metrics=metrics,
+    )
+    # A pool of its own: renewals never queue behind writes.
+    lease_client = await KubeClient.connect(
+        kubeconfig=settings.kubeconfig, context=settings.context, user_agent=USER_AGENT,
+        metrics=metrics,
+    )  # fmt: skip
+    stop = asyncio.Event()
+    try:
+        app = App(settings, client, lease_client, metrics)
+        with stopping_on_signals(stop):
+            await app.run(stop)
+    finally:
+        await client.aclose()
+        await lease_client.aclose()

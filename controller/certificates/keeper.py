@@ -1,0 +1,108 @@
+"""Keeps all certificates as they have to be, for as long as the process runs.
+
+One round: the Secret is brought up to date, its authorities are published, the serving pair is written where the server
+reads it, and both sides of the worker's connection get theirs. Invariant: a round is safe to repeat and to run on every
+replica at once; nothing is served before the authority that signed it was published once by somebody.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from controller.certificates.directory import write_files
+from controller.certificates.publish import Address, Publisher
+from controller.certificates.rotation import Bundle
+from controller.certificates.secret import SecretStore, ensure_bundle
+from controller.certificates.worker import (
+    CLIENT_NAME,
+    CLIENT_SECRET,
+    WORKER_SECRET,
+    ensure_side,
+    worker_names,
+)
+from controller.errors import MoonshiftError
+from controller.runtime.clock import Clock
+
+log = logging.getLogger(__name__)
+
+ROUND = 60.0
+"""Seconds between rounds."""
+AFTER_FAILURE = 5.0
+"""Seconds before a round that failed is repeated."""
+
+
+class Places(msgspec.Struct, frozen=True):
+    """Where certificates go.
+
+    `webhook_directory` gets `tls.crt` and `tls.key`; `client_directory` (None: the worker is called without TLS) gets
+    `ca.crt`, `tls.crt` and `tls.key` for calling the worker.
+    """
+
+    secret: str
+    webhook_directory: Path
+    worker_service: str = ""
+    client_directory: Path | None = None
+
+
+class CertificateKeeper:
+    """Rounds over one installation's certificates."""
+
+    def __init__(
+        self,
+        secrets: SecretStore,
+        publisher: Publisher,
+        address: Address,
+        places: Places,
+        clock: Clock,
+    ) -> None:
+        self._secrets = secrets
+        self._publisher = publisher
+        self._address = address
+        self._places = places
+        self._clock = clock
+        self._published = False
+
+    async def ensure(self) -> tuple[str, ...]:
+        """One round; answers the names of configurations that are not installed (nothing can be published to them).
+
+        Raises what the stores raise; nothing is lost by trying again.
+        """
+        places, now = self._places, self._clock.now()
+        bundle = await ensure_bundle(
+            self._secrets, places.secret, self._address.names(), self._published, now
+        )
+        self._published = False
+        missing = await self._publisher.publish(bundle.trusted)
+        self._published = not missing
+        serving = {"tls.crt": bundle.serving.certificate, "tls.key": bundle.serving.key}
+        await asyncio.to_thread(write_files, places.webhook_directory, serving)
+        if places.client_directory is not None:
+            files = await self._worker_files(bundle)
+            await asyncio.to_thread(write_files, places.client_directory, files)
+        return missing
+
+    async def _worker_files(self, bundle: Bundle) -> Mapping[str, bytes]:
+        names = worker_names(self._places.worker_service, self._address.namespace)
+        now = self._clock.now()
+        await ensure_side(self._secrets, WORKER_SECRET, bundle, names, now, client=False)
+        return await ensure_side(
+            self._secrets, CLIENT_SECRET, bundle, (CLIENT_NAME,), now, client=True
+        )
+
+    async def run(self) -> None:
+        """Round after round, for ever; a failure is logged and tried again soon."""
+        while True:
+            wait = ROUND
+            try:
+                missing = await self.ensure()
+            except MoonshiftError as error:
+                log.warning("certificates: %s", error)
+                wait = AFTER_FAILURE
+            else:
+                if missing:
+                    log.warning("certificates: not installed: %s", ", ".join(missing))
+                    wait = AFTER_FAILURE
+            await asyncio.sleep(wait)

@@ -1,0 +1,129 @@
+"""When which certificate is exchanged, and in which order.
+
+The order of a rotation: a second authority is made and published beside the first; once every configuration carries
+both, and has for a while, the serving certificate is issued by the second; once every replica serves it, the first
+authority goes. So at no instant does anybody meet a certificate whose authority it does not know.
+
+Invariant: pure. `plan_rotation` names the one next step; doing it and asking again leads to `Rest`.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from controller.certificates.authority import (
+    Facts,
+    Pair,
+    facts,
+    issue,
+    issued_by,
+    matches,
+    new_authority,
+)
+
+RENEW_AUTHORITY_BEFORE = timedelta(days=365)
+RENEW_CERTIFICATE_BEFORE = timedelta(days=120)
+SETTLE = timedelta(minutes=10)
+"""Time for every API server to see a configuration, and for every replica to load a certificate."""
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """All that the Secret holds.
+
+    `authority` signs; `next_authority` is published and will sign; `old_authority` is published and no longer signs.
+    The instants are when the last change of that sort was made, so that replicas agree on what has settled.
+    """
+
+    authority: Pair
+    serving: Pair
+    next_authority: Pair | None = None
+    old_authority: bytes = b""
+    changed_at: datetime | None = None
+
+    @property
+    def trusted(self) -> bytes:
+        """The authorities that configurations must carry, as one PEM file."""
+        following = self.next_authority.certificate if self.next_authority else b""
+        parts = (self.authority.certificate, following, self.old_authority)
+        return b"".join(part if part.endswith(b"\n") else part + b"\n" for part in parts if part)
+
+
+class Step(StrEnum):
+    """What is to be done next."""
+
+    REST = "Rest"
+    START_OVER = "StartOver"
+    ADD_AUTHORITY = "AddAuthority"
+    SWITCH_AUTHORITY = "SwitchAuthority"
+    DROP_OLD_AUTHORITY = "DropOldAuthority"
+    ISSUE = "Issue"
+    WAIT = "Wait"
+
+
+def plan_rotation(
+    bundle: Bundle | None, names: Sequence[str], published: bool, now: datetime
+) -> Step:
+    """The next step. `published`: every configuration carries all authorities of the bundle."""
+    if bundle is None or not _usable(bundle.authority, now):
+        return Step.START_OVER
+    if not _serves(bundle, names, now):
+        return Step.ISSUE
+    if bundle.next_authority is not None:
+        return Step.SWITCH_AUTHORITY if published and _settled(bundle, now) else Step.WAIT
+    if bundle.old_authority:
+        return Step.DROP_OLD_AUTHORITY if _settled(bundle, now) else Step.WAIT
+    if _ends_within(facts(bundle.authority.certificate), RENEW_AUTHORITY_BEFORE, now):
+        return Step.ADD_AUTHORITY
+    return Step.REST
+
+
+def rotated(bundle: Bundle | None, step: Step, names: Sequence[str], now: datetime) -> Bundle:
+    """The bundle after `step`."""
+    if bundle is None or step is Step.START_OVER:
+        authority = new_authority(now)
+        return Bundle(authority, issue(authority, names, now), changed_at=now)
+    replace = msgspec.structs.replace
+    if step is Step.ISSUE:
+        return replace(bundle, serving=issue(bundle.authority, names, now))
+    if step is Step.ADD_AUTHORITY:
+        return replace(bundle, next_authority=new_authority(now), changed_at=now)
+    if step is Step.SWITCH_AUTHORITY and bundle.next_authority is not None:
+        following = bundle.next_authority
+        return Bundle(
+            authority=following,
+            serving=issue(following, names, now),
+            old_authority=bundle.authority.certificate,
+            changed_at=now,
+        )
+    if step is Step.DROP_OLD_AUTHORITY:
+        return replace(bundle, old_authority=b"", changed_at=now)
+    return bundle
+
+
+def _usable(authority: Pair, now: datetime) -> bool:
+    seen = facts(authority.certificate)
+    return seen is not None and matches(authority) and seen.not_before <= now < seen.not_after
+
+
+def _serves(bundle: Bundle, names: Sequence[str], now: datetime) -> bool:
+    seen = facts(bundle.serving.certificate)
+    if seen is None or not matches(bundle.serving):
+        return False
+    signed = any(
+        issued_by(bundle.serving.certificate, authority)
+        for authority in (bundle.authority.certificate, bundle.old_authority)
+    )
+    # A young authority near its own end cannot make the certificate live longer: no use in trying again.
+    limited = _ends_within(facts(bundle.authority.certificate), RENEW_CERTIFICATE_BEFORE, now)
+    fresh = not _ends_within(seen, RENEW_CERTIFICATE_BEFORE, now) or limited
+    return signed and fresh and seen.not_after > now and seen.names >= set(names)
+
+
+def _ends_within(seen: Facts | None, margin: timedelta, now: datetime) -> bool:
+    return seen is None or seen.not_after - now < margin
+
+
+def _settled(bundle: Bundle, now: datetime) -> bool:
+    return bundle.changed_at is not None and now - bundle.changed_at >= SETTLE

@@ -1,0 +1,115 @@
+"""The Secret that replicas share: its layout, and create-or-read between them.
+
+Invariant: whoever writes first wins and the others read; an update carries the resource version that was read. The
+original's keys are kept, and an authority the original made is used on as long as it lasts.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from controller.certificates.authority import Pair
+from controller.certificates.rotation import Bundle, Step, plan_rotation, rotated
+from controller.errors import AlreadyExists, Conflict, Postponed
+
+CA_CERT, CA_KEY = "ca-cert.pem", "ca-key.pem"
+CERT, KEY = "cert.pem", "key.pem"
+TLS_CERT, TLS_KEY = "tls.crt", "tls.key"
+NEXT_CERT, NEXT_KEY = "next-ca-cert.pem", "next-ca-key.pem"
+OLD_CERT = "old-ca-cert.pem"
+CHANGED_AT = "changed-at"
+
+_ATTEMPTS = 5
+
+
+class SecretSnapshot(msgspec.Struct, frozen=True):
+    """A Secret as it was read: decoded data and the version to write against."""
+
+    data: Mapping[str, bytes]
+    resource_version: str = ""
+
+
+class SecretStore(Protocol):
+    """Secrets of the controller's own namespace."""
+
+    async def read(self, name: str) -> SecretSnapshot | None:
+        """The Secret, or None."""
+        ...
+
+    async def create(self, name: str, data: Mapping[str, bytes]) -> None:
+        """Make it; raises AlreadyExists."""
+        ...
+
+    async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:
+        """Write all its data; raises Conflict if it changed since it was read."""
+        ...
+
+
+def bundle_of(data: Mapping[str, bytes]) -> Bundle | None:
+    """What a Secret's data say, or None where the authority is missing (then one starts over)."""
+    if not data.get(CA_CERT) or not data.get(CA_KEY):
+        return None
+    following = Pair(data.get(NEXT_CERT, b""), data.get(NEXT_KEY, b""))
+    return Bundle(
+        authority=Pair(data[CA_CERT], data[CA_KEY]),
+        serving=Pair(
+            data.get(TLS_CERT) or data.get(CERT, b""), data.get(TLS_KEY) or data.get(KEY, b"")
+        ),
+        next_authority=following if following.certificate and following.key else None,
+        old_authority=data.get(OLD_CERT, b""),
+        changed_at=_instant(data.get(CHANGED_AT, b"")),
+    )
+
+
+def data_of(bundle: Bundle) -> dict[str, bytes]:
+    """A bundle as a Secret's data."""
+    following = bundle.next_authority
+    data = {
+        CA_CERT: bundle.authority.certificate,
+        CA_KEY: bundle.authority.key,
+        CERT: bundle.serving.certificate,
+        KEY: bundle.serving.key,
+        TLS_CERT: bundle.serving.certificate,
+        TLS_KEY: bundle.serving.key,
+        NEXT_CERT: following.certificate if following else b"",
+        NEXT_KEY: following.key if following else b"",
+        OLD_CERT: bundle.old_authority,
+        CHANGED_AT: bundle.changed_at.isoformat().encode() if bundle.changed_at else b"",
+    }
+    return {name: value for name, value in data.items() if value}
+
+
+def _instant(text: bytes) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text.decode())
+    except ValueError:
+        return None
+
+
+async def ensure_bundle(
+    store: SecretStore, name: str, names: Sequence[str], published: bool, now: datetime
+) -> Bundle:
+    """The bundle in the Secret `name` after all steps that are due; another replica's writes count as ours.
+
+    `published` is whether all configurations carry what the bundle trusts, as `Publisher.publish` last found.
+    """
+    for _ in range(_ATTEMPTS):
+        present = await store.read(name)
+        bundle = bundle_of(present.data) if present else None
+        step = plan_rotation(bundle, names, published, now)
+        if bundle is not None and step in (Step.REST, Step.WAIT):
+            return bundle
+        following = rotated(bundle, step, names, now)
+        try:
+            if present is None:
+                await store.create(name, data_of(following))
+            else:
+                await store.replace(name, data_of(following), present.resource_version)
+        except (AlreadyExists, Conflict):
+            continue
+        if step is not Step.ISSUE:
+            # What the configurations carry is no longer all that is trusted.
+            published = False
+    raise Postponed(1.0, f"Secret {name} is being written by others")

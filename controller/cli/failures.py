@@ -1,0 +1,111 @@
+"""What a person is told when something did not work: what, where, why, what to do; and the exit code.
+
+Invariant: one line, on standard error, and a code that scripts can rely on. Nothing here prints a stack.
+"""
+
+import re
+from enum import IntEnum
+from typing import IO, Any
+
+import click
+
+from controller.errors import (
+    ApiError,
+    BadConfiguration,
+    Conflict,
+    Forbidden,
+    MoonshiftError,
+    NotFound,
+    ServerFault,
+    Throttled,
+    Unauthorized,
+    Unreachable,
+)
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every command."""
+
+    OK = 0
+    FAILED = 1
+    """It could not be done; the line on standard error says why."""
+    USAGE = 2
+    """The command line is wrong."""
+    ROLLED_BACK = 3
+    """`status`: the release ended with the old revision."""
+    STALLED = 4
+    """`status`: the release cannot go on before a person changes something."""
+    TIMED_OUT = 5
+    """`status`, `approve --wait`: not yet so when the time was up."""
+    INTERRUPTED = 130
+
+
+class Failure(click.ClickException):
+    """Ends the command with one line and an exit code."""
+
+    def __init__(self, message: str, code: ExitCode = ExitCode.FAILED) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]  # click declares a class variable
+        """What click ends the process with."""
+        return int(self.code)
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print it the way kubectl does."""
+        click.echo(f"error: {self.message}", file=file, err=file is None)
+
+
+_DENIED = re.compile(
+    r'cannot (?P<verb>\S+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
+    r'(?: in the namespace "(?P<namespace>[^"]+)")?'
+)
+
+
+def explain(error: MoonshiftError) -> str:
+    """The line for a failure of the API server or the way to it."""
+    match error:
+        case Forbidden(message=message):
+            return _forbidden(message)
+        case Unauthorized(message=message):
+            return f"the API server does not accept the credentials ({message}): log in again"
+        case Unreachable():
+            return (
+                f"the API server gave no answer ({error}): check the server of the kubeconfig's "
+                "context (kubectl config view --minify) and the way to it"
+            )
+        case Throttled(message=message):
+            return f"the API server is too busy ({message}): try again in a while"
+        case NotFound(message=message):
+            return f"not found: {message}"
+        case Conflict(message=message):
+            return f"somebody changed it at the same moment ({message}): look again, then repeat"
+        case ServerFault(message=message, status=status):
+            return (
+                f"the API server failed with code {status} ({message}); whether the change was "
+                "made is unknown: look at it, then repeat"
+            )
+        case ApiError(message=message):
+            return f"the API server refused it: {message}"
+        case BadConfiguration():
+            return str(error)
+        case _:
+            return str(error)
+
+
+def _forbidden(message: str) -> str:
+    """Name the missing right and how to check it; an admission plugin's no is passed on as it is."""
+    denied = _DENIED.search(message)
+    if denied is None:
+        return f"refused: {message}"
+    resource, slash, subresource = denied["resource"].partition("/")
+    group = denied["group"]
+    where = f" in namespace {denied['namespace']}" if denied["namespace"] else " in all namespaces"
+    check = f"kubectl auth can-i {denied['verb']} {resource}{'.' + group if group else ''}"
+    check += f" --subresource={subresource}" if slash else ""
+    check += f" -n {denied['namespace']}" if denied["namespace"] else " -A"
+    return (
+        f"forbidden: you may not {denied['verb']} {denied['resource']} "
+        f"({group or 'core'}){where}: ask for a Role with this verb and resource; check with: {check}"
+    )

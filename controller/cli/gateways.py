@@ -1,0 +1,106 @@
+"""The gateway objects one Rollout names, each watched by its name alone.
+
+Why not the controller's own cache of kinds: it watches whole kinds, and a person who looks at one VirtualService need
+not load all of the namespace. Invariant: a kind is looked up by its complete apiVersion; what cannot be read is a
+problem with a text, never an absent object.
+"""
+
+from typing import cast
+
+import msgspec
+
+from controller.api.meta import Key, ObjectMeta
+from controller.cli.failures import explain
+from controller.cli.source import Source, named
+from controller.domain.decision import Reference
+from controller.errors import MoonshiftError, NotFound
+from controller.kube.client import KubeClient
+from controller.kube.dynamic import DynamicKinds, Kind, Problem, RawObject
+from controller.kube.resources import Resource
+from controller.kube.store import Store
+
+
+class _Meta(ObjectMeta, frozen=True, rename="camel"):
+    managed_fields: tuple[msgspec.Raw, ...] = ()
+
+
+class GatewayObject(msgspec.Struct, frozen=True, rename="camel"):
+    """What is shown of a gateway object: whose it is and what it says."""
+
+    metadata: _Meta = _Meta()
+    api_version: str = ""
+    kind: str = ""
+    spec: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Gateways:
+    """Look-ups of gateway objects, in the shape `World` asks for."""
+
+    def __init__(self) -> None:
+        self._sources: dict[tuple[Kind, Key], Source[GatewayObject]] = {}
+        self._problems: dict[tuple[Kind, Key], Problem] = {}
+
+    def for_world(self) -> DynamicKinds:
+        """Itself; of the kinds' cache a World calls `known` and `find` only."""
+        return cast(DynamicKinds, self)
+
+    @property
+    def sources(self) -> tuple[Source[GatewayObject], ...]:
+        """What can be watched."""
+        return tuple(self._sources.values())
+
+    async def load(
+        self, client: KubeClient, namespace: str, references: tuple[Reference, ...]
+    ) -> None:
+        """Look the kinds up and read the objects."""
+        for reference in references:
+            kind = (reference.api_version, reference.kind)
+            at = (kind, Key(namespace, reference.name))
+            try:
+                resource = await _look_up(client, kind)
+                source = Source(
+                    resource,
+                    Store[GatewayObject](),
+                    GatewayObject,
+                    namespace=namespace,
+                    fields=named(reference.name),
+                )
+                await source.load(client)
+            except MoonshiftError as failure:
+                self._problems[at] = Problem(_reason(failure), explain(failure))
+            else:
+                self._sources[at] = source
+
+    def known(self, kind: Kind) -> bool:
+        """Nothing is being looked up any more."""
+        return True
+
+    def find(self, kind: Kind, key: Key) -> RawObject | Problem | None:
+        """The object, None when there is none, or why that is not known."""
+        source = self._sources.get((kind, key))
+        if source is None:
+            absent = Problem("NotLookedUp", "the plan changed: look again to see this object")
+            return self._problems.get((kind, key), absent)
+        found = source.store.get(key)
+        if found is None:
+            return None
+        return RawObject(found.metadata, msgspec.Raw(msgspec.json.encode(found)))
+
+
+async def _look_up(client: KubeClient, kind: Kind) -> Resource:
+    api_version, name = kind
+    try:
+        served = await client.discover(api_version)
+    except NotFound:
+        served = ()
+    found = next((resource for resource in served if resource.kind == name), None)
+    if found is None:
+        raise NotFound(
+            f"{name} ({api_version}) is not served by this cluster: install its CRD, or correct apiVersion and kind",
+            status=404,
+        )
+    return found
+
+
+def _reason(failure: MoonshiftError) -> str:
+    return type(failure).__name__

@@ -1,0 +1,89 @@
+"""A view that follows the cluster: redrawn on a terminal, one line per change in a pipe.
+
+Invariant: what is known changes by watches alone; the terminal is redrawn every second only because ages grow.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Protocol
+
+import click
+from rich.console import RenderableType
+from rich.live import Live
+
+from controller.cli.output import terminal
+
+REDRAW = 1.0
+"""Seconds between two drawings while nothing happens."""
+
+
+class Picture(Protocol):
+    """What is drawn again and again."""
+
+    def draw(self, now: datetime) -> RenderableType:
+        """For a terminal."""
+        ...
+
+    def lines(self, now: datetime) -> tuple[str, ...]:
+        """For a pipe; each is printed when it was not there the time before."""
+        ...
+
+
+class Bell:
+    """Rings when something changed; rings that are not heard in time count as one."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def ring(self) -> None:
+        """Something changed."""
+        self._event.set()
+
+    async def heard(self) -> None:
+        """Wait for the next ring."""
+        await self._event.wait()
+        self._event.clear()
+
+
+Follow = Callable[[Callable[[], None]], Awaitable[None]]
+"""Keeps what is shown up to date and calls back at every change; ends by cancellation only."""
+
+
+async def watch(picture: Picture, follow: Follow) -> None:
+    """Show `picture` until interrupted."""
+    bell = Bell()
+    console = terminal()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_follow(follow, bell))
+        if console is None:
+            await _print_changes(picture, bell)
+        else:
+            with Live(console=console, auto_refresh=False) as live:
+                await _redraw(picture, bell, live)
+
+
+async def _follow(follow: Follow, bell: Bell) -> None:
+    await follow(bell.ring)
+
+
+async def _redraw(picture: Picture, bell: Bell, live: Live) -> None:
+    while True:
+        live.update(picture.draw(datetime.now(UTC)), refresh=True)
+        try:
+            async with asyncio.timeout(REDRAW):
+                await bell.heard()
+        except TimeoutError:
+            continue
+
+
+async def _print_changes(picture: Picture, bell: Bell) -> None:
+    printed: tuple[str, ...] = ()
+    while True:
+        now = datetime.now(UTC)
+        lines = picture.lines(now)
+        for line in lines:
+            if line not in printed:
+                click.echo(f"{now:%H:%M:%S}  {line}")
+        printed = lines
+        await bell.heard()

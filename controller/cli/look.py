@@ -1,0 +1,175 @@
+"""From an observation to what is shown of it. Pure: the clock is an argument, nothing is read.
+
+Invariant: pods, revisions and Services are told apart by the controller's own rules (owner and pod-template-hash, never
+by names).
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from msgspec import structs
+
+from controller.api.names import ROLLOUT_BATCH_ID
+from controller.api.rollout import Rollout
+from controller.api.workloads import Pod
+from controller.cli.pods import unready_because
+from controller.cli.routes import route_views
+from controller.cli.steps import (
+    current_state,
+    current_step,
+    next_text,
+    step_views,
+    steps_of,
+    under_way,
+)
+from controller.cli.view import (
+    ApprovalView,
+    ConditionView,
+    PodView,
+    RevisionView,
+    Role,
+    RolloutView,
+    ServiceView,
+    Summary,
+)
+from controller.cli.waiting import stalled, timers, waits_for
+from controller.domain.observation import Observation
+from controller.domain.rollout.routing import pinned_to
+from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.status import condition
+
+
+def summary_of(rollout: Rollout, sit: Situation | None = None) -> Summary:
+    """The line of the table."""
+    status, inner, ref = rollout.status, canary_status(rollout.status), rollout.spec.workload_ref
+    return Summary(
+        namespace=rollout.metadata.namespace,
+        name=rollout.metadata.name,
+        phase=status.phase,
+        step=current_step(status),
+        steps=len(steps_of(rollout.spec.strategy)),
+        state=current_state(status),
+        waits_for=waits_for(rollout, sit),
+        workload=f"{ref.kind}/{ref.name}",
+        since=_since(rollout),
+        created=rollout.metadata.creation_timestamp,
+        stable_revision=inner.stable_revision,
+        canary_revision=inner.pod_template_hash or inner.canary_revision,
+        canary_replicas=inner.canary_replicas,
+        canary_ready_replicas=inner.canary_ready_replicas,
+        message=status.message,
+        paused=rollout.spec.strategy.paused,
+        stalled=bool(stalled(status)),
+    )
+
+
+def _since(rollout: Rollout) -> datetime | None:
+    """When what is the case now began."""
+    status = rollout.status
+    stall = condition(status, "Stalled")
+    if stall is not None and stall.status == "True":
+        return stall.last_transition_time
+    entered = position(status).state_since or canary_status(status).last_update_time
+    return entered or rollout.metadata.creation_timestamp
+
+
+def look_at(seen: Observation, now: datetime, gaps: Mapping[str, str]) -> RolloutView:
+    """Everything that is shown."""
+    rollout = seen.rollout
+    if rollout.spec.workload_ref.kind != "Deployment":
+        # another kind's object of that name; the counters of the status have to do
+        seen = structs.replace(seen, workload=None)
+    sit = Situation(seen=seen, now=now)
+    replicas = sit.replicas if seen.workload is not None else None
+    return RolloutView(
+        summary=summary_of(rollout, sit),
+        replicas=replicas,
+        revisions=revision_views(sit) if seen.workload is not None else (),
+        services=service_views(sit),
+        routes=route_views(sit) if seen.workload is not None or seen.routes else (),
+        next=next_text(rollout, replicas),
+        steps=step_views(rollout, replicas),
+        timers=timers(sit),
+        conditions=tuple(
+            ConditionView(c.type, c.status, c.reason, c.message, c.last_transition_time)
+            for c in rollout.status.conditions
+        ),
+        approvals=tuple(
+            ApprovalView(a.step, a.by, a.at) for a in position(rollout.status).approvals
+        ),
+        gaps=tuple(f"{resource}: {why}" for resource, why in gaps.items()),
+    )
+
+
+def revision_views(sit: Situation) -> tuple[RevisionView, ...]:
+    """Stable first, then the new revision, then what is left of others."""
+    status = sit.seen.rollout.status
+    stable = position(status).stable_revision or canary_status(status).stable_revision
+    busy = under_way(status)
+    new = sit.new_revision if busy else ""
+    roles = {stable: Role.STABLE} | ({new: Role.CANARY} if new and new != stable else {})
+    pods = [*sit.workload.pods, *(pod for extra in sit.seen.canaries for pod in extra.pods)]
+    if not busy and pods:
+        # at rest the one revision that runs is the stable one, whatever the last release called it
+        running = sit.replica_set_of(sit.template_hash)
+        roles = {running.revision: Role.STABLE} if running is not None else {}
+    revisions = dict.fromkeys([*filter(None, roles), *(pod.revision for pod in pods)])
+    views = [
+        _revision(sit, revision, roles.get(revision, Role.OTHER), pods) for revision in revisions
+    ]
+    order = list(Role)
+    return tuple(sorted(views, key=lambda view: order.index(view.role)))
+
+
+def _revision(sit: Situation, revision: str, role: Role, pods: Iterable[Pod]) -> RevisionView:
+    mine = sorted(
+        (pod for pod in pods if pod.revision == revision),
+        key=lambda pod: (_batch_number(pod), pod.metadata.name),
+    )
+    wanted = None
+    if role is Role.CANARY:
+        wanted = sit.batch(position(sit.seen.rollout.status).step)
+    return RevisionView(
+        role=role,
+        revision=revision,
+        pods=tuple(_pod(pod) for pod in mine),
+        ready=sit.ready(mine).ready,
+        wanted=wanted,
+    )
+
+
+def _batch_number(pod: Pod) -> int:
+    text = pod.metadata.labels.get(ROLLOUT_BATCH_ID, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _pod(pod: Pod) -> PodView:
+    ready = pod.ready_since
+    return PodView(
+        name=pod.metadata.name,
+        ready=ready is not None,
+        batch=pod.metadata.labels.get(ROLLOUT_BATCH_ID, ""),
+        since=ready or pod.metadata.creation_timestamp,
+        because=unready_because(pod),
+    )
+
+
+def service_views(sit: Situation) -> tuple[ServiceView, ...]:
+    """Stable and canary Services; a canary Service is only missed while a release is under way."""
+    found: list[ServiceView] = []
+    for stable in sit.stable_services:
+        found.append(_service(sit, stable, Role.STABLE))
+        canary = sit.canary_service_of(stable)
+        if canary != stable and sit.service(canary) is not None:
+            found.append(_service(sit, canary, Role.CANARY))
+    return tuple(found)
+
+
+def _service(sit: Situation, name: str, role: Role) -> ServiceView:
+    return ServiceView(
+        name=name,
+        role=role,
+        exists=sit.service(name) is not None,
+        pinned_to=pinned_to(sit, name),
+        endpoints=len(sit.ready_endpoints(name)),
+    )

@@ -1,0 +1,47 @@
+"""Printing: rich on a terminal, plain text in a pipe, JSON or YAML for programs.
+
+Invariant: nothing is wrapped or cut in a pipe, and no escape code gets there.
+"""
+
+import io
+import sys
+from collections.abc import Sequence
+
+import click
+import msgspec
+import yaml
+from rich.console import Console, RenderableType
+
+PIPE_WIDTH = 10_000
+FORMATS = ("json", "yaml", "wide")
+
+
+def terminal() -> Console | None:
+    """The terminal on standard output, if there is one."""
+    return Console(highlight=False) if sys.stdout.isatty() else None
+
+
+def plain(renderable: RenderableType) -> str:
+    """As text without colours, lines as long as they are."""
+    console = Console(file=io.StringIO(), width=PIPE_WIDTH, color_system=None, highlight=False)
+    with console.capture() as captured:
+        console.print(renderable)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def show(renderable: RenderableType) -> None:
+    """Print for whoever reads."""
+    console = terminal()
+    if console is not None:
+        console.print(renderable)
+    else:
+        click.echo(plain(renderable))
+
+
+def show_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> None:
+    """Print for programs."""
+    if form == "yaml":
+        data = msgspec.to_builtins(view)
+        click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True).rstrip())
+    else:
+        click.echo(msgspec.json.format(msgspec.json.encode(view), indent=2).decode())

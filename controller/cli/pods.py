@@ -1,0 +1,77 @@
+"""Pods with the reason why they are not ready, which the controller does not need and a person does."""
+
+import msgspec
+
+from controller.api.workloads import Pod, PodStatus
+
+
+class Waiting(msgspec.Struct, frozen=True, rename="camel"):
+    """Why a container does not run."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerState(msgspec.Struct, frozen=True, rename="camel"):
+    """One of running, waiting, terminated; the first needs no explanation."""
+
+    waiting: Waiting | None = None
+    terminated: Waiting | None = None
+
+
+class ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """A container, as the kubelet sees it."""
+
+    name: str = ""
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+
+
+class DetailedPodStatus(PodStatus, frozen=True, rename="camel"):
+    """The status with its containers."""
+
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class DetailedPod(Pod, frozen=True, rename="camel"):
+    """A pod with its containers."""
+
+    status: DetailedPodStatus = DetailedPodStatus()
+
+
+_STARTING = frozenset({"ContainerCreating", "PodInitializing", ""})
+"""Reasons that say no more than that it takes a while."""
+
+
+def unready_because(pod: Pod) -> str:
+    """Why the pod is not ready, in a few words; empty when it is, or when nothing is known."""
+    if pod.ready_since is not None:
+        return ""
+    if pod.metadata.deleting:
+        return "Terminating"
+    containers = (
+        (*pod.status.init_container_statuses, *pod.status.container_statuses)
+        if isinstance(pod, DetailedPod)
+        else ()
+    )
+    for container in containers:
+        if (said := _said(container)) != "":
+            return said
+    scheduled = next((c for c in pod.status.conditions if c.type == "PodScheduled"), None)
+    if scheduled is not None and scheduled.status != "True":
+        return f"{scheduled.reason or 'NotScheduled'}: {scheduled.message}".rstrip(": ")
+    if pod.status.phase and pod.status.phase != "Running":
+        return pod.status.phase
+    return "not ready"
+
+
+def _said(container: ContainerStatus) -> str:
+    if container.ready:
+        return ""
+    state = container.state.waiting or container.state.terminated
+    if state is None or state.reason in (*_STARTING, "Completed"):
+        return ""
+    first = state.message.strip().partition("\n")[0][:120]
+    return f"{state.reason}: {first}" if first else state.reason

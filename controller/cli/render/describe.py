@@ -1,0 +1,85 @@
+"""Everything about one Rollout: the tree, the plan, conditions, approvals, diffs, Events."""
+
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from controller.cli.render.table import plain_table
+from controller.cli.render.tree import rollout_tree
+from controller.cli.render.words import age
+from controller.cli.view import ConditionView, RolloutView
+
+_BAD = frozenset({("Stalled", "True"), ("Succeeded", "False")})
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def rollout_description(view: RolloutView, now: datetime, program: str = "") -> Group:
+    """All sections, in the order a person asks."""
+    parts: list[RenderableType] = [rollout_tree(view, now, program)]
+    if view.summary.message:
+        parts.append(_section("Message", Text(view.summary.message)))
+    parts.append(_section("Steps", _steps(view)))
+    parts.append(_section("Conditions", _conditions(view, now)))
+    parts.append(_section("Approvals", _approvals(view, now)))
+    for route in view.routes:
+        if route.diff:
+            title = f"{route.kind}/{route.name} against its original"
+            parts.append(_section(title, _diff(route.diff)))
+    parts.append(_section("Events", _events(view, now)))
+    return Group(*parts)
+
+
+def _section(title: str, content: RenderableType) -> Group:
+    return Group(Text(""), Text(title, style="bold"), Padding(content, (0, 0, 0, 2)))
+
+
+def _steps(view: RolloutView) -> RenderableType:
+    table = plain_table("", "STEP", "NEW PODS", "TRAFFIC", "PAUSE")
+    for step in view.steps:
+        style = "bold yellow" if step.mark == "now" else "dim" if step.mark == "done" else ""
+        mark = {"now": ">", "done": "x"}.get(step.mark, "")
+        table.add_row(mark, str(step.index), step.pods, step.traffic, step.pause, style=style)
+    return table
+
+
+def _conditions(view: RolloutView, now: datetime) -> RenderableType:
+    if not view.conditions:
+        return Text("none")
+    table = plain_table("TYPE", "STATUS", "REASON", "FOR", "MESSAGE")
+    for said in view.conditions:
+        style = "red" if _is_bad(said) else ""
+        cells = (said.type, said.status, said.reason, age(said.since, now), said.message)
+        table.add_row(*cells, style=style)
+    return table
+
+
+def _is_bad(said: ConditionView) -> bool:
+    return (said.type, said.status) in _BAD
+
+
+def _approvals(view: RolloutView, now: datetime) -> RenderableType:
+    if not view.approvals:
+        return Text("none")
+    table = plain_table("STEP", "BY", "AGE")
+    for approval in view.approvals:
+        table.add_row(str(approval.step), approval.by or "unknown", age(approval.at, now))
+    return table
+
+
+def _diff(lines: tuple[str, ...]) -> RenderableType:
+    return Group(*(Text(line, style=_DIFF_STYLES.get(line[:1], "dim")) for line in lines))
+
+
+def _events(view: RolloutView, now: datetime) -> RenderableType:
+    if not view.events:
+        return Text("none")
+    table = plain_table("TYPE", "REASON", "AGE", "MESSAGE")
+    for event in view.events:
+        times = f" (x{event.count})" if event.count > 1 else ""
+        style = "yellow" if event.type == "Warning" else ""
+        table.add_row(
+            event.type, event.reason, age(event.at, now) + times, event.message, style=style
+        )
+    return table

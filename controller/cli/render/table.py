@@ -1,0 +1,47 @@
+"""The table of Rollouts."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from rich.table import Table
+from rich.text import Text
+
+from controller.cli.render.words import age, step_of, style_of
+from controller.cli.view import Summary
+
+
+def plain_table(*headers: str) -> Table:
+    """Columns without lines, as kubectl prints them."""
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    for header in headers:
+        table.add_column(header, overflow="fold")
+    return table
+
+
+def rollouts_table(
+    rows: Sequence[Summary], now: datetime, *, namespaces: bool = False, wide: bool = False
+) -> Table:
+    """One line for each Rollout."""
+    headers = ["NAME", "PHASE", "STEP", "STATE", "NEW READY", "SINCE", "WAITS FOR", "AGE"]
+    if namespaces:
+        headers.insert(0, "NAMESPACE")
+    if wide:
+        headers += ["WORKLOAD", "STABLE", "NEW", "MESSAGE"]
+    table = plain_table(*headers)
+    for row in rows:
+        cells: list[str | Text] = [
+            row.name,
+            row.phase or "-",
+            step_of(row),
+            row.state or "-",
+            f"{row.canary_ready_replicas}/{row.canary_replicas}",
+            age(row.since, now),
+            Text(row.waits_for, style=style_of(row)),
+            age(row.created, now),
+        ]
+        if namespaces:
+            cells.insert(0, row.namespace)
+        if wide:
+            cells += [row.workload, row.stable_revision, row.canary_revision, row.message]
+        table.add_row(*cells)
+    return table

@@ -1,0 +1,116 @@
+"""The live tree: one Rollout with its revisions, pods, Services, routes, and what comes next."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import groupby
+
+from rich.text import Text
+from rich.tree import Tree
+
+from controller.cli.render.words import age, step_of, style_of, waiting_text
+from controller.cli.view import PodView, RevisionView, Role, RolloutView, RouteView, ServiceView
+
+MOST_READY_PODS = 8
+"""Ready pods of a batch that are named; of more, only the number is interesting."""
+
+_ROLE_STYLES = {Role.STABLE: "green", Role.CANARY: "yellow", Role.OTHER: "dim"}
+
+
+def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
+    """Everything at a glance."""
+    tree = Tree(_head(view, now), guide_style="dim")
+    tree.add(waiting_text(view.summary, program))
+    for timer in view.timers:
+        tree.add(f"{timer.what} ends in {age(now, timer.until)}")
+    _add_revisions(tree, view, now)
+    if view.services:
+        branch = tree.add("Services")
+        for service in view.services:
+            branch.add(_service(service, view))
+    if view.routes:
+        branch = tree.add("Routes")
+        for route in view.routes:
+            branch.add(_route(route))
+    if view.next:
+        tree.add(Text("next: ", style="dim").append(view.next))
+    for gap in view.gaps:
+        tree.add(Text(f"not shown: {gap}", style="red"))
+    return tree
+
+
+def _head(view: RolloutView, now: datetime) -> Text:
+    summary = view.summary
+    text = Text(f"Rollout {summary.namespace}/{summary.name}  ", style="bold")
+    text.append(summary.phase or "not looked at yet", style=style_of(summary))
+    if summary.phase == "Progressing":
+        text.append(f"  step {step_of(summary)}  {summary.state}", style="default")
+    text.append(f"  for {age(summary.since, now)}", style="dim")
+    return text
+
+
+def _add_revisions(tree: Tree, view: RolloutView, now: datetime) -> None:
+    size = "" if view.replicas is None else f"  {view.replicas} replicas"
+    branch = tree.add(f"{view.summary.workload}{size}")
+    if view.replicas is None:
+        branch.add(
+            f"new pods: {view.summary.canary_replicas}, ready {view.summary.canary_ready_replicas}"
+        )
+    for revision in view.revisions:
+        part = branch.add(_revision(revision))
+        for batch, pods in groupby(revision.pods, key=lambda pod: pod.batch):
+            inner = part.add(f"batch {batch}") if batch else part
+            _add_pods(inner, tuple(pods), now)
+
+
+def _revision(revision: RevisionView) -> Text:
+    text = Text(revision.role.value, style=_ROLE_STYLES[revision.role])
+    text.append(f" {revision.revision or 'unknown'}", style="bold")
+    count = f"{len(revision.pods)} pods" if len(revision.pods) != 1 else "1 pod"
+    text.append(f"  {count}, {revision.ready} ready", style="default")
+    if revision.wanted is not None:
+        text.append(f", {revision.wanted} wanted", style="default")
+    return text
+
+
+def _add_pods(branch: Tree, pods: tuple[PodView, ...], now: datetime) -> None:
+    ready = [pod for pod in pods if pod.ready]
+    shown: Iterable[PodView] = pods
+    if len(ready) > MOST_READY_PODS:
+        branch.add(Text(f"{len(ready)} pods ready", style="green"))
+        shown = [pod for pod in pods if not pod.ready]
+    for pod in shown:
+        state = "ready" if pod.ready else pod.because or "not ready"
+        line = Text(f"{pod.name}  ").append(state, style="green" if pod.ready else "red")
+        branch.add(line.append(f"  {age(pod.since, now)}", style="dim"))
+
+
+def _service(service: ServiceView, view: RolloutView) -> Text:
+    if not service.exists:
+        return Text(f"{service.name}  does not exist", style="red")
+    roles = {revision.revision: revision.role for revision in view.revisions}
+    if service.pinned_to:
+        role = roles.get(service.pinned_to)
+        target = f"pinned to {role.value + ' ' if role is not None else ''}{service.pinned_to}"
+    else:
+        target = "as its owner wrote it"
+    text = Text(f"{service.name}  {target}  ")
+    ready = f"{service.endpoints} ready endpoint{'' if service.endpoints == 1 else 's'}"
+    return text.append(ready, style="default" if service.endpoints else "red")
+
+
+def _route(route: RouteView) -> Text:
+    text = Text(f"{route.kind}/{route.name}  ")
+    text.append(route.state, style="red" if route.problem else "default")
+    if route.shares:
+        text.append("  " + " | ".join(route.shares), style="cyan")
+    if route.diff:
+        text.append(f"  {_size(route.diff)} against the original", style="dim")
+        if route.original_shares and route.original_shares != route.shares:
+            text.append(f" ({' | '.join(route.original_shares)})", style="dim")
+    return text
+
+
+def _size(diff: tuple[str, ...]) -> str:
+    added = sum(line.startswith("+") for line in diff)
+    removed = sum(line.startswith("-") for line in diff)
+    return f"+{added} -{removed} lines"

@@ -1,0 +1,68 @@
+"""Ages, states and colours: how small things are written everywhere."""
+
+from datetime import datetime, timedelta
+
+from rich.text import Text
+
+from controller.cli.view import Summary
+from controller.cli.waiting import APPROVAL, NOTHING
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"))
+
+
+def span(length: timedelta) -> str:
+    """As kubectl writes ages: `42s`, `7m`, `3h`, `12d`."""
+    seconds = max(0, int(length.total_seconds()))
+    for size, unit in _UNITS:
+        if seconds >= 2 * size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
+
+
+def age(since: datetime | None, now: datetime) -> str:
+    """How long ago, or `-`."""
+    return "-" if since is None else span(now - since)
+
+
+def step_of(summary: Summary) -> str:
+    """`2/3`, or `-` before the first release."""
+    return f"{summary.step}/{summary.steps}" if summary.step else "-"
+
+
+def style_of(summary: Summary) -> str:
+    """Red: a person has to change something. Yellow: a person is waited for. Green: at rest."""
+    if summary.stalled:
+        return "bold red"
+    if summary.waits_for == APPROVAL or (summary.paused and summary.phase == "Progressing"):
+        return "yellow"
+    if summary.waits_for == NOTHING:
+        return "green"
+    return "cyan"
+
+
+def hint(summary: Summary, program: str) -> str:
+    """The command that would let the release go on; empty when none would."""
+    if summary.stalled:
+        return ""
+    if summary.waits_for == APPROVAL:
+        return f"{program} approve {summary.name} -n {summary.namespace}"
+    if summary.paused and summary.phase == "Progressing":
+        return f"{program} resume {summary.name} -n {summary.namespace}"
+    return ""
+
+
+def waiting_text(summary: Summary, program: str = "") -> Text:
+    """`waits for …`, with the command that helps."""
+    text = Text("waits for ", style="dim").append(summary.waits_for, style=style_of(summary))
+    if program and (command := hint(summary, program)):
+        text.append(f"  ({command})", style="dim")
+    return text
+
+
+def change_line(summary: Summary) -> str:
+    """One line per change, without ages: two equal lines mean that nothing happened."""
+    parts = [f"{summary.namespace}/{summary.name}", summary.phase or "-"]
+    if summary.step and summary.phase == "Progressing":
+        pods = f"{summary.canary_ready_replicas}/{summary.canary_replicas} new pods ready"
+        parts += [f"step {step_of(summary)}", summary.state, pods]
+    return f"{'  '.join(parts)}  waits for {summary.waits_for}"

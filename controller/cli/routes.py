@@ -1,0 +1,84 @@
+"""How the gateway objects of a Rollout stand, in words, weights and a diff against the stored original.
+
+Invariant: standing and original are judged by the controller's own rules; nothing is compared in another way here.
+"""
+
+import difflib
+
+import yaml
+
+from controller.cli.shares import shares_in
+from controller.cli.view import RouteView
+from controller.domain.decision import Refusal
+from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
+from controller.domain.rollout.routing import wanted_plan
+from controller.domain.rollout.situation import Situation
+from controller.domain.traffic.drift import judge
+from controller.domain.traffic.original import content_of
+from controller.domain.traffic.tree import Tree
+
+DIFF_CONTEXT = 2
+
+
+def route_views(sit: Situation) -> tuple[RouteView, ...]:
+    """All gateway objects."""
+    plans = _plans(sit)
+    return tuple(_route_view(route, plans) for route in sit.seen.routes)
+
+
+def _plans(sit: Situation) -> dict[str, int]:
+    """The identity of each step's plan."""
+    if not sit.seen.routes:
+        return {}
+    status = sit.seen.rollout.status
+    return {
+        wanted_plan(sit, status, index).identity: index
+        for index in range(len(sit.steps), 0, -1)
+        if sit.step(index).routes_traffic
+    }
+
+
+def _route_view(route: RouteSeen, plans: dict[str, int]) -> RouteView:
+    kind, name = route.reference.kind, route.reference.name
+    match route.state:
+        case RouteAbsent():
+            return RouteView(kind, name, "does not exist", problem=True)
+        case RouteUnreadable(message=message):
+            return RouteView(kind, name, message, problem=True)
+        case RoutePresent() as present:
+            return _present(kind, name, present, plans)
+
+
+def _present(kind: str, name: str, present: RoutePresent, plans: dict[str, int]) -> RouteView:
+    standing = judge(bytes(present.raw), f"{kind}/{name}")
+    if isinstance(standing, Refusal):
+        return RouteView(kind, name, standing.message, problem=True)
+    live = content_of(standing.live)
+    if not standing.in_use:
+        return RouteView(kind, name, "as its owner wrote it", shares=shares_in(live.get("spec")))
+    step = plans.get(present.plan)
+    state = f"follows step {step}" if step is not None else "follows another plan"
+    if present.touched:
+        state += f", changed by {present.editor or 'somebody else'}"
+    return RouteView(
+        kind,
+        name,
+        state,
+        follows=step,
+        shares=shares_in(live.get("spec")),
+        original_shares=shares_in(standing.original.get("spec")),
+        diff=content_diff(standing.original, live),
+        problem=present.touched,
+    )
+
+
+def content_diff(original: Tree, live: Tree) -> tuple[str, ...]:
+    """Unified diff of two contents as YAML, without file names."""
+    before, after = (_yaml(content) for content in (original, live))
+    lines = difflib.unified_diff(before, after, n=DIFF_CONTEXT, lineterm="")
+    return tuple(line for line in lines if not line.startswith(("---", "+++")))
+
+
+def _yaml(content: Tree) -> list[str]:
+    text: str = yaml.safe_dump(content, sort_keys=True, allow_unicode=True, width=1000)
+    return text.splitlines()

@@ -1,0 +1,74 @@
+"""One command's connection to the cluster, and its event loop.
+
+Invariant: whatever the API server or the way to it does, the person reads one line; Ctrl-C ends quietly.
+"""
+
+import asyncio
+import contextlib
+import importlib.metadata
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
+
+import click
+import msgspec
+
+from controller.cli.failures import ExitCode, Failure, explain
+from controller.cli.kubeconfig import namespace_of
+from controller.cli.options import Connection, connection_of, program_of
+from controller.errors import MoonshiftError
+from controller.kube.client import KubeClient
+from controller.kube.credentials import choose_source
+
+FIELD_MANAGER = "moonshift-cli"
+
+_T = TypeVar("_T")
+
+
+class Session(msgspec.Struct, frozen=True):
+    """What a command works with. `program` is how hints spell this program."""
+
+    client: KubeClient
+    namespace: str
+    program: str
+
+
+def client_version() -> str:
+    """Version of this program."""
+    try:
+        return importlib.metadata.version("moonshift")
+    except importlib.metadata.PackageNotFoundError:
+        return "development"
+
+
+@contextlib.asynccontextmanager
+async def connected(connection: Connection, program: str) -> AsyncIterator[Session]:
+    """Read the credentials; the first request opens the connection."""
+    source = choose_source(connection.kubeconfig, connection.context)
+    namespace = connection.namespace or namespace_of(source)
+    client = await KubeClient.connect(
+        kubeconfig=connection.kubeconfig,
+        context=connection.context,
+        user_agent=f"moonshift-cli/{client_version()}",
+        field_manager=FIELD_MANAGER,
+    )
+    try:
+        yield Session(client, namespace, program)
+    finally:
+        await client.aclose()
+
+
+def run(work: Callable[[Session], Awaitable[_T]]) -> _T:
+    """Do the work of the present command; failures become one line and an exit code."""
+    ctx = click.get_current_context()
+    connection, program = connection_of(ctx), program_of(ctx)
+
+    async def whole() -> _T:
+        async with connected(connection, program) as session:
+            return await work(session)
+
+    try:
+        return asyncio.run(whole())
+    except MoonshiftError as failure:
+        raise Failure(explain(failure)) from failure
+    except KeyboardInterrupt:
+        raise SystemExit(int(ExitCode.INTERRUPTED)) from None

@@ -1,0 +1,66 @@
+"""One kind, one selection, one store: read once, or kept up to date by a watch.
+
+Invariant: both ways read the same selection into the same store, so that a live view starts where a single look ends.
+"""
+
+from typing import Generic
+
+import msgspec
+
+from controller.kube.client import KubeClient
+from controller.kube.reflector import Reflector
+from controller.kube.resources import Resource
+from controller.kube.store import Store, V
+from controller.kube.watch import read_page
+
+
+class Source(Generic[V]):
+    """Objects to look at; `namespace` None means all namespaces."""
+
+    def __init__(
+        self,
+        resource: Resource,
+        store: Store[V],
+        view: type[V],
+        *,
+        namespace: str | None,
+        labels: str = "",
+        fields: str = "",
+    ) -> None:
+        self.resource = resource
+        self.store = store
+        self._view = view
+        self._namespace = namespace
+        self._labels = labels
+        self._fields = fields
+
+    async def load(self, client: KubeClient) -> None:
+        """Read everything once; what cannot be decoded is left out."""
+        decode = msgspec.json.Decoder(self._view).decode
+        views: list[V] = []
+        async for page in client.list_pages(
+            self.resource, self._namespace, self._labels, self._fields
+        ):
+            for item in read_page(page).items or ():
+                try:
+                    views.append(decode(item))
+                except msgspec.ValidationError:
+                    continue
+        self.store.replace_all(views)
+
+    def reflector(self, client: KubeClient) -> Reflector[V]:
+        """What keeps the store up to date."""
+        return Reflector(
+            client,
+            self.resource,
+            self.store,
+            self._view,
+            namespace=self._namespace,
+            label_selector=self._labels,
+            field_selector=self._fields,
+        )
+
+
+def named(name: str) -> str:
+    """Field selector for one object."""
+    return f"metadata.name={name}"

@@ -1,0 +1,102 @@
+"""The plan in words: what each step does, and what comes after the present one."""
+
+from controller.api.rollout import HttpRouteMatch, Pause, Rollout, RolloutStatus, Step, Strategy
+from controller.cli.view import StepView
+from controller.domain.pods.plan import batch_size
+from controller.domain.rollout.situation import canary_status, position
+
+
+def steps_of(strategy: Strategy) -> tuple[Step, ...]:
+    """The steps, whichever the style."""
+    if strategy.canary is not None:
+        return strategy.canary.steps
+    return strategy.blue_green.steps if strategy.blue_green is not None else ()
+
+
+def current_step(status: RolloutStatus) -> int:
+    """1-based; 0 before the first release."""
+    return (
+        position(status).step
+        or canary_status(status).current_step_index
+        or status.current_step_index
+    )
+
+
+def current_state(status: RolloutStatus) -> str:
+    """State within the step."""
+    ours = position(status).state
+    return ours or canary_status(status).current_step_state or status.current_step_state
+
+
+def match_text(match: HttpRouteMatch) -> str:
+    """One alternative: all parts must hold."""
+    parts = [f"{item.name}{_sign(item.type)}{item.value}" for item in match.headers]
+    parts += [f"?{item.name}{_sign(item.type)}{item.value}" for item in match.query_params]
+    if match.path is not None:
+        parts.append(f"path {match.path.value or '/'}")
+    if match.method:
+        parts.append(match.method)
+    return " and ".join(parts)
+
+
+def _sign(kind: str) -> str:
+    return "~" if kind == "RegularExpression" else "="
+
+
+def traffic_text(step: Step) -> str:
+    """Which requests go to the new revision."""
+    if step.matches:
+        return "requests with " + " or ".join(match_text(match) for match in step.matches)
+    return f"{step.traffic} of the traffic" if step.traffic is not None else "no routes"
+
+
+def pause_text(pause: Pause) -> str:
+    """How the step ends."""
+    if pause.duration is None:
+        return "until approved"
+    return f"{pause.duration} s" if pause.duration else "none"
+
+
+def pods_text(steps: tuple[Step, ...], index: int, replicas: int | None) -> str:
+    """How many new pods there are at the step."""
+    asked = steps[index - 1].replicas
+    if replicas is None or not isinstance(asked, str):
+        return "" if asked is None else str(asked)
+    return f"{asked} ({batch_size(steps, index, replicas)} of {replicas})"
+
+
+def step_views(rollout: Rollout, replicas: int | None) -> tuple[StepView, ...]:
+    """All steps; those before the present one are done, all of them when nothing is under way."""
+    steps = steps_of(rollout.spec.strategy)
+    now = current_step(rollout.status) if under_way(rollout.status) else 0
+    return tuple(
+        StepView(
+            index=index,
+            pods=pods_text(steps, index, replicas),
+            traffic=traffic_text(step),
+            pause=pause_text(step.pause),
+            mark="now" if index == now else "done" if index < now else "to come",
+        )
+        for index, step in enumerate(steps, 1)
+    )
+
+
+def under_way(status: RolloutStatus) -> bool:
+    """A release is walking through its steps."""
+    return status.phase == "Progressing"
+
+
+def next_text(rollout: Rollout, replicas: int | None) -> str:
+    """What comes after what is happening now; empty when nothing is under way."""
+    steps = steps_of(rollout.spec.strategy)
+    now = current_step(rollout.status)
+    if not under_way(rollout.status) or position(rollout.status).goal or not now:
+        return ""
+    if now >= len(steps):
+        return "the end: all pods on the new revision, then routes and Services as their owners wrote them"
+    step = steps[now]
+    pods = pods_text(steps, now + 1, replicas)
+    return (
+        f"step {now + 1}/{len(steps)}: {pods or 'no more'} new pods, {traffic_text(step)}, "
+        f"pause {pause_text(step.pause)}"
+    )

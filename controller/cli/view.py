@@ -1,0 +1,154 @@
+"""What is shown of a Rollout, as values: the tree, the table and `-o json` are three ways to print the same.
+
+Invariant: complete and frozen; instants, not ages, so that a view does not change while nothing happens. Field names
+are the JSON people's scripts read.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+
+class View(msgspec.Struct, frozen=True, rename="camel"):
+    """Base of all views."""
+
+
+class Role(StrEnum):
+    """What a revision is to the release."""
+
+    STABLE = "stable"
+    CANARY = "canary"
+    OTHER = "other"
+    """Neither: an abandoned revision whose pods are going."""
+
+
+class PodView(View, frozen=True):
+    """One pod. `because` says why it is not ready."""
+
+    name: str
+    ready: bool
+    batch: str = ""
+    since: datetime | None = None
+    because: str = ""
+
+
+class RevisionView(View, frozen=True):
+    """All pods of one revision. `wanted` is what the present step asks for, None where it asks for nothing."""
+
+    role: Role
+    revision: str
+    pods: tuple[PodView, ...] = ()
+    ready: int = 0
+    wanted: int | None = None
+
+
+class ServiceView(View, frozen=True):
+    """A Service traffic is led to. `pinned_to` is a revision, empty when it leads to all its owner selects."""
+
+    name: str
+    role: Role
+    exists: bool = True
+    pinned_to: str = ""
+    endpoints: int = 0
+
+
+class RouteView(View, frozen=True):
+    """A gateway object. `follows` is the step whose plan it says; None: the owner's own, or not known.
+
+    `state` is a sentence; `shares` are lists of weights; `diff` is a unified diff against the stored original.
+    """
+
+    kind: str
+    name: str
+    state: str
+    follows: int | None = None
+    shares: tuple[str, ...] = ()
+    original_shares: tuple[str, ...] = ()
+    diff: tuple[str, ...] = ()
+    problem: bool = False
+
+
+class StepView(View, frozen=True):
+    """One step of the plan in words; `mark` is `done`, `now` or `to come`."""
+
+    index: int
+    pods: str
+    traffic: str
+    pause: str
+    mark: str = "to come"
+
+
+class TimerView(View, frozen=True):
+    """Something that ends by the clock."""
+
+    what: str
+    until: datetime
+
+
+class ConditionView(View, frozen=True):
+    """A condition of the Rollout."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    since: datetime | None = None
+
+
+class ApprovalView(View, frozen=True):
+    """Who let which step go on."""
+
+    step: int
+    by: str = ""
+    at: datetime | None = None
+
+
+class EventView(View, frozen=True):
+    """An Event about the Rollout."""
+
+    type: str
+    reason: str
+    message: str
+    at: datetime | None = None
+    count: int = 1
+
+
+class Summary(View, frozen=True):
+    """One line of the table."""
+
+    namespace: str
+    name: str
+    phase: str
+    step: int
+    steps: int
+    state: str
+    waits_for: str
+    workload: str
+    since: datetime | None = None
+    created: datetime | None = None
+    stable_revision: str = ""
+    canary_revision: str = ""
+    canary_replicas: int = 0
+    canary_ready_replicas: int = 0
+    message: str = ""
+    paused: bool = False
+    stalled: bool = False
+
+
+class RolloutView(View, frozen=True):
+    """Everything shown of one Rollout."""
+
+    summary: Summary
+    replicas: int | None = None
+    revisions: tuple[RevisionView, ...] = ()
+    services: tuple[ServiceView, ...] = ()
+    routes: tuple[RouteView, ...] = ()
+    next: str = ""
+    steps: tuple[StepView, ...] = ()
+    timers: tuple[TimerView, ...] = ()
+    conditions: tuple[ConditionView, ...] = ()
+    approvals: tuple[ApprovalView, ...] = ()
+    events: tuple[EventView, ...] = ()
+    gaps: tuple[str, ...] = ()
+    """What could not be read, and why."""

@@ -1,0 +1,143 @@
+"""What a release waits for, in one sentence without ages, and what ends by the clock.
+
+Invariant: a stall outranks everything, as it does for the controller; the text names the object a person would look at.
+Reads the same observation the controller decides on, so that the sentence cannot be about another world.
+"""
+
+from datetime import datetime, timedelta
+
+from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus, StepState
+from controller.cli.pods import unready_because
+from controller.cli.steps import current_state, current_step, steps_of
+from controller.cli.view import TimerView
+from controller.domain.rollout import routing
+from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.status import condition
+
+NOTHING = "nothing"
+APPROVAL = "an approval"
+RESUME = "being resumed: spec.strategy.paused is true"
+
+_FINALISING = {
+    FinalisingStep.ROUTE_TO_STABLE: "the routes to be as their owners wrote them",
+    FinalisingStep.ROUTE_TO_NEW: "the routes to lead to the new revision",
+    FinalisingStep.RESTORE_STABLE_SERVICE: "the stable Service to lead to ready pods without its pin",
+    FinalisingStep.REMOVE_CANARY_SERVICE: "the canary Service and Deployment to be removed, after their grace period",
+    FinalisingStep.RESUME_WORKLOAD: "all pods of the workload to be ready",
+    FinalisingStep.RELEASE_WORKLOAD_CONTROL: "the workload to have its owner's own values again",
+}
+
+
+def stalled(status: RolloutStatus) -> str:
+    """Why only a person can help; empty when nothing is stalled."""
+    said = condition(status, "Stalled")
+    if said is None or said.status != "True":
+        return ""
+    return f"{said.reason}: {said.message}" if said.reason else said.message
+
+
+def awaits_approval(rollout: Rollout) -> bool:
+    """A person has to let the present step go on."""
+    status = rollout.status
+    if status.phase != Phase.PROGRESSING or rollout.spec.strategy.paused:
+        return False
+    if current_state(status) != StepState.STEP_PAUSED or position(status).goal:
+        return False
+    steps, now = steps_of(rollout.spec.strategy), current_step(status)
+    return not (0 < now <= len(steps)) or steps[now - 1].pause.duration is None
+
+
+def waits_for(rollout: Rollout, sit: Situation | None = None) -> str:
+    """The sentence; with a situation it says how far things are."""
+    status = rollout.status
+    if problem := stalled(status):
+        return problem
+    if not status.phase:
+        return "a controller: nobody has looked at this Rollout yet"
+    if status.phase == Phase.INITIAL:
+        return f"its workload: {status.message}" if status.message else "its workload"
+    if status.phase == Phase.HEALTHY and rollout.metadata.generation > status.observed_generation:
+        return "the controller to see the latest change"
+    if status.phase in (Phase.HEALTHY, Phase.DISABLED):
+        return NOTHING
+    if status.phase != Phase.PROGRESSING or position(status).goal:
+        return _FINALISING.get(_finalising(status), "the release to be put in order")
+    if rollout.spec.strategy.paused:
+        return RESUME
+    return _in_step(rollout, sit)
+
+
+def _finalising(status: RolloutStatus) -> FinalisingStep:
+    text = canary_status(status).finalising_step
+    return FinalisingStep(text) if text in frozenset(FinalisingStep) else FinalisingStep.NONE
+
+
+def _in_step(rollout: Rollout, sit: Situation | None) -> str:
+    state = current_state(rollout.status)
+    match state:
+        case StepState.STEP_PAUSED if awaits_approval(rollout):
+            return APPROVAL
+        case StepState.STEP_PAUSED:
+            return "the pause of this step to end"
+        case StepState.STEP_UPGRADE if sit is not None and sit.seen.workload is not None:
+            return upgrade_text(sit)
+        case StepState.STEP_TRAFFIC_ROUTING if sit is not None and sit.seen.workload is not None:
+            return routing_text(sit)
+        case StepState.STEP_METRICS_ANALYSIS:
+            return "the verdict of the metrics"
+        case StepState.STEP_READY:
+            return "the controller to begin the next step"
+        case _:
+            pass
+    words: dict[str, str] = {
+        StepState.BEFORE_STEP_UPGRADE: "the step to begin",
+        StepState.STEP_UPGRADE: "the new pods of this step to be ready",
+        StepState.STEP_TRAFFIC_ROUTING: "the routes to follow this step",
+    }
+    return words.get(state, "the release to be put in order")
+
+
+def upgrade_text(sit: Situation) -> str:
+    """How many of the step's pods are there, and what is wrong with the first that is not ready."""
+    wanted = sit.batch(position(sit.seen.rollout.status).step)
+    counted = sit.ready(sit.new_pods)
+    text = f"{wanted} new pods to be ready: {counted.pods} made, {counted.ready} ready"
+    said = ((pod.metadata.name, unready_because(pod)) for pod in sit.new_pods)
+    worst = next(
+        (f"{name}: {why}" for name, why in said if why not in ("", "not ready", "Pending")), ""
+    )
+    return f"{text}; {worst}" if worst else text
+
+
+def routing_text(sit: Situation) -> str:
+    """Which of endpoints, routes, margins is still missing."""
+    status = sit.seen.rollout.status
+    index = position(status).step
+    if not sit.step(index).routes_traffic:
+        return "the old share of the pods to go"
+    new = {pod.metadata.uid for pod in sit.new_pods if pod.ready_since is not None}
+    for stable in sit.stable_services:
+        name = sit.canary_service_of(stable)
+        if not new or not new <= sit.ready_endpoints(name):
+            return f"Service {name} to lead to the new pods"
+    if routing.ensure_routes(sit, status, index):
+        return f"{len(sit.references)} gateway object(s) to follow step {index}"
+    return "the grace period after the routes moved"
+
+
+def timers(sit: Situation) -> tuple[TimerView, ...]:
+    """What ends by the clock and has not ended yet."""
+    status = sit.seen.rollout.status
+    ours = position(status)
+    found: list[tuple[str, datetime]] = []
+    if status.phase == Phase.PROGRESSING and ours.state == StepState.STEP_PAUSED and sit.steps:
+        duration = sit.step(ours.step).pause.duration
+        if duration and ours.state_since is not None:
+            found.append(("pause of this step", ours.state_since + timedelta(seconds=duration)))
+    found += [
+        (f"grace period of Service {name}", since + sit.grace)
+        for name, since in ours.endpoints_ready_since.items()
+    ]
+    if ours.routed_at is not None:
+        found.append(("grace period after the routes moved", ours.routed_at + sit.grace))
+    return tuple(TimerView(what, until) for what, until in found if until > sit.now)

@@ -1,0 +1,161 @@
+"""May this Rollout be written: field rules, one Rollout per workload, and what must not change in mid-release.
+
+Invariant: an update that leaves what we judge as it is, or one of an object that is being deleted, always passes, so
+that a Rollout which became wrong by other means can still be reconciled, repaired and removed.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from controller.api.conversion import Unconvertible, converted
+from controller.api.jsontree import JsonObject, canonical, child, items, text
+from controller.api.names import ROLLING_STYLE, V1BETA1
+from controller.api.rollout import Phase, Rollout, WorkloadRef
+from controller.api.validation import (
+    DEFAULT_RULES,
+    Fault,
+    FieldError,
+    Findings,
+    Rules,
+    uses_extra_workload,
+    validate,
+    warnings,
+)
+
+_BUSY = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
+"""Phases in which pods or routes are being moved. (The original forgets Disabling.)"""
+
+
+class RolloutVerdict(msgspec.Struct, frozen=True):
+    """Findings refuse the request; warnings are shown to its author."""
+
+    findings: Findings = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """The findings as one text, in the API server's manner."""
+        texts = [str(finding) for finding in self.findings]
+        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def admit_rollout(
+    old: JsonObject | None,
+    new: JsonObject,
+    others: Iterable[Rollout],
+    rules: Rules = DEFAULT_RULES,
+) -> RolloutVerdict:
+    """Judge a Rollout (raw JSON of either version); `others` are the Rollouts of its namespace."""
+    if child(new, "metadata").get("deletionTimestamp") is not None:
+        return RolloutVerdict()
+    if old is not None and _judged(old) == _judged(new):
+        return RolloutVerdict()
+    findings = validate(new, rules)
+    beta = converted(new, V1BETA1)
+    if not isinstance(beta, Unconvertible):
+        findings += _conflicts(beta, others)
+        if old is not None:
+            findings += _frozen(old, beta)
+    return RolloutVerdict(findings, warnings(new))
+
+
+def _judged(obj: JsonObject) -> bytes:
+    """Everything a verdict depends on."""
+    beta = converted(obj, V1BETA1)
+    spec = None if isinstance(beta, Unconvertible) else beta.get("spec")
+    style = text(obj, "metadata", "annotations", ROLLING_STYLE)
+    return canonical([obj.get("spec"), spec, style])
+
+
+def identity(reference: WorkloadRef) -> tuple[str, str, str]:
+    """Group, kind and name: what tells workloads apart. (The original compares the version too, and misses clashes.)"""
+    return (reference.group, reference.kind, reference.name)
+
+
+def _reference(beta: JsonObject) -> WorkloadRef:
+    reference = child(beta, "spec", "workloadRef")
+    return WorkloadRef(
+        api_version=text(reference, "apiVersion"),
+        kind=text(reference, "kind"),
+        name=text(reference, "name"),
+    )
+
+
+def _conflicts(beta: JsonObject, others: Iterable[Rollout]) -> Findings:
+    wanted = identity(_reference(beta))
+    name = text(beta, "metadata", "name")
+    for other in others:
+        if other.metadata.name == name or other.metadata.deleting:
+            continue
+        if identity(other.spec.workload_ref) == wanted:
+            detail = (
+                f"Rollout {other.metadata.name} releases {wanted[1]} {wanted[2]} already; "
+                "a workload has one Rollout"
+            )
+            return (FieldError("spec.workloadRef", Fault.FORBIDDEN, detail),)
+    return ()
+
+
+def _frozen(old: JsonObject, new: JsonObject) -> Findings:
+    """What a release in flight stands on; `old` is the live object."""
+    before = converted(old, V1BETA1)
+    if isinstance(before, Unconvertible):
+        return ()
+    phase = text(before, "status", "phase")
+    if phase not in _BUSY:
+        return ()
+    was, now = child(before, "spec"), child(new, "spec")
+    checks: list[tuple[str, object, object]] = [
+        ("spec.workloadRef", child(was, "workloadRef"), child(now, "workloadRef")),
+        ("spec.strategy", _style(was), _style(now)),
+        ("spec.strategy.trafficRoutings", _routings(was), _routings(now)),
+    ]
+    if phase != Phase.DISABLING:
+        checks.append(("spec.strategy.steps", _step_count(was), _step_count(now)))
+    return tuple(
+        FieldError(path, Fault.FORBIDDEN, f"{_WHAT[path]} cannot change while the phase is {phase}")
+        for path, before_value, after_value in checks
+        if canonical(before_value) != canonical(after_value)
+    )
+
+
+_WHAT = {
+    "spec.workloadRef": "the workload",
+    "spec.strategy": "the style (canary, partition, blue-green)",
+    "spec.strategy.trafficRoutings": "what leads the traffic",
+    "spec.strategy.steps": "the number of steps",
+}
+
+
+def _style(spec: JsonObject) -> str:
+    if isinstance(child(spec, "strategy").get("blueGreen"), dict):
+        return "blueGreen"
+    return "canary" if uses_extra_workload(spec) else "partition"
+
+
+def _plan(spec: JsonObject) -> JsonObject:
+    return child(spec, "strategy", "blueGreen") or child(spec, "strategy", "canary")
+
+
+def _routings(spec: JsonObject) -> list[object]:
+    return items(_plan(spec), "trafficRoutings")
+
+
+def _step_count(spec: JsonObject) -> int:
+    return len(items(_plan(spec), "steps"))
+
+
+_WORKLOAD_TYPES = {
+    ("apps", "Deployment"): "deployment",
+    ("apps", "StatefulSet"): "statefulset",
+    ("apps", "DaemonSet"): "daemonset",
+    ("apps.kruise.io", "CloneSet"): "cloneset",
+    ("apps.kruise.io", "StatefulSet"): "statefulset",
+    ("apps.kruise.io", "DaemonSet"): "daemonset",
+}
+
+
+def workload_type(reference: WorkloadRef) -> str:
+    """Value of the workload-type label for a workload; empty for a kind that has none."""
+    return _WORKLOAD_TYPES.get((reference.group, reference.kind), "")

@@ -1,0 +1,286 @@
+"""A Deployment under a Rollout changes: hold it, latch it, keep our marks, or let it be.
+
+Two means: the *hold* makes pods of a revision never count as available, so that the Deployment controller stops where
+its knobs say; the *latch* is `paused` with a token of ours, from admission until our first move. Invariants:
+
+* the hold is never put on a revision that runs already: a way back is latched without it;
+* while the latch is on, `paused` stays true whoever writes;
+* what the owner writes in mid-release is recorded and given back at the end, never lost and never obeyed early;
+* our marks are taken from the old object, because `kubectl rollout undo` replaces all annotations;
+* removing the workload-type label is the way out, and leaves nothing of ours behind.
+
+What cannot be told: an owner who writes exactly the value that the hold put there looks like one who wrote nothing.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from controller.api.jsontree import JsonObject, canonical, changed, child, number, text
+from controller.api.names import (
+    IN_PROGRESSING,
+    LATCH,
+    OURS_ON_DEPLOYMENT,
+    ROLLOUT_ID,
+    SIDE_BY_SIDE,
+    STABLE_REVISION,
+    WORKLOAD_TYPE,
+)
+from controller.api.rollout import Phase, Rollout
+from controller.api.workloads import ReplicaSet, safe_hash, template_hash
+from controller.domain.admission.hold import (
+    GENTLE,
+    PAUSED,
+    OwnersRecord,
+    first_record,
+    is_held,
+    knobs,
+    record_of,
+    updated_record,
+    with_hold,
+    with_knobs,
+    with_owners_values,
+    with_record,
+    without_hold,
+)
+from controller.domain.admission.verdict import Refused, Unchanged, Verdict, amended
+
+
+def governing(deployment: JsonObject, rollouts: Iterable[Rollout]) -> Rollout | None:
+    """The Rollout that names the Deployment and is not off, or None. Versions do not matter."""
+    name = text(deployment, "metadata", "name")
+    for rollout in rollouts:
+        reference = rollout.spec.workload_ref
+        if (reference.group, reference.kind, reference.name) != ("apps", "Deployment", name):
+            continue
+        has_strategy = rollout.spec.strategy.canary or rollout.spec.strategy.blue_green
+        if has_strategy and rollout.status.phase != Phase.DISABLED:
+            return rollout
+    return None
+
+
+def ending(rollout: Rollout) -> bool:
+    """No new release begins under this Rollout: it is going, or being switched off."""
+    return (
+        rollout.metadata.deleting
+        or rollout.spec.disabled
+        or rollout.status.phase in (Phase.DISABLING, Phase.TERMINATING)
+    )
+
+
+def deployment_template_hash(deployment: JsonObject) -> str:
+    """Hash of the pod template of a raw Deployment."""
+    return template_hash(canonical(child(deployment, "spec", "template")))
+
+
+def effective(old: JsonObject, new: JsonObject) -> bool:
+    """The change asks for a release, by the original's rule: the annotation rollout-id, if any, decides."""
+    rollout_id = text(new, "metadata", "annotations", ROLLOUT_ID)
+    if rollout_id:
+        return rollout_id != text(old, "metadata", "annotations", ROLLOUT_ID)
+    return deployment_template_hash(old) != deployment_template_hash(new)
+
+
+def template_changed(old: JsonObject, new: JsonObject) -> bool:
+    """The pods would be different ones."""
+    return deployment_template_hash(old) != deployment_template_hash(new)
+
+
+def needs_replica_sets(old: JsonObject, new: JsonObject) -> bool:
+    """Whether `admit_deployment` will look at the ReplicaSets at all, so that reading them can be spared."""
+    return effective(old, new) or template_changed(old, new)
+
+
+def admit_deployment(
+    old: JsonObject,
+    new: JsonObject,
+    rollout: Rollout | None,
+    replica_sets: Sequence[ReplicaSet],
+) -> Verdict:
+    """Judge an update of a Deployment (raw JSON, defaults applied).
+
+    `rollout` is what `governing` answers; `replica_sets` are those the Deployment owns, of any size.
+    """
+    if child(old, "metadata").get("deletionTimestamp") is not None:
+        return Unchanged()
+    if WORKLOAD_TYPE not in child(new, "metadata", "labels"):
+        return amended(new, _let_go(old, new))
+    if rollout is None:
+        return Unchanged()
+    change = _Change(old, _with_marks_of(old, new), rollout, tuple(replica_sets))
+    record = record_of(old)
+    if record is None:
+        result = _begun(change)
+    elif template_changed(old, new):
+        result = _changed_in_release(change, record)
+    else:
+        result = _protected(change, updated_record(record, old, new))
+    return result if isinstance(result, Refused) else amended(new, result)
+
+
+class _Change(msgspec.Struct, frozen=True):
+    """One update and what it happens under; `new` carries the marks of `old`."""
+
+    old: JsonObject
+    new: JsonObject
+    rollout: Rollout
+    replica_sets: tuple[ReplicaSet, ...]
+
+    @property
+    def active(self) -> list[ReplicaSet]:
+        return [entry for entry in self.replica_sets if entry.active]
+
+    @property
+    def new_hash(self) -> str:
+        return deployment_template_hash(self.new)
+
+    @property
+    def release(self) -> str:
+        """Identity of the release that this change asks for: the same however often it is asked."""
+        metadata = child(self.old, "metadata")
+        uid = text(self.new, "metadata", "uid") or text(metadata, "uid")
+        asked = [text(self.new, "metadata", part, ROLLOUT_ID) for part in ("annotations", "labels")]
+        generation = number(metadata, "generation") or 0
+        return safe_hash(canonical([uid, self.new_hash, *asked, generation]))
+
+    def running(self) -> ReplicaSet | None:
+        """The active ReplicaSet that the new template belongs to already."""
+        return next((entry for entry in self.active if _hash(entry) == self.new_hash), None)
+
+    def oldest_other(self) -> ReplicaSet | None:
+        """The oldest active ReplicaSet of another template."""
+        others = [entry for entry in self.active if _hash(entry) != self.new_hash]
+        return min(others, key=_age, default=None)
+
+    def back_to_stable(self) -> bool:
+        """The new template is the one that ran when the release was admitted."""
+        label = text(self.old, "metadata", "labels", STABLE_REVISION)
+        known = {_hash(entry) for entry in self.replica_sets if label and entry.revision == label}
+        position = self.rollout.status.moonshift
+        if not known and position is not msgspec.UNSET and position.stable_template:
+            known = {position.stable_template}
+        return self.new_hash in known
+
+
+def _hash(replica_set: ReplicaSet) -> str:
+    return template_hash(bytes(replica_set.spec.template))
+
+
+def _age(replica_set: ReplicaSet) -> tuple[int, str, str]:
+    revision = replica_set.metadata.annotations.get("deployment.kubernetes.io/revision", "")
+    created = replica_set.metadata.creation_timestamp
+    return (
+        int(revision) if revision.isdecimal() else 0,
+        created.isoformat() if created else "",
+        replica_set.metadata.name,
+    )
+
+
+def _with_marks_of(old: JsonObject, new: JsonObject) -> JsonObject:
+    """`new` with exactly the marks of `old`: not fewer (undo drops them), not more (undo brings stale ones)."""
+    present = child(old, "metadata", "annotations")
+    for mark in OURS_ON_DEPLOYMENT:
+        new = changed(new, ("metadata", "annotations", mark), present.get(mark))
+    if IN_PROGRESSING in present:
+        revision = child(old, "metadata", "labels").get(STABLE_REVISION)
+        new = changed(new, ("metadata", "labels", STABLE_REVISION), revision)
+    return new
+
+
+def _latched(obj: JsonObject, record: OwnersRecord) -> JsonObject:
+    latched = changed(obj, ("metadata", "annotations", LATCH), record.release)
+    return with_record(changed(latched, PAUSED, True), record)
+
+
+def _side_by_side_refused(obj: JsonObject) -> Refused | None:
+    """Two versions of a workload of strategy Recreate may share a volume or a lock: its owner has to say yes."""
+    if text(knobs(obj), "type") != "Recreate":
+        return None
+    if text(obj, "metadata", "annotations", SIDE_BY_SIDE) == "true":
+        return None
+    name = text(obj, "metadata", "name")
+    return Refused(
+        f"Deployment {name} has strategy Recreate, which forbids two versions side by side, and a Rollout runs two "
+        f"versions side by side. Change spec.strategy.type to RollingUpdate, or annotate the Deployment with "
+        f"{SIDE_BY_SIDE}=true, or take the label {WORKLOAD_TYPE} off to release it without the Rollout."
+    )
+
+
+# --- no hold yet --------------------------------------------------------------------------------
+
+
+def _begun(change: _Change) -> JsonObject | Refused:
+    """The first admission of a release; everything else about a Deployment without the hold passes."""
+    new = change.new
+    replicas = number(new, "spec", "replicas")
+    passes = ending(change.rollout) or replicas == 0 or not effective(change.old, new)
+    if passes or not change.active:
+        return new
+    refused = _side_by_side_refused(new)
+    if refused is not None:
+        return refused
+    record = first_record(new, change.release)
+    running = change.running()
+    stable = running or change.oldest_other()
+    if not text(new, "metadata", "annotations", IN_PROGRESSING):
+        mark = msgspec.json.encode({"rolloutName": change.rollout.metadata.name}).decode()
+        new = changed(new, ("metadata", "annotations", IN_PROGRESSING), mark)
+    if stable is not None:
+        new = changed(new, ("metadata", "labels", STABLE_REVISION), stable.revision or None)
+    if running is None:
+        # With several active ReplicaSets a change of the knobs would be a scale event over all of them.
+        one = len(change.active) == 1
+        new = with_knobs(new, GENTLE if one or _unpaceable(new) else knobs(new))
+        new = with_hold(new)
+    return _latched(new, record)
+
+
+def _unpaceable(obj: JsonObject) -> bool:
+    return text(knobs(obj), "type") != "RollingUpdate"
+
+
+# --- in release ---------------------------------------------------------------------------------
+
+
+def _changed_in_release(change: _Change, record: OwnersRecord) -> JsonObject | Refused:
+    """A third revision, or the way back."""
+    record = updated_record(record, change.old, change.new)
+    renewed = msgspec.structs.replace(record, release=change.release)
+    if change.back_to_stable():
+        new = without_hold(with_knobs(change.new, knobs(change.old)), renewed)
+        return _latched(new, renewed)
+    if ending(change.rollout):
+        # The release is being ended; what comes now follows it under the owner's own values.
+        return _protected(change, record)
+    refused = _side_by_side_refused(change.new)
+    if refused is not None:
+        return refused
+    strategy = knobs(change.old) if len(change.active) > 1 else GENTLE
+    return _latched(with_hold(with_knobs(change.new, strategy)), renewed)
+
+
+def _protected(change: _Change, record: OwnersRecord) -> JsonObject:
+    """The hold and the latch stay as they are; the owner's wishes are written down."""
+    new = with_knobs(change.new, knobs(change.old))
+    new = with_hold(new) if is_held(change.old) else without_hold(new, record)
+    if LATCH in child(change.old, "metadata", "annotations"):
+        new = changed(new, PAUSED, True)
+    return with_record(new, record)
+
+
+# --- the way out --------------------------------------------------------------------------------
+
+
+def _let_go(old: JsonObject, new: JsonObject) -> JsonObject:
+    """The label was taken off: nothing of ours stays behind."""
+    present = child(old, "metadata", "annotations")
+    record = record_of(old)
+    if record is not None:
+        new = with_owners_values(new, updated_record(record, old, new))
+    elif LATCH in present:
+        new = changed(new, PAUSED, None)
+    else:
+        return new
+    for mark in OURS_ON_DEPLOYMENT:
+        new = changed(new, ("metadata", "annotations", mark), None)
+    return changed(new, ("metadata", "labels", STABLE_REVISION), None)

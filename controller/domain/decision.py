@@ -1,0 +1,292 @@
+"""What a pass decided: the next status, the facts to bring about, when to look again, what to say.
+
+Invariant: every action is a *desired fact*, safe to repeat; `Done` from an effect only lets the next action start,
+that a thing *is so* is judged by the next observation. Values only: nothing here decides or does anything.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from controller.api.meta import Key
+from controller.api.quantity import IntOrPercent
+from controller.api.rollout import (
+    HeaderModifier,
+    HttpRouteMatch,
+    OwnersValues,
+    PatchMetadata,
+    RolloutStatus,
+)
+
+
+class Value(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Base of all decision values: immutable, comparable, printable."""
+
+
+# --- traffic ------------------------------------------------------------------------------------
+
+
+class Reference(Value, frozen=True):
+    """One gateway object a Rollout leads traffic with, and the Services it tells apart.
+
+    `class_type` is set for an Ingress (sibling style) only. `script` is `""` (default look-up), `packaged` or
+    `configMap`. `params` is JSON of the reference's own parameters.
+    """
+
+    api_version: str
+    kind: str
+    name: str
+    stable_service: str
+    canary_service: str
+    class_type: str = ""
+    script: str = ""
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+
+    @property
+    def group(self) -> str:
+        """API group: empty for the core group."""
+        group, slash, _ = self.api_version.partition("/")
+        return group if slash else ""
+
+    @property
+    def shared(self) -> bool:
+        """Old and new share one Service on purpose; a subset of the gateway object tells them apart."""
+        return self.stable_service == self.canary_service
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+class RoutePlan(Value, frozen=True):
+    """What all gateway objects of a Rollout have to say during one step.
+
+    `weight` is the share of the new revision in percent, None when the step names matches only. `identity` is given
+    by the planner: equal identities mean that nothing has to be written.
+    """
+
+    identity: str
+    namespace: str
+    rollout: str
+    release: str
+    references: tuple[Reference, ...]
+    weight: float | None = None
+    matches: tuple[HttpRouteMatch, ...] = ()
+    header_modifier: HeaderModifier | None = None
+    pod_metadata: PatchMetadata = PatchMetadata()
+
+
+# --- actions ------------------------------------------------------------------------------------
+
+
+class PrepareRollout(Value, frozen=True, tag=True):
+    """The Rollout carries our finalizer and the hash of its plan."""
+
+    plan_hash: str
+
+
+class RemoveFinalizer(Value, frozen=True, tag=True):
+    """The Rollout no longer carries our finalizer."""
+
+
+class LabelWorkload(Value, frozen=True, tag=True):
+    """The workload carries the workload-type label, or (with an empty type) no longer does."""
+
+    workload: Key
+    workload_type: str
+
+
+class PinService(Value, frozen=True, tag=True):
+    """The Service selects one revision only."""
+
+    service: Key
+    resource_version: str
+    label: str
+    revision: str
+
+
+class UnpinService(Value, frozen=True, tag=True):
+    """The Service selects what its owner wrote."""
+
+    service: Key
+    resource_version: str
+    label: str
+
+
+class EnsureCanaryService(Value, frozen=True, tag=True):
+    """A copy of the stable Service selects the new revision."""
+
+    stable: Key
+    name: str
+    label: str
+    revision: str
+    rollout_uid: str
+    selector_patch: dict[str, str] = {}
+
+
+class DeleteCanaryService(Value, frozen=True, tag=True):
+    """The canary Service made for this Rollout is gone."""
+
+    service: Key
+    uid: str
+
+
+class EnsureCanaryDeployment(Value, frozen=True, tag=True):
+    """An extra Deployment of the new template exists; `body` is what it is made of."""
+
+    deployment: Key
+    body: msgspec.Raw
+
+
+class ScaleCanaryDeployment(Value, frozen=True, tag=True):
+    """The extra Deployment has so many replicas."""
+
+    deployment: Key
+    uid: str
+    replicas: int
+
+
+class DeleteCanaryDeployment(Value, frozen=True, tag=True):
+    """An extra Deployment made for this Rollout is gone."""
+
+    deployment: Key
+    uid: str
+
+
+class PaceDeployment(Value, frozen=True, tag=True):
+    """The workload rolls, held, between these knobs; `latch` is the token to take off, empty when there is none.
+
+    `generation` is of the spec that was looked at: a late writer changes nothing.
+    """
+
+    workload: Key
+    generation: int
+    max_surge: IntOrPercent
+    max_unavailable: IntOrPercent
+    latch: str = ""
+
+
+class ReleaseDeployment(Value, frozen=True, tag=True):
+    """The workload has its owner's own values again, and none of the named annotations and labels of ours."""
+
+    workload: Key
+    generation: int
+    owners: OwnersValues | None
+    annotations: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
+class ScaleReplicaSet(Value, frozen=True, tag=True):
+    """An abandoned ReplicaSet has no pods."""
+
+    replica_set: Key
+    uid: str
+    replicas: int
+
+
+class LabelPod(Value, frozen=True, tag=True):
+    """A pod says which release and batch made it."""
+
+    pod: Key
+    uid: str
+    rollout_id: str
+    batch: int
+
+
+class EnsureRoutes(Value, frozen=True, tag=True):
+    """All gateway objects follow the plan, written in dependency order."""
+
+    plan: RoutePlan
+
+
+class RestoreRoutes(Value, frozen=True, tag=True):
+    """All gateway objects are what they were before the release, restored in reverse order.
+
+    With `rollout` given, an object that another Rollout leads traffic with is left alone.
+    """
+
+    namespace: str
+    references: tuple[Reference, ...]
+    release: str
+    rollout: str = ""
+
+
+Action = (
+    PrepareRollout
+    | RemoveFinalizer
+    | LabelWorkload
+    | PinService
+    | UnpinService
+    | EnsureCanaryService
+    | DeleteCanaryService
+    | EnsureCanaryDeployment
+    | ScaleCanaryDeployment
+    | DeleteCanaryDeployment
+    | PaceDeployment
+    | ReleaseDeployment
+    | ScaleReplicaSet
+    | LabelPod
+    | EnsureRoutes
+    | RestoreRoutes
+)
+
+
+# --- what effects answer ------------------------------------------------------------------------
+
+
+class Done(Value, frozen=True):
+    """The write was accepted, or nothing had to be written; the next action may start."""
+
+    wrote: bool = False
+
+
+class NotYet(Value, frozen=True):
+    """Something must be seen first; an event or `wake_after` seconds will bring us back."""
+
+    reason: str
+    wake_after: float | None = None
+
+
+class Refusal(Value, frozen=True):
+    """It cannot be done as things are: a person has to change something.
+
+    `reason` is a CamelCase word for conditions and events; `object` names the object, `script` and `line` the place
+    in a script. `retry_after` is when to try again without any change seen (None: only a change brings us back).
+    """
+
+    reason: str
+    message: str
+    object: str = ""
+    script: str = ""
+    line: int = 0
+    retry_after: float | None = None
+
+
+Outcome = Done | NotYet | Refusal
+
+
+# --- the decision -------------------------------------------------------------------------------
+
+
+class Severity(StrEnum):
+    """Type of an Event."""
+
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+class Note(Value, frozen=True):
+    """Something to say: becomes an Event, a log line and a metric."""
+
+    reason: str
+    message: str
+    severity: Severity = Severity.NORMAL
+
+
+class Decision(Value, frozen=True):
+    """The outcome of one pass."""
+
+    status: RolloutStatus
+    actions: tuple[Action, ...] = ()
+    wake_at: datetime | None = None
+    notes: tuple[Note, ...] = ()

@@ -1,0 +1,81 @@
+"""What a pass knows: everything a decision may depend on, gathered from the caches.
+
+Invariant: a fact that is not known yet is never passed as if it were absent; the reconciler postpones instead.
+Values only.
+"""
+
+import msgspec
+
+from controller.api.networking import EndpointSlice, Service
+from controller.api.rollout import Rollout
+from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.decision import Reference, Value
+
+
+class RouteAbsent(Value, frozen=True, tag=True):
+    """The gateway object does not exist."""
+
+
+class RouteUnreadable(Value, frozen=True, tag=True):
+    """The gateway object cannot be read: its kind is not served, or a right is missing. `message` says which."""
+
+    reason: str
+    message: str
+
+
+class RoutePresent(Value, frozen=True, tag=True):
+    """The gateway object exists.
+
+    `plan` and `release` are what our annotation on it says (empty: not in use by us). `touched` is true when the
+    object is no longer what our last write returned, in a part that our plan changed; `edited` is true when another
+    part was changed, which the next write folds into the stored original. `editor` is the field manager that wrote
+    last, where the object says so.
+    `raw` is the object as read, for rules that look into it.
+    """
+
+    raw: msgspec.Raw
+    plan: str = ""
+    release: str = ""
+    touched: bool = False
+    in_use: bool = False
+    edited: bool = False
+    editor: str = ""
+
+
+RouteState = RouteAbsent | RouteUnreadable | RoutePresent
+
+
+class RouteSeen(Value, frozen=True):
+    """A reference and what is known of its object."""
+
+    reference: Reference
+    state: RouteState
+
+
+class WorkloadSeen(Value, frozen=True):
+    """A Deployment with all that belongs to it.
+
+    `template_hash` and `template_labels` are of its present template; `replica_sets` are its ReplicaSets of any size,
+    oldest first by revision number, each with the hash of its template.
+    """
+
+    deployment: Deployment
+    template_hash: str
+    template_labels: dict[str, str] = {}
+    replica_sets: tuple[tuple[ReplicaSet, str], ...] = ()
+    pods: tuple[Pod, ...] = ()
+
+
+class Observation(Value, frozen=True):
+    """One Rollout and its world."""
+
+    rollout: Rollout
+    plan_hash: str
+    workload: WorkloadSeen | None = None
+    canaries: tuple[WorkloadSeen, ...] = ()
+    """Extra Deployments that carry this Rollout's UID."""
+    services: dict[str, Service] = {}
+    """By name: the stable and canary Services that exist."""
+    slices: tuple[EndpointSlice, ...] = ()
+    """EndpointSlices of these Services."""
+    routes: tuple[RouteSeen, ...] = ()

@@ -1,0 +1,1 @@
+"""Which pods: batch sizes, readiness, labels, and the pacing of a Deployment. Returns plans, never actions."""

@@ -1,0 +1,1 @@
+"""What happens next to a Rollout: phases, steps, pauses, disturbances, the end. Turns plans into actions."""

@@ -1,0 +1,272 @@
+"""The end of a release: put traffic, Services and workload right, in an order in which nobody is lost.
+
+Every goal is a sequence of facts, looked at from the first on each pass; the first that is not yet so is the
+`finalisingStep` clients see. There is no stored position, so a crash, or a change of goal half-way, cannot skip one
+(the original resumed a step of another sequence, D05). After the last approval the share of the new revision never
+falls: the workload is upgraded before the routes are restored (the original restores first and sends everybody back
+to the old pods for a while). On rollback, deletion and disabling the routes go to stable first.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from controller.api import names
+from controller.api.rollout import FinalisingStep, RolloutStatus
+from controller.domain.decision import (
+    Action,
+    DeleteCanaryDeployment,
+    DeleteCanaryService,
+    ReleaseDeployment,
+)
+from controller.domain.pods.deployment import latched, marked_for, owners_limits
+from controller.domain.rollout import batches, routing
+from controller.domain.rollout.situation import Situation, Style, position
+from controller.domain.rollout.status import with_canary
+from controller.domain.rollout.turn import Stop
+
+
+class Goal(StrEnum):
+    """Why a release ends."""
+
+    SUCCESS = "Success"
+    ROLLBACK = "Rollback"
+    CONTINUOUS = "Continuous"
+    """Another revision came; what the abandoned one changed is put right before the release starts again."""
+    DISABLED = "RolloutDisabled"
+    DELETING = "RolloutDeleting"
+    WORKLOAD_GONE = "WorkloadGone"
+
+
+Part = Callable[[Situation, RolloutStatus], Stop | None]
+
+
+def finalise(sit: Situation, status: RolloutStatus, goal: Goal) -> Stop | None:
+    """Bring about the next fact of the goal's sequence; None when all are so."""
+    for step, part in _SEQUENCES[goal]:
+        named = with_canary(status, finalising_step=step)
+        stop = part(sit, named)
+        if stop is not None:
+            return stop
+    return None
+
+
+# --- traffic ------------------------------------------------------------------------------------
+
+
+def _restore_routes(sit: Situation, status: RolloutStatus) -> Stop | None:
+    actions = routing.restore_routes(sit, status)
+    return Stop(status=status, actions=actions) if actions else None
+
+
+def _margin(sit: Situation, status: RolloutStatus) -> Stop | None:
+    due = routing.margin_end(sit, status)
+    return Stop(status=status, wake_at=due) if due is not None else None
+
+
+def _unpin(sit: Situation, status: RolloutStatus) -> Stop | None:
+    actions = routing.unpin(sit)
+    return Stop(status=status, actions=actions) if actions else None
+
+
+def _unpin_and_see_it(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """Un-pin, then wait until the stable Services really lead to the new pods as well."""
+    stop = _unpin(sit, status)
+    if stop is not None or sit.shared:
+        return stop
+    blind = any(_does_not_lead_to_new_pods(sit, name) for name in sit.stable_services)
+    return Stop(status=status) if blind else None
+
+
+def _does_not_lead_to_new_pods(sit: Situation, name: str) -> bool:
+    """New pods that the Service's owner selects are ready, and none is among its endpoints yet."""
+    service = sit.service(name)
+    if service is None:
+        return False
+    wanted = {
+        pod.metadata.uid
+        for pod in sit.new_pods
+        if pod.ready_since is not None
+        and service.spec.selector.items() <= pod.metadata.labels.items()
+    }
+    return bool(wanted) and not wanted & sit.ready_endpoints(name)
+
+
+def _remove_canary(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """Canary Services and extra Deployments go, once nothing has led there for the margin."""
+    actions = (*_canary_service_deletions(sit), *_canary_deletions(sit))
+    if not actions:
+        return None if not sit.seen.canaries else Stop(status=status)
+    return _margin(sit, status) or Stop(status=status, actions=actions)
+
+
+def _canary_service_deletions(sit: Situation) -> tuple[Action, ...]:
+    if sit.shared:
+        return ()
+    uid = sit.seen.rollout.metadata.uid
+    return tuple(
+        DeleteCanaryService(found.metadata.key, found.metadata.uid)
+        for name in map(sit.canary_service_of, sit.stable_services)
+        if (found := sit.service(name)) is not None
+        and routing.made_for(found, uid)
+        and not found.metadata.deleting
+    )
+
+
+def _canary_deletions(sit: Situation) -> tuple[Action, ...]:
+    return tuple(
+        DeleteCanaryDeployment(extra.deployment.metadata.key, extra.deployment.metadata.uid)
+        for extra in sit.seen.canaries
+        if not extra.deployment.metadata.deleting
+    )
+
+
+# --- the workload -------------------------------------------------------------------------------
+
+
+def _release(sit: Situation, *, keep_mark: bool, drop_label: bool = False) -> ReleaseDeployment:
+    meta = sit.deployment.metadata
+    record = sit.owners
+    annotations = {names.ORIGINAL_STRATEGY, names.LATCH}
+    labels: set[str] = set()
+    if not keep_mark:
+        annotations.add(names.IN_PROGRESSING)
+        labels.add(names.STABLE_REVISION)
+    if drop_label:
+        labels.add(names.WORKLOAD_TYPE)
+    return ReleaseDeployment(
+        workload=meta.key,
+        generation=meta.generation,
+        owners=record.values if record is not None else None,
+        annotations=tuple(sorted(annotations & meta.annotations.keys())),
+        labels=tuple(sorted(labels & meta.labels.keys())),
+    )
+
+
+def _still_held(sit: Situation) -> bool:
+    """We hold the workload; what another Rollout holds is not ours to release."""
+    name = sit.seen.rollout.metadata.name
+    ours = marked_for(sit.deployment) in (name, "")
+    return ours and (sit.owners is not None or latched(sit.deployment))
+
+
+def _resume_workload(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """The owner's own values, in one patch; then wait until the workload is of its template."""
+    if _still_held(sit):
+        return Stop(status=status, actions=(_release(sit, keep_mark=True),))
+    return None if _rolled_out(sit) else Stop(status=status)
+
+
+def _promote(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """The owner's own values, and every pod that comes of it says which release made it."""
+    labels = batches.missing_labels(sit, status, sit.promoted_pods)
+    if labels and not _still_held(sit):
+        return Stop(status=status, actions=labels)
+    return _resume_workload(sit, status)
+
+
+def _rolled_out(sit: Situation) -> bool:
+    """The workload's own pods are all of its template, and as many are available as its owner asks for."""
+    deployment = sit.deployment
+    seen = deployment.status
+    least = deployment.spec.replicas - owners_limits(sit.owners_values, sit.replicas).unavailable
+    return (
+        deployment.observed
+        and seen.updated_replicas == deployment.spec.replicas
+        and seen.replicas == deployment.spec.replicas
+        and seen.available_replicas >= least
+    )
+
+
+def _restore_stable_capacity(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """Partition style rollback: with too few stable pods ready, grow them before the traffic comes back.
+
+    Two thirds of the wanted size are enough to take all traffic for the moment it needs; below that the Deployment
+    is given its owner's values first, and its controller replaces new pods by stable ones as these become ready.
+    """
+    if sit.style is Style.CANARY or not sit.routes_in_use or not _still_held(sit):
+        return None
+    stable = sit.ready(sit.pods_of(position(status).stable_revision))
+    if 3 * stable.ready >= 2 * sit.replicas:
+        return None
+    return Stop(status=status, actions=(_release(sit, keep_mark=True),), wake_at=stable.next_at)
+
+
+def _wait_for_two_thirds(sit: Situation, status: RolloutStatus) -> Stop | None:
+    if sit.style is Style.CANARY or not sit.routes_in_use:
+        return None
+    stable = sit.ready(sit.pods_of(position(status).stable_revision))
+    if 3 * stable.ready >= 2 * sit.replicas:
+        return None
+    return Stop(status=status, wake_at=stable.next_at)
+
+
+def _clear_abandoned(sit: Situation, status: RolloutStatus) -> Stop | None:
+    if sit.style is Style.CANARY:
+        return None
+    blocked = batches.blocked_workload(sit, status)
+    return blocked or batches.clear_abandoned(sit, status)
+
+
+def _release_control(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """The mark of the release goes; from here on admission no longer protects the workload."""
+    if not _still_held(sit) and not _marked(sit):
+        return None
+    return Stop(status=status, actions=(_release(sit, keep_mark=False),))
+
+
+def _let_go(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """Like `_release_control`, for a Rollout that goes away: its label goes too."""
+    taken = marked_for(sit.deployment) not in (sit.seen.rollout.metadata.name, "")
+    if taken or not (_still_held(sit) or _marked(sit) or sit.labelled):
+        return None
+    return Stop(status=status, actions=(_release(sit, keep_mark=False, drop_label=True),))
+
+
+def _marked(sit: Situation) -> bool:
+    return marked_for(sit.deployment) == sit.seen.rollout.metadata.name
+
+
+_SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
+    Goal.SUCCESS: (
+        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
+        (FinalisingStep.RESUME_WORKLOAD, _promote),
+        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
+    ),
+    Goal.ROLLBACK: (
+        (FinalisingStep.ROUTE_TO_STABLE, _restore_stable_capacity),
+        (FinalisingStep.ROUTE_TO_STABLE, _wait_for_two_thirds),
+        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        (FinalisingStep.ROUTE_TO_STABLE, _margin),
+        (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+        (FinalisingStep.RESUME_WORKLOAD, _resume_workload),
+        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
+    ),
+    Goal.CONTINUOUS: (
+        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        (FinalisingStep.ROUTE_TO_STABLE, _margin),
+        (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _clear_abandoned),
+    ),
+    Goal.DISABLED: (
+        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        (FinalisingStep.ROUTE_TO_STABLE, _margin),
+        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
+        (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
+    ),
+    Goal.DELETING: (
+        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        (FinalisingStep.ROUTE_TO_STABLE, _margin),
+        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
+        (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _let_go),
+    ),
+    Goal.WORKLOAD_GONE: (
+        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
+        (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+    ),
+}

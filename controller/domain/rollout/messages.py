@@ -1,0 +1,30 @@
+"""The sentences of `status.message`, in the sense clients of the original know them."""
+
+from controller.domain.rollout.situation import Situation
+
+
+def in_step(sit: Situation, index: int, what: str) -> str:
+    """Where the release is and what it does there."""
+    return f"Rollout is in step({index}/{len(sit.steps)}), and {what}"
+
+
+UPGRADING = "upgrade workload to new version"
+ROUTING = "route traffic to the new version"
+CONFIRM = "you need manually confirm to enter the next step"
+HEALTHY = "workload deployment is completed"
+FINALISING = "Rollout has been completed and some closing work is being done"
+COMPLETED = "Rollout progressing has been completed"
+CANCELLING = "The workload has been rolled back and the rollout process will be canceled"
+CANCELED = "Rollout progressing has been canceled"
+CONTINUOUS = "Workload is continuous release"
+INITIALIZING = "Rollout is initializing"
+DISABLED = "Rollout is disabled"
+DISABLING = "Rollout is disabling: traffic goes back to stable, then the workload is released"
+TERMINATING = "Rollout is terminating: traffic goes back to stable, then the workload is released"
+WORKLOAD_NOT_FOUND = "Workload Not Found"
+PAUSED = "Rollout is paused by spec.strategy.paused"
+
+
+def waiting(seconds: int) -> str:
+    """A timed pause."""
+    return f"wait duration({seconds} seconds) to enter the next step"

@@ -1,0 +1,250 @@
+"""The Rollout as a whole: `decide`, the one entry of this room, and the table of phases.
+
+Invariant: pure. A pass walks through states until one stops it with something to do or to wait for; phases are walked
+through the same way, so a release that needs nothing more is Healthy in the same write that completed it.
+"""
+
+from datetime import datetime
+
+from msgspec import structs
+
+from controller.api.meta import Key
+from controller.api.names import PLAN_HASH, ROLLOUT_FINALIZER
+from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
+from controller.domain import reasons
+from controller.domain.decision import (
+    Action,
+    Decision,
+    LabelWorkload,
+    Note,
+    PrepareRollout,
+    Refusal,
+    RemoveFinalizer,
+    Severity,
+)
+from controller.domain.observation import Observation
+from controller.domain.pods.deployment import marked_for
+from controller.domain.rollout import messages
+from controller.domain.rollout.finalising import Goal, finalise
+from controller.domain.rollout.release import (
+    begin,
+    completed,
+    decide_release,
+    ended,
+    stable_at_admission,
+    workload_gone,
+)
+from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.status import (
+    condition,
+    mirrored,
+    progressing,
+    with_canary,
+    with_condition,
+    with_kstatus,
+    without_condition,
+)
+from controller.domain.rollout.turn import Advance, Stop, Turn
+
+MOST_TURNS = 64
+"""A pass walks through far fewer states; reaching this is a defect, and stops the pass instead of the process."""
+
+
+def decide(seen: Observation, now: datetime) -> Decision:
+    """What happens next to this Rollout, from all that is known of it at `now`."""
+    sit = Situation(seen=seen, now=now)
+    status = seen.rollout.status
+    notes: tuple[Note, ...] = ()
+    for _ in range(MOST_TURNS):
+        turn = _turn(sit, status)
+        notes += turn.notes
+        status = turn.status
+        if isinstance(turn, Stop):
+            return _decision(sit, turn, notes)
+    note = Note("Looping", f"no rest in state {position(status).state}", Severity.WARNING)
+    return _decision(sit, Stop(status), (*notes, note))
+
+
+def refused(seen: Observation, decision: Decision, refusal: Refusal, now: datetime) -> Decision:
+    """The decision as it stands after an action of it was refused: said in status and as an Event."""
+    status = structs.replace(decision.status, message=refusal.message)
+    status = with_kstatus(status, refusal, now)
+    notes = (*decision.notes, *_said_once(seen.rollout.status, refusal))
+    return structs.replace(decision, status=status, notes=notes)
+
+
+def _said_once(before: RolloutStatus, problem: Refusal) -> tuple[Note, ...]:
+    """A problem is an Event when it comes up, not each time it is looked at."""
+    old = condition(before, "Stalled")
+    if old is not None and (old.status, old.message) == ("True", problem.message):
+        return ()
+    return (Note(problem.reason, problem.message, Severity.WARNING),)
+
+
+def _decision(sit: Situation, stop: Stop, notes: tuple[Note, ...]) -> Decision:
+    status = structs.replace(stop.status, observed_generation=sit.seen.rollout.metadata.generation)
+    if stop.problem is not None:
+        status = structs.replace(status, message=stop.problem.message)
+        notes += _said_once(stop.status, stop.problem)
+    status = with_kstatus(mirrored(status), stop.problem, sit.now)
+    return Decision(
+        status=status,
+        actions=(*_duties(sit), *stop.actions),
+        wake_at=stop.wake_at,
+        notes=notes,
+    )
+
+
+def _duties(sit: Situation) -> tuple[Action, ...]:
+    """What every living Rollout sees to first: finalizer, plan hash, the label admission selects by."""
+    meta = sit.seen.rollout.metadata
+    if meta.deleting:
+        return ()
+    duties: tuple[Action, ...] = ()
+    if (
+        ROLLOUT_FINALIZER not in meta.finalizers
+        or meta.annotations.get(PLAN_HASH) != sit.seen.plan_hash
+    ):
+        duties = (PrepareRollout(sit.seen.plan_hash),)
+    if sit.seen.workload is not None and not sit.labelled and unsupported(sit) is None:
+        duties += (LabelWorkload(sit.workload_key, "deployment"),)
+    return duties
+
+
+def unsupported(sit: Situation) -> Refusal | None:
+    """What this version cannot release, said once and clearly instead of hanging."""
+    spec = sit.seen.rollout.spec
+    ref = spec.workload_ref
+    if (ref.group, ref.kind) != ("apps", "Deployment"):
+        return Refusal(
+            reasons.UNSUPPORTED_WORKLOAD,
+            f"spec.workloadRef: {ref.api_version} {ref.kind} is not released by this version: "
+            "only apps/v1 Deployment is",
+        )
+    if spec.strategy.canary is None:
+        return Refusal(
+            reasons.UNSUPPORTED_STYLE,
+            "spec.strategy: blueGreen is not released by this version: use canary",
+        )
+    if not spec.strategy.canary.steps:
+        return Refusal(reasons.INVALID_ROLLOUT, "spec.strategy.canary.steps: must not be empty")
+    return None
+
+
+# --- phases -------------------------------------------------------------------------------------
+
+
+def _turn(sit: Situation, status: RolloutStatus) -> Turn:
+    rollout = sit.seen.rollout
+    if rollout.metadata.deleting:
+        return _terminating(sit, status)
+    problem = unsupported(sit)
+    if problem is not None:
+        return Stop(structs.replace(status, phase=status.phase or Phase.INITIAL), problem=problem)
+    if rollout.spec.disabled or status.phase == Phase.DISABLING:
+        return _disabled(sit, status)
+    if sit.seen.workload is None:
+        return _without_workload(sit, status)
+    match status.phase:
+        case Phase.HEALTHY:
+            return _healthy(sit, status)
+        case Phase.PROGRESSING:
+            return _progressing(sit, status)
+        case _:
+            return Advance(structs.replace(status, phase=Phase.HEALTHY))
+
+
+def _healthy(sit: Situation, status: RolloutStatus) -> Turn:
+    owner = marked_for(sit.deployment)
+    if owner == sit.seen.rollout.metadata.name:
+        status = without_condition(status, "Progressing")
+        return begin(
+            sit, structs.replace(status, phase=Phase.PROGRESSING), stable_at_admission(sit)
+        )
+    if owner:
+        problem = Refusal(
+            reasons.WORKLOAD_TAKEN,
+            f"Deployment {sit.workload_key} is being released by Rollout {owner}: one workload "
+            "can have one Rollout",
+            object=f"Deployment {sit.workload_key}",
+        )
+        return Stop(status, problem=problem)
+    return Stop(_at_rest(sit, status))
+
+
+def _at_rest(sit: Situation, status: RolloutStatus) -> RolloutStatus:
+    """What clients read between releases: a finished sub-status, kept up to date with the workload."""
+    if not canary_status(status).canary_revision:
+        revision = sit.replica_set_of(sit.template_hash)
+        status = structs.replace(
+            status,
+            message=messages.HEALTHY,
+            moonshift=MoonshiftStatus(state=StepState.COMPLETED),
+            canary_status=CanaryStatus(
+                rollout_hash=sit.seen.plan_hash,
+                stable_revision=revision.revision if revision is not None else "",
+                canary_revision=sit.template_hash,
+                pod_template_hash=revision.revision if revision is not None else "",
+                current_step_index=len(sit.steps),
+                next_step_index=-1,
+                last_update_time=sit.now,
+            ),
+        )
+    if canary_status(status).canary_revision == sit.template_hash:
+        status = with_canary(
+            status,
+            observed_rollout_id=sit.rollout_id,
+            observed_workload_generation=sit.deployment.metadata.generation,
+        )
+    return with_canary(status, current_step_state=StepState.COMPLETED)
+
+
+def _progressing(sit: Situation, status: RolloutStatus) -> Turn:
+    if completed(status):
+        return Advance(structs.replace(status, phase=Phase.HEALTHY))
+    return decide_release(sit, status)
+
+
+def _without_workload(sit: Situation, status: RolloutStatus) -> Turn:
+    if position(status).release:
+        return workload_gone(sit, status)
+    ref = sit.seen.rollout.spec.workload_ref
+    waiting = structs.replace(
+        status, phase=Phase.INITIAL, message=f"{messages.WORKLOAD_NOT_FOUND}: {ref.kind} {ref.name}"
+    )
+    return Stop(waiting)
+
+
+def _disabled(sit: Situation, status: RolloutStatus) -> Turn:
+    """Mid-way the workload goes on to its new template natively, once traffic is back on stable."""
+    busy = status.phase in (Phase.PROGRESSING, Phase.DISABLING)
+    goal = Goal.DISABLED if sit.seen.workload is not None else Goal.WORKLOAD_GONE
+    stop = finalise(sit, status, goal)
+    if stop is not None:
+        leaving = structs.replace(stop.status, phase=Phase.DISABLING, message=messages.DISABLING)
+        return structs.replace(stop, status=leaving)
+    if busy:
+        status = progressing(ended(sit, status), reasons.COMPLETED, messages.DISABLED, sit.now)
+    done = structs.replace(status, phase=Phase.DISABLED, message=messages.DISABLED)
+    return Stop(done) if sit.seen.rollout.spec.disabled else Advance(done)
+
+
+def _terminating(sit: Situation, status: RolloutStatus) -> Turn:
+    status = structs.replace(status, phase=Phase.TERMINATING, message=messages.TERMINATING)
+    status = with_condition(
+        status, "Terminating", "True", reasons.IN_TERMINATING, messages.TERMINATING, sit.now
+    )
+    goal = Goal.DELETING if sit.seen.workload is not None else Goal.WORKLOAD_GONE
+    stop = finalise(sit, status, goal)
+    if stop is not None:
+        return stop
+    status = with_condition(status, "Terminating", "False", reasons.COMPLETED, "", sit.now)
+    if ROLLOUT_FINALIZER not in sit.seen.rollout.metadata.finalizers:
+        return Stop(status)
+    return Stop(status, (RemoveFinalizer(),))
+
+
+def workload_key(seen: Observation) -> Key:
+    """Namespace and name of the workload the Rollout refers to."""
+    meta = seen.rollout.metadata
+    return Key(meta.namespace, seen.rollout.spec.workload_ref.name)

@@ -1,0 +1,249 @@
+"""One release from its admission to its end: what disturbs it, in ranking order, and its steps.
+
+The ranking is the order of the guards in `decide_release`: a rollback outranks a pause (the original looked at
+nothing while paused, D12), and a new template is noticed in every state, the end included (D11).
+"""
+
+from msgspec import UNSET, structs
+
+from controller.api import names
+from controller.api.rollout import (
+    CanaryStatus,
+    FinalisingStep,
+    MoonshiftStatus,
+    Phase,
+    RolloutStatus,
+    StepState,
+)
+from controller.domain import reasons
+from controller.domain.decision import Note, Severity
+from controller.domain.rollout import messages, routing
+from controller.domain.rollout.finalising import Goal, finalise
+from controller.domain.rollout.pause import read_mailbox
+from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.status import (
+    condition,
+    enter,
+    progressing,
+    with_canary,
+    with_condition,
+    with_position,
+    without_condition,
+)
+from controller.domain.rollout.steps import decide_step
+from controller.domain.rollout.turn import Advance, Stop, Turn
+
+# --- the beginning ------------------------------------------------------------------------------
+
+
+def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Turn:
+    """Start a release at step 1: remember what is stable, forget everything of the release before.
+
+    `stable` is the revision and the template hash of what runs.
+    """
+    ours = MoonshiftStatus(
+        release=sit.release,
+        step=1,
+        state=StepState.BEFORE_STEP_UPGRADE,
+        state_since=sit.now,
+        workload_uid=sit.deployment.metadata.uid,
+        stable_revision=stable[0],
+        stable_template=stable[1],
+        started_at=sit.now,
+        route_plan=routing.observed_plan(sit) or "",
+    )
+    seen = CanaryStatus(
+        observed_workload_generation=sit.deployment.metadata.generation,
+        observed_rollout_id=sit.rollout_id,
+        rollout_hash=sit.seen.plan_hash,
+        stable_revision=stable[0],
+        canary_revision=sit.template_hash,
+        current_step_index=1,
+        next_step_index=2 if len(sit.steps) > 1 else -1,
+        current_step_state=StepState.BEFORE_STEP_UPGRADE,
+        last_update_time=sit.now,
+    )
+    status = structs.replace(status, canary_status=seen, moonshift=ours, blue_green_status=UNSET)
+    status = without_condition(status, "Succeeded")
+    status = progressing(status, reasons.INITIALIZING, messages.INITIALIZING, sit.now)
+    text = f"release of revision {sit.template_hash} started; stable is {stable[0] or 'unknown'}"
+    return Advance(status, (Note(reasons.RELEASE_STARTED, text),))
+
+
+def _check(sit: Situation, status: RolloutStatus) -> Turn:
+    """Before anything is moved: what the plan names exists and can be read."""
+    problem = routing.missing_services(sit) or routing.unreadable_routes(sit)
+    if problem is not None:
+        return Stop(status, problem=problem)
+    return Advance(_in_rolling(sit, status))
+
+
+def _in_rolling(sit: Situation, status: RolloutStatus) -> RolloutStatus:
+    text = messages.in_step(sit, position(status).step, messages.UPGRADING)
+    return progressing(status, reasons.IN_ROLLING, text, sit.now)
+
+
+def stable_at_admission(sit: Situation) -> tuple[str, str]:
+    """Revision and template hash of what runs: decided once, at admission, and kept in a label."""
+    label = sit.deployment.metadata.labels.get(names.STABLE_REVISION, "")
+    for replica_set, hashed in sit.workload.replica_sets:
+        if replica_set.revision == label:
+            return label, hashed
+    active = [(rs.revision, hashed) for rs, hashed in sit.workload.replica_sets if rs.active]
+    return next(((rev, h) for rev, h in active if h != sit.template_hash), ("", ""))
+
+
+def _stable_after(sit: Situation, status: RolloutStatus) -> tuple[str, str]:
+    """What is stable once another revision came: an approved revision took the old one's place."""
+    ours = position(status)
+    approved = canary_status(status).canary_revision
+    replica_set = sit.replica_set_of(approved)
+    if ours.goal == Goal.SUCCESS and replica_set is not None:
+        return replica_set.revision, approved
+    return ours.stable_revision, ours.stable_template
+
+
+# --- disturbances -------------------------------------------------------------------------------
+
+
+def workload_was_replaced(sit: Situation, status: RolloutStatus) -> bool:
+    """Deleted and made again under the same name."""
+    uid = position(status).workload_uid
+    return bool(uid) and uid != sit.deployment.metadata.uid
+
+
+def rolled_back(sit: Situation, status: RolloutStatus) -> bool:
+    """The template is again what ran before the release."""
+    stable = position(status).stable_template
+    return bool(stable) and sit.template_hash == stable and not _expected(sit, status)
+
+
+def another_revision_came(sit: Situation, status: RolloutStatus) -> bool:
+    """The template is neither the release's nor the stable one's."""
+    return not _expected(sit, status)
+
+
+def _expected(sit: Situation, status: RolloutStatus) -> bool:
+    """The workload's template is the one this release is about."""
+    if position(status).goal == Goal.ROLLBACK:
+        return sit.template_hash == position(status).stable_template
+    return sit.template_hash == canary_status(status).canary_revision
+
+
+def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
+    """The next turn of a release under way."""
+    status = routing.noted_routes(sit, status)
+    status = with_canary(status, observed_workload_generation=sit.deployment.metadata.generation)
+    goal = position(status).goal
+    if workload_was_replaced(sit, status):
+        return workload_gone(sit, status)
+    if rolled_back(sit, status):
+        return _cancel(sit, status)
+    if another_revision_came(sit, status):
+        return _start_over(sit, status)
+    if goal:
+        return _end(sit, status, Goal(goal))
+    if sit.seen.rollout.spec.strategy.paused:
+        return Stop(progressing(status, reasons.PAUSED, messages.PAUSED, sit.now))
+    mail = read_mailbox(sit, status)
+    if mail is not None:
+        return mail
+    if said_initializing(status):
+        return _check(sit, status)
+    if position(status).state == StepState.COMPLETED:
+        ended = with_position(status, goal=Goal.SUCCESS)
+        return Advance(progressing(ended, reasons.FINALISING, messages.FINALISING, sit.now))
+    return _with_problem(sit, decide_step(sit, _refreshed(sit, status)))
+
+
+def _refreshed(sit: Situation, status: RolloutStatus) -> RolloutStatus:
+    """The owner's rollout id may change mid-way; the same template may have been admitted again."""
+    status = with_canary(status, observed_rollout_id=sit.rollout_id)
+    return with_position(status, release=sit.release) if sit.owners is not None else status
+
+
+def _with_problem(sit: Situation, turn: Turn) -> Turn:
+    """Say what is missing when a step has to wait for a Service or a gateway object."""
+    if isinstance(turn, Advance) or turn.problem is not None:
+        return turn
+    problem = routing.missing_services(sit) or routing.unreadable_routes(sit)
+    return structs.replace(turn, problem=problem) if problem is not None else turn
+
+
+def _cancel(sit: Situation, status: RolloutStatus) -> Turn:
+    """The workload was changed back: undo what the release changed."""
+    status = with_position(status, goal=Goal.ROLLBACK, state=StepState.COMPLETED)
+    status = with_canary(
+        status, canary_revision=sit.template_hash, current_step_state=StepState.COMPLETED
+    )
+    note = Note(reasons.STEP_UPGRADED, "workload has been rollback, then rollout is canceled")
+    return Advance(progressing(status, reasons.CANCELLING, messages.CANCELLING, sit.now), (note,))
+
+
+def _start_over(sit: Situation, status: RolloutStatus) -> Turn:
+    """Put right what the abandoned release changed, then begin again with the present template."""
+    stable = _stable_after(sit, status)
+    status = progressing(status, reasons.INITIALIZING, messages.CONTINUOUS, sit.now)
+    status = with_position(
+        status, goal=Goal.CONTINUOUS, stable_revision=stable[0], stable_template=stable[1]
+    )
+    stop = finalise(sit, status, Goal.CONTINUOUS)
+    if stop is not None:
+        return stop
+    note = Note(
+        reasons.RELEASE_RESTARTED,
+        "workload continuous publishing canaryRevision, then restart publishing",
+        Severity.WARNING,
+    )
+    begun = begin(sit, status, stable)
+    return structs.replace(begun, notes=(note, *begun.notes))
+
+
+def workload_gone(sit: Situation, status: RolloutStatus) -> Turn:
+    """The workload a release was about is gone: put traffic right without it, then start from nothing (D08)."""
+    stop = finalise(sit, status, Goal.WORKLOAD_GONE)
+    if stop is not None:
+        return stop
+    return Advance(
+        structs.replace(
+            status, phase=Phase.INITIAL, canary_status=UNSET, moonshift=UNSET, conditions=()
+        )
+    )
+
+
+# --- the end ------------------------------------------------------------------------------------
+
+
+def _end(sit: Situation, status: RolloutStatus, goal: Goal) -> Turn:
+    """Bring the goal's facts about; then the release is over."""
+    stop = finalise(sit, status, goal)
+    if stop is not None:
+        return stop
+    won = goal is Goal.SUCCESS
+    text = messages.COMPLETED if won else messages.CANCELED
+    status = with_condition(status, "Succeeded", "True" if won else "False", "", "", sit.now)
+    status = progressing(status, reasons.COMPLETED, text, sit.now)
+    note = Note(
+        reasons.RELEASE_COMPLETED if won else reasons.RELEASE_CANCELED,
+        f"revision {canary_status(status).canary_revision}: {text}",
+    )
+    return Advance(ended(sit, status), (note,))
+
+
+def ended(sit: Situation, status: RolloutStatus) -> RolloutStatus:
+    """Nothing of the release is under way any more."""
+    status = enter(status, StepState.COMPLETED, sit.now)
+    status = with_canary(status, finalising_step=FinalisingStep.END, next_step_index=-1)
+    return with_position(status, goal="", release="", routed_at=None, route_plan="")
+
+
+def said_initializing(status: RolloutStatus) -> bool:
+    """The release was seen, and what it needs has not been checked yet."""
+    said = condition(status, "Progressing")
+    return said is not None and said.reason == reasons.INITIALIZING
+
+
+def completed(status: RolloutStatus) -> bool:
+    """The release under way has ended."""
+    said = condition(status, "Progressing")
+    return said is not None and said.reason == reasons.COMPLETED

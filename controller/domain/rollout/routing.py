@@ -1,0 +1,262 @@
+"""Moving traffic for a step: pins, canary Services, margins, routes.
+
+Invariant: a route points at a Service no sooner than the grace period after its ready endpoints were first seen (a
+proxy learns of them a little later), and nothing behind a route goes sooner than the grace period after the route has
+left it. Both instants are kept in status; a missing one counts as now, so a crash makes waits longer, never shorter.
+"""
+
+from datetime import datetime
+
+from controller.api import names
+from controller.api.meta import Key
+from controller.api.networking import Service
+from controller.api.rollout import PatchMetadata, RolloutStatus
+from controller.domain import reasons
+from controller.domain.decision import (
+    Action,
+    EnsureCanaryService,
+    EnsureRoutes,
+    Note,
+    PinService,
+    Refusal,
+    RestoreRoutes,
+    RoutePlan,
+    UnpinService,
+)
+from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
+from controller.domain.rollout.situation import Situation, Style, position
+from controller.domain.rollout.status import with_position
+from controller.domain.rollout.turn import Stop
+from controller.domain.traffic.plan import route_plan
+from controller.domain.traffic.services import shared_service_tells_apart
+
+REVISION_LABEL = names.POD_TEMPLATE_HASH
+"""The label a Deployment's pods carry their revision in."""
+
+
+# --- what is so -------------------------------------------------------------------------------------
+
+
+def routes_from(sit: Situation, index: int) -> bool:
+    """This step or a later one routes traffic."""
+    return any(step.routes_traffic for step in sit.steps[index - 1 :])
+
+
+def pin_is_wanted(sit: Situation, index: int) -> bool:
+    """The stable Service leads to the stable revision only.
+
+    From the first step of a release that routes traffic in any later one (the original pins at step 1 only, B19), and
+    not where a partition step takes all replicas: pinned, the Service would lead nowhere.
+    """
+    return (
+        bool(sit.strategy.traffic_routings)
+        and not sit.shared
+        and routes_from(sit, index)
+        and not sit.takes_all(index)
+    )
+
+
+def pinned_to(sit: Situation, service: str) -> str:
+    """Revision a Service is pinned to, or an empty string."""
+    found = sit.service(service)
+    return found.spec.selector.get(REVISION_LABEL, "") if found is not None else ""
+
+
+def made_for(service: Service, rollout_uid: str) -> bool:
+    """The canary Service was made for this Rollout (the original controller owns it by reference)."""
+    meta = service.metadata
+    return meta.labels.get(names.ROLLOUT_UID) == rollout_uid or any(
+        owner.uid == rollout_uid for owner in meta.owner_references
+    )
+
+
+def observed_plan(sit: Situation) -> str | None:
+    """The plan all gateway objects follow; empty when none is in use; None while they differ."""
+    plans = {
+        route.state.plan if route.state.in_use else ""
+        for route in sit.seen.routes
+        if isinstance(route.state, RoutePresent)
+    }
+    if not plans:
+        return ""
+    return plans.pop() if len(plans) == 1 else None
+
+
+def noted_routes(sit: Situation, status: RolloutStatus) -> RolloutStatus:
+    """Keep the instant at which the gateway objects were first seen to follow what they follow now."""
+    plan = observed_plan(sit)
+    if plan is None or plan == position(status).route_plan:
+        return status
+    return with_position(status, route_plan=plan, routed_at=sit.now)
+
+
+def margin_end(sit: Situation, status: RolloutStatus) -> datetime | None:
+    """When the pods behind the previous route may go; None when that is now."""
+    routed_at = position(status).routed_at
+    if routed_at is None or routed_at + sit.grace <= sit.now:
+        return None
+    return routed_at + sit.grace
+
+
+# --- Services ---------------------------------------------------------------------------------------
+
+
+def missing_services(sit: Situation) -> Refusal | None:
+    """A stable Service that does not exist."""
+    for name in sit.stable_services:
+        if sit.service(name) is None:
+            return Refusal(
+                reason=reasons.SERVICE_NOT_FOUND,
+                message=f"Service {sit.namespace}/{name} does not exist: create it, or correct "
+                "trafficRoutings[].service",
+                object=f"Service {sit.namespace}/{name}",
+            )
+    return None
+
+
+def unreadable_routes(sit: Situation) -> Refusal | None:
+    """A gateway object that does not exist or cannot be read."""
+    for route in sit.seen.routes:
+        named = f"{route.reference.kind} {sit.namespace}/{route.reference.name}"
+        match route.state:
+            case RouteAbsent():
+                return Refusal(
+                    reason=reasons.GATEWAY_OBJECT_NOT_FOUND,
+                    message=f"{named} does not exist: create it, or correct the reference",
+                    object=named,
+                )
+            case RouteUnreadable(reason=reason, message=message):
+                return Refusal(reason=reason, message=message, object=named)
+            case RoutePresent():
+                continue
+    return None
+
+
+def pin(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+    """Stable Services that have to be pinned, or un-pinned, for this step."""
+    if not pin_is_wanted(sit, index):
+        return unpin(sit)
+    revision = position(status).stable_revision
+    return tuple(
+        PinService(found.metadata.key, found.metadata.resource_version, REVISION_LABEL, revision)
+        for name in sit.stable_services
+        if (found := sit.service(name)) is not None and pinned_to(sit, name) != revision
+    )
+
+
+def unpin(sit: Situation) -> tuple[Action, ...]:
+    """Stable Services that are pinned by us and should lead to every pod their owner selects."""
+    return tuple(
+        UnpinService(found.metadata.key, found.metadata.resource_version, REVISION_LABEL)
+        for name in sit.stable_services
+        if (found := sit.service(name)) is not None and names.PINNED in found.metadata.labels
+    )
+
+
+def canary_services(sit: Situation) -> tuple[Action, ...]:
+    """Canary Services that are missing, or select another revision."""
+    revision = sit.new_revision
+    if sit.shared or not revision:
+        return ()
+    patch = sit.strategy.patch_pod_template_metadata
+    labels = patch.labels if patch is not None and sit.style is Style.CANARY else {}
+    return tuple(
+        EnsureCanaryService(
+            stable=Key(sit.namespace, stable),
+            name=sit.canary_service_of(stable),
+            label=REVISION_LABEL,
+            revision=revision,
+            rollout_uid=sit.seen.rollout.metadata.uid,
+            selector_patch=labels,
+        )
+        for stable in sit.stable_services
+        if pinned_to(sit, sit.canary_service_of(stable)) != revision
+    )
+
+
+# --- routes -----------------------------------------------------------------------------------------
+
+
+def wanted_plan(sit: Situation, status: RolloutStatus, index: int) -> RoutePlan:
+    """What the gateway objects have to say at this step."""
+    return route_plan(
+        namespace=sit.namespace,
+        rollout=sit.seen.rollout.metadata.name,
+        release=position(status).release,
+        references=sit.references,
+        step=sit.step(index),
+        pod_metadata=sit.strategy.patch_pod_template_metadata or PatchMetadata(),
+    )
+
+
+def endpoints_seen(sit: Situation, status: RolloutStatus) -> RolloutStatus:
+    """Keep the instant at which each Service that a route will name first led to a ready new pod."""
+    new = {pod.metadata.uid for pod in sit.new_pods if pod.ready_since is not None}
+    since = dict(position(status).endpoints_ready_since)
+    for stable in sit.stable_services:
+        name = sit.canary_service_of(stable)
+        if name not in since and new and new <= sit.ready_endpoints(name):
+            since[name] = sit.now
+    return with_position(status, endpoints_ready_since=since)
+
+
+def endpoints_margin(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """Wait until every Service the route will name has led to the new pods for the grace period."""
+    since = position(status).endpoints_ready_since
+    wanted = [sit.canary_service_of(stable) for stable in sit.stable_services]
+    new = {pod.metadata.uid for pod in sit.new_pods if pod.ready_since is not None}
+    if any(name not in since or not new <= sit.ready_endpoints(name) for name in wanted):
+        return Stop(status=status)
+    due = max((since[name] + sit.grace for name in wanted), default=sit.now)
+    return Stop(status=status, wake_at=due) if due > sit.now else None
+
+
+def ensure_routes(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+    """Gateway objects that do not follow this step's plan, or were touched by somebody else."""
+    plan = wanted_plan(sit, status, index)
+    wrong = any(
+        not isinstance(route.state, RoutePresent)
+        or route.state.plan != plan.identity
+        or route.state.touched
+        for route in sit.seen.routes
+    )
+    return (EnsureRoutes(plan),) if wrong else ()
+
+
+def restore_routes(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
+    """Gateway objects that still follow a plan of ours."""
+    if not sit.routes_in_use:
+        return ()
+    return (RestoreRoutes(sit.namespace, sit.references, position(status).release),)
+
+
+def revisions_are_mixed(sit: Situation, status: RolloutStatus) -> Refusal | None:
+    """One shared Service, and the gateway objects do not keep new pods out of the old share."""
+    if not sit.shared or not sit.seen.routes:
+        return None
+    reason = shared_service_tells_apart(
+        sit.seen.routes, _stable_labels(sit, status), _new_labels(sit)
+    )
+    if reason is None:
+        return None
+    return Refusal(reason=reasons.SHARED_SERVICE_MIXES_REVISIONS, message=reason)
+
+
+def _stable_labels(sit: Situation, status: RolloutStatus) -> dict[str, str]:
+    """Labels of the pods that run before the release."""
+    running = sit.pods_of(position(status).stable_revision)
+    return running[0].metadata.labels if running else sit.workload.template_labels
+
+
+def _new_labels(sit: Situation) -> dict[str, str]:
+    """Labels of the pods a step makes."""
+    patch = sit.strategy.patch_pod_template_metadata
+    added = patch.labels if patch is not None and sit.style is Style.CANARY else {}
+    return {**sit.workload.template_labels, **added}
+
+
+def routed_note(sit: Situation, index: int) -> Note:
+    """Said once a step's routes are in place."""
+    step = sit.step(index)
+    what = "requests that match" if step.matches else f"{step.traffic} of the traffic"
+    return Note(reasons.ROUTED, f"step({index}): {what} goes to the new version")

@@ -1,0 +1,266 @@
+"""One Rollout's world, with names for what the states ask of it.
+
+Why: the states should read like sentences, so what they ask is computed here, once, from the observation. Invariant:
+pure look-ups; nothing here decides what happens next.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from controller.api import names
+from controller.api.meta import Key
+from controller.api.networking import Service
+from controller.api.rollout import (
+    CanaryStatus,
+    CanaryStrategy,
+    MoonshiftStatus,
+    OwnersValues,
+    RolloutStatus,
+    Step,
+)
+from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.decision import Reference, Value
+from controller.domain.observation import Observation, RoutePresent, WorkloadSeen
+from controller.domain.pods.deployment import OwnersRecord, owners_record
+from controller.domain.pods.plan import batch_size
+from controller.domain.pods.readiness import Readiness, readiness_of
+
+
+class Style(StrEnum):
+    """How pods are moved."""
+
+    CANARY = "Canary"
+    PARTITION = "Partition"
+
+
+def canary_status(status: RolloutStatus) -> CanaryStatus:
+    """The sub-status clients read, empty before the first release."""
+    return (
+        status.canary_status if isinstance(status.canary_status, CanaryStatus) else CanaryStatus()
+    )
+
+
+def position(status: RolloutStatus) -> MoonshiftStatus:
+    """Our own position and timers, empty before the first release."""
+    return status.moonshift if isinstance(status.moonshift, MoonshiftStatus) else MoonshiftStatus()
+
+
+class Situation(Value, frozen=True):
+    """An observation at an instant."""
+
+    seen: Observation
+    now: datetime
+
+    # --- the plan -------------------------------------------------------------------------------
+
+    @property
+    def strategy(self) -> CanaryStrategy:
+        """The canary strategy; empty when the Rollout has none."""
+        return self.seen.rollout.spec.strategy.canary or CanaryStrategy()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the plan."""
+        return self.strategy.steps
+
+    @property
+    def style(self) -> Style:
+        """Canary style only where an extra Deployment was asked for."""
+        return Style.CANARY if self.strategy.enable_extra_workload_for_canary else Style.PARTITION
+
+    def step(self, index: int) -> Step:
+        """The 1-based step, kept inside the plan (a plan may have been shortened by hand)."""
+        return self.steps[max(1, min(index, len(self.steps))) - 1]
+
+    def batch(self, index: int) -> int:
+        """New pods wanted at this step."""
+        return batch_size(self.steps, index, self.replicas)
+
+    def takes_all(self, index: int) -> bool:
+        """A partition step that leaves no old pod: a pinned stable Service would lead nowhere."""
+        return self.style is Style.PARTITION and self.batch(index) >= self.replicas
+
+    @property
+    def grace(self) -> timedelta:
+        """The longest grace period of all traffic routings."""
+        routings = self.strategy.traffic_routings
+        return timedelta(seconds=max((r.grace_period_seconds for r in routings), default=0))
+
+    # --- the workload ---------------------------------------------------------------------------
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the Rollout and of all it touches."""
+        return self.seen.rollout.metadata.namespace
+
+    @property
+    def workload(self) -> WorkloadSeen:
+        """The workload; callers know that it exists."""
+        assert self.seen.workload is not None
+        return self.seen.workload
+
+    @property
+    def deployment(self) -> Deployment:
+        """The workload's Deployment."""
+        return self.workload.deployment
+
+    @property
+    def workload_key(self) -> Key:
+        """Its namespace and name."""
+        return self.deployment.metadata.key
+
+    @property
+    def replicas(self) -> int:
+        """Size of the workload, 0 when it is gone."""
+        return self.seen.workload.deployment.spec.replicas if self.seen.workload else 0
+
+    @property
+    def owners(self) -> OwnersRecord | None:
+        """What admission saved of the owner's own values."""
+        return owners_record(self.deployment)
+
+    @property
+    def owners_values(self) -> OwnersValues:
+        """The owner's own values; those of the Deployment itself when nothing was saved."""
+        record = self.owners
+        if record is not None:
+            return record.values
+        spec = self.deployment.spec
+        return OwnersValues(
+            strategy=msgspec.Raw(msgspec.json.encode(spec.strategy)),
+            min_ready_seconds=spec.min_ready_seconds,
+            progress_deadline_seconds=spec.progress_deadline_seconds,
+        )
+
+    @property
+    def labelled(self) -> bool:
+        """The workload carries the label admission selects by."""
+        return names.WORKLOAD_TYPE in self.deployment.metadata.labels
+
+    @property
+    def release(self) -> str:
+        """Identity of the release admission has let in."""
+        record = self.owners
+        return record.release if record is not None and record.release else self.template_hash
+
+    @property
+    def template_hash(self) -> str:
+        """Hash of the workload's present template."""
+        return self.workload.template_hash
+
+    @property
+    def rollout_id(self) -> str:
+        """What pods are labelled with: the owner's own id, else the revision.
+
+        The label of the workload comes first, its annotation second (the original reads one in the controller and the
+        other in admission), the `rolloutID` of a v1alpha1 manifest third.
+        """
+        meta = self.deployment.metadata
+        return (
+            meta.labels.get(names.ROLLOUT_ID)
+            or meta.annotations.get(names.ROLLOUT_ID)
+            or self.seen.rollout.metadata.annotations.get(names.REQUESTED_ROLLOUT_ID)
+            or self.template_hash
+        )
+
+    def replica_set_of(self, template: str) -> ReplicaSet | None:
+        """The newest ReplicaSet of the workload made from this template."""
+        found = [rs for rs, hashed in self.workload.replica_sets if hashed == template]
+        return found[-1] if found else None
+
+    def replica_set(self, revision: str) -> ReplicaSet | None:
+        """The workload's ReplicaSet with this pod-template-hash."""
+        return next((rs for rs, _ in self.workload.replica_sets if rs.revision == revision), None)
+
+    def pods_of(self, revision: str) -> tuple[Pod, ...]:
+        """The workload's own pods of a revision."""
+        return tuple(pod for pod in self.workload.pods if revision and pod.revision == revision)
+
+    def ready(self, pods: Iterable[Pod]) -> Readiness:
+        """Readiness by the owner's own minReadySeconds."""
+        return readiness_of(pods, self.owners_values.min_ready_seconds, self.now)
+
+    # --- the new revision -----------------------------------------------------------------------
+
+    @property
+    def canary(self) -> WorkloadSeen | None:
+        """The extra Deployment made from the workload's present template."""
+        return next(
+            (
+                extra
+                for extra in self.seen.canaries
+                if not extra.deployment.metadata.deleting
+                and extra.deployment.metadata.annotations.get(names.TEMPLATE_HASH)
+                == self.template_hash
+            ),
+            None,
+        )
+
+    @property
+    def new_revision(self) -> str:
+        """pod-template-hash of the new pods, empty before their ReplicaSet exists."""
+        if self.style is Style.CANARY:
+            canary = self.canary
+            if canary is None:
+                return ""
+            made = [rs for rs, hashed in canary.replica_sets if hashed == canary.template_hash]
+            return made[-1].revision if made else ""
+        replica_set = self.replica_set_of(self.template_hash)
+        return replica_set.revision if replica_set is not None else ""
+
+    @property
+    def promoted_pods(self) -> tuple[Pod, ...]:
+        """The workload's own pods of its present template."""
+        replica_set = self.replica_set_of(self.template_hash)
+        return self.pods_of(replica_set.revision) if replica_set is not None else ()
+
+    @property
+    def new_pods(self) -> tuple[Pod, ...]:
+        """Pods of the new revision that a step has made."""
+        revision = self.new_revision
+        if self.style is Style.CANARY:
+            pods = self.canary.pods if self.canary is not None else ()
+            return tuple(pod for pod in pods if revision and pod.revision == revision)
+        return self.promoted_pods
+
+    # --- traffic --------------------------------------------------------------------------------
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """All gateway objects."""
+        return tuple(route.reference for route in self.seen.routes)
+
+    @property
+    def stable_services(self) -> tuple[str, ...]:
+        """Names of the stable Services, each once."""
+        return tuple(dict.fromkeys(r.service for r in self.strategy.traffic_routings))
+
+    @property
+    def shared(self) -> bool:
+        """One Service for both revisions, on purpose."""
+        return self.strategy.disable_generate_canary_service
+
+    def canary_service_of(self, stable: str) -> str:
+        """Name of the Service that leads to the new revision."""
+        return stable if self.shared else stable + names.CANARY_SUFFIX
+
+    def service(self, name: str) -> Service | None:
+        """A Service by name."""
+        return self.seen.services.get(name)
+
+    @property
+    def routes_in_use(self) -> bool:
+        """Some gateway object still follows a plan of ours."""
+        return any(
+            isinstance(route.state, RoutePresent) and route.state.in_use
+            for route in self.seen.routes
+        )
+
+    def ready_endpoints(self, service: str) -> frozenset[str]:
+        """UIDs of the pods a Service leads to."""
+        return frozenset().union(
+            *(part.ready_pod_uids for part in self.seen.slices if part.service == service)
+        )

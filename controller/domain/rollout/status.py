@@ -1,0 +1,95 @@
+"""Building the next status: conditions with honest timestamps, the mirrored position, kstatus.
+
+Invariant: setting what is already so changes nothing (no write, no new timestamp), and a change of a condition's status
+moves its transition time (the original copied stale ones, D32). `currentStepState` always mirrors our own position.
+"""
+
+from datetime import datetime
+
+from msgspec import structs
+
+from controller.api.meta import Condition
+from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
+from controller.domain import reasons
+from controller.domain.decision import Refusal
+from controller.domain.rollout.situation import canary_status, position
+
+
+def with_canary(status: RolloutStatus, **changes: object) -> RolloutStatus:
+    """The sub-status clients read, changed."""
+    changed: CanaryStatus = structs.replace(canary_status(status), **changes)
+    return structs.replace(status, canary_status=changed)
+
+
+def with_position(status: RolloutStatus, **changes: object) -> RolloutStatus:
+    """Our own position, changed."""
+    changed: MoonshiftStatus = structs.replace(position(status), **changes)
+    return structs.replace(status, moonshift=changed)
+
+
+def enter(status: RolloutStatus, state: StepState, now: datetime) -> RolloutStatus:
+    """Move to a state of the present step; the mirror follows."""
+    moved = with_position(status, state=state, state_since=now)
+    return with_canary(moved, current_step_state=state, last_update_time=now)
+
+
+def condition(status: RolloutStatus, kind: str) -> Condition | None:
+    """The condition of that type."""
+    return next((c for c in status.conditions if c.type == kind), None)
+
+
+def with_condition(
+    status: RolloutStatus, kind: str, value: str, reason: str, message: str, now: datetime
+) -> RolloutStatus:
+    """Set a condition; nothing changes when it says this already."""
+    old = condition(status, kind)
+    if old is not None and (old.status, old.reason, old.message) == (value, reason, message):
+        return status
+    moved = old is None or old.status != value
+    new = Condition(
+        type=kind,
+        status=value,
+        reason=reason,
+        message=message,
+        last_update_time=now,
+        last_transition_time=now if moved or old is None else old.last_transition_time,
+    )
+    kept = tuple(c for c in status.conditions if c.type != kind)
+    return structs.replace(status, conditions=(*kept, new))
+
+
+def without_condition(status: RolloutStatus, kind: str) -> RolloutStatus:
+    """Drop a condition."""
+    return structs.replace(status, conditions=tuple(c for c in status.conditions if c.type != kind))
+
+
+def progressing(status: RolloutStatus, reason: str, message: str, now: datetime) -> RolloutStatus:
+    """The Progressing condition and the line `kubectl get` shows."""
+    value = "False" if reason == reasons.COMPLETED else "True"
+    said = with_condition(status, "Progressing", value, reason, message, now)
+    return structs.replace(said, message=message)
+
+
+def with_kstatus(status: RolloutStatus, problem: Refusal | None, now: datetime) -> RolloutStatus:
+    """Ready, Reconciling and Stalled, as kstatus, `helm --wait` and `kubectl wait` read them."""
+    busy = status.phase in (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
+    idle = status.phase in (Phase.HEALTHY, Phase.DISABLED)
+    if problem is None:
+        status = with_condition(status, "Stalled", "False", "", "", now)
+    else:
+        status = with_condition(status, "Stalled", "True", problem.reason, problem.message, now)
+    said = condition(status, "Progressing")
+    why = said.reason if busy and said is not None else ""
+    status = with_condition(status, "Reconciling", "True" if busy else "False", why, "", now)
+    ready = idle and problem is None
+    return with_condition(status, "Ready", "True" if ready else "False", str(status.phase), "", now)
+
+
+def mirrored(status: RolloutStatus) -> RolloutStatus:
+    """Copy the step's index and state to the top level, where columns and blue-green clients look."""
+    inner = canary_status(status)
+    return structs.replace(
+        status,
+        current_step_index=inner.current_step_index,
+        current_step_state=inner.current_step_state,
+    )

@@ -1,0 +1,178 @@
+"""The step machine: grow, ready, route, margin, give the old share back, metrics, pause, next.
+
+Invariant: one function per state; a state that needs nothing is walked through. Pods come before traffic in every step,
+so traffic never points at pods that are not ready; the one thing done before pods is pinning the stable Service.
+"""
+
+from typing import assert_never
+
+from msgspec import structs
+
+from controller.api.rollout import RolloutStatus, StepState
+from controller.domain import reasons
+from controller.domain.decision import Action, Note
+from controller.domain.rollout import batches, messages, pause, routing
+from controller.domain.rollout.situation import Situation, Style, position
+from controller.domain.rollout.status import enter, progressing, with_canary, with_position
+from controller.domain.rollout.turn import Advance, Stop, Turn
+
+
+def decide_step(sit: Situation, status: RolloutStatus) -> Turn:
+    """The next turn of a release that nothing disturbs."""
+    state = StepState(position(status).state)
+    match state:
+        case StepState.BEFORE_STEP_UPGRADE:
+            return _before_upgrade(sit, status)
+        case StepState.STEP_UPGRADE:
+            return _upgrade(sit, status)
+        case StepState.STEP_TRAFFIC_ROUTING:
+            return _route(sit, status)
+        case StepState.STEP_METRICS_ANALYSIS:
+            return Advance(enter(status, StepState.STEP_PAUSED, sit.now))
+        case StepState.STEP_PAUSED:
+            return _paused(sit, status)
+        case StepState.STEP_READY:
+            return _next_step(sit, status)
+        case StepState.COMPLETED:
+            return Stop(status)
+        case _:
+            assert_never(state)
+
+
+def _upgrading(sit: Situation, status: RolloutStatus) -> RolloutStatus:
+    text = messages.in_step(sit, position(status).step, messages.UPGRADING)
+    return progressing(status, reasons.IN_ROLLING, text, sit.now)
+
+
+def _before_upgrade(sit: Situation, status: RolloutStatus) -> Turn:
+    """A step that says nothing about traffic starts from the original routes."""
+    index = position(status).step
+    status = _upgrading(sit, status)
+    if not sit.step(index).routes_traffic:
+        actions = routing.restore_routes(sit, status)
+        if actions:
+            return Stop(status, actions)
+    mixed = routing.revisions_are_mixed(sit, status)
+    if mixed is not None:
+        return Stop(status, problem=mixed)
+    return Advance(enter(status, StepState.STEP_UPGRADE, sit.now))
+
+
+def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:
+    """Pods of the step: made, ready, labelled; without traffic the old share is given back at once."""
+    index = position(status).step
+    status = _upgrading(sit, status)
+    pins = routing.pin(sit, status, index)
+    if sit.style is Style.PARTITION:
+        blocked = batches.first_move_is_clear(sit, status)
+        if blocked is not None:
+            return structs.replace(blocked, actions=(*pins, *blocked.actions))
+    counted = sit.ready(sit.new_pods)
+    status = with_canary(
+        status,
+        canary_replicas=counted.pods,
+        canary_ready_replicas=counted.ready,
+        pod_template_hash=sit.new_revision,
+    )
+    actions = (*pins, *_pods_of_step(sit, status, index))
+    if actions:
+        return Stop(status, actions, wake_at=counted.next_at)
+    if not batches.batch_is_ready(sit, index, counted):
+        return Stop(status, wake_at=counted.next_at)
+    if not sit.step(index).routes_traffic and not batches.old_share_given_back(sit, index):
+        return Stop(status)
+    done = Note(reasons.STEP_UPGRADED, f"upgrade step({index}) canary pods with new versions done")
+    return Advance(enter(status, StepState.STEP_TRAFFIC_ROUTING, sit.now), (done,))
+
+
+def _pods_of_step(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+    """What makes and marks the pods of a step; the canary Service comes as soon as their revision is known."""
+    if sit.style is Style.CANARY:
+        moves = batches.grow_canary(sit, index)
+    else:
+        moves = batches.pace(
+            sit, index, sit.ready(sit.new_pods), give_back=not sit.step(index).routes_traffic
+        )
+    services: tuple[Action, ...] = ()
+    if sit.step(index).routes_traffic and not sit.takes_all(index):
+        services = routing.canary_services(sit)
+    return (*moves, *services, *batches.missing_labels(sit, status, sit.new_pods))
+
+
+def _route(sit: Situation, status: RolloutStatus) -> Turn:
+    """Routes of the step, and after their margin the old share of the pods."""
+    index = position(status).step
+    if sit.step(index).routes_traffic and sit.seen.routes and not sit.takes_all(index):
+        text = messages.in_step(sit, index, messages.ROUTING)
+        status = progressing(status, reasons.IN_ROLLING, text, sit.now)
+        status = routing.endpoints_seen(sit, status)
+        waiting = _services_ready(sit, status)
+        if waiting is not None:
+            return waiting
+        actions = routing.ensure_routes(sit, status, index)
+        if actions:
+            return Stop(status, actions)
+    moved = _old_share(sit, status, index)
+    if moved is not None:
+        return moved
+    notes = (routing.routed_note(sit, index),) if sit.step(index).routes_traffic else ()
+    return Advance(enter(status, StepState.STEP_METRICS_ANALYSIS, sit.now), notes)
+
+
+def _services_ready(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """The canary Services lead to the new pods, and have done so for the grace period."""
+    services = routing.canary_services(sit)
+    if services:
+        return Stop(status, services)
+    return routing.endpoints_margin(sit, status)
+
+
+def _old_share(sit: Situation, status: RolloutStatus, index: int) -> Stop | None:
+    """Partition style: give the old pods' share back, no sooner than the margin after the route left them."""
+    if sit.style is Style.CANARY or batches.old_share_given_back(sit, index):
+        return None
+    blocked = batches.blocked_workload(sit, status)
+    if blocked is not None:
+        return blocked
+    due = routing.margin_end(sit, status)
+    if due is not None:
+        return Stop(status, wake_at=due)
+    counted = sit.ready(sit.new_pods)
+    return Stop(status, batches.pace(sit, index, counted, give_back=True), counted.next_at)
+
+
+def _paused(sit: Situation, status: RolloutStatus) -> Turn:
+    """The end of a step; what the step brought about is kept so meanwhile."""
+    index = position(status).step
+    turn = pause.decide_pause(sit, status)
+    if isinstance(turn, Advance):
+        return turn
+    return structs.replace(turn, actions=_kept(sit, turn.status, index))
+
+
+def _kept(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+    """Repairs while a step waits: pins, the extra Deployment's size, labels, routes somebody touched."""
+    actions: tuple[Action, ...] = routing.pin(sit, status, index)
+    if sit.style is Style.CANARY:
+        actions += batches.grow_canary(sit, index)
+    elif sit.deployment.observed and not sit.deployment.spec.paused:
+        counted = sit.ready(sit.new_pods)
+        actions += batches.pace(sit, index, counted, give_back=True)
+    actions += batches.missing_labels(sit, status, sit.new_pods)
+    if sit.step(index).routes_traffic and not sit.takes_all(index):
+        actions += routing.canary_services(sit)
+        if sit.seen.routes:
+            actions += routing.ensure_routes(sit, status, index)
+    return actions
+
+
+def _next_step(sit: Situation, status: RolloutStatus) -> Turn:
+    """On to the next step, or to the end."""
+    index = position(status).step
+    last = len(sit.steps)
+    if index >= last:
+        return Advance(enter(status, StepState.COMPLETED, sit.now))
+    following = index + 2 if index + 1 < last else -1
+    moved = with_position(status, step=index + 1)
+    moved = with_canary(moved, current_step_index=index + 1, next_step_index=following)
+    return Advance(enter(moved, StepState.BEFORE_STEP_UPGRADE, sit.now))

@@ -1,0 +1,152 @@
+"""How a live gateway object stands: untouched, in use by us, changed by others, or damaged.
+
+Reads our two annotations and compares the live content with what our last write said. The three ways to stand:
+ * neither annotation: nobody leads traffic with it; what it says now is the original;
+ * a stored original without our own record: the original controller wrote it and its release is being taken over.
+   Its original is adopted; what it wrote is not known, so nothing can be told apart and the original comes back whole;
+ * both: checksums must agree. Then `restore` says what the original is by now, others' changes folded in.
+Anything else is damaged: nothing is written, because a restore from a damaged original would wipe the object.
+Drift is judged against what our write said, not against what the server made of it: fields that a server adds inside
+what we wrote are no drift. (Servers that *change* what they are given are the effect's business: it records what
+came back.) Must be cheap: it runs for every object on every pass.
+"""
+
+import msgspec
+
+from controller.api import names
+from controller.domain.decision import Reference, Refusal
+from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
+from controller.domain.traffic.original import content_of, read_original, strings_of
+from controller.domain.traffic.restore import restore
+from controller.domain.traffic.state import RouteRecord, read_state, unpack
+from controller.domain.traffic.tree import Json, Tree, decode_tree, same
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """A gateway object and what is ours of it.
+
+    `original` is what the content is without our part. `record` is None when we have not written yet; `in_use` is
+    true as soon as anybody stored an original. `touched`: somebody wrote over our part. `edited`: somebody changed
+    something else. `ambiguous`: the two could not be told apart.
+    """
+
+    live: Tree
+    original: Tree
+    record: RouteRecord | None = None
+    in_use: bool = False
+    touched: bool = False
+    edited: bool = False
+    ambiguous: bool = False
+
+    def follows(self, plan: str) -> bool:
+        """Nothing has to be written for this plan."""
+        return (
+            self.record is not None
+            and self.record.plan == plan
+            and not (self.touched or self.edited)
+        )
+
+
+def name_of(reference: Reference, namespace: str) -> str:
+    """The object as messages name it."""
+    return f"{reference.kind} {namespace}/{reference.name}"
+
+
+def _damaged(subject: str, what: str) -> Refusal:
+    return Refusal(
+        reason="OriginalCorrupt",
+        message=(
+            f"{subject}: {what}; nothing is written, so that nothing is lost. Put the object right by hand and "
+            f"remove its annotations {names.ORIGINAL_SPEC} and {names.ROUTE_STATE}: it then counts as restored"
+        ),
+        object=subject,
+    )
+
+
+def judge(raw: bytes, subject: str) -> Standing | Refusal:
+    """How the object in `raw` stands; `subject` names it in messages."""
+    try:
+        live = decode_tree(raw)
+    except ValueError as problem:
+        return Refusal("GatewayObjectUnreadable", f"{subject}: {problem}", object=subject)
+    metadata = live.get("metadata")
+    annotations = strings_of(metadata.get("annotations") if isinstance(metadata, dict) else None)
+    stored, state = annotations.get(names.ORIGINAL_SPEC), annotations.get(names.ROUTE_STATE)
+    content = content_of(live)
+    if stored is None and state is None:
+        return Standing(live=live, original=content)
+    if stored is None:
+        return _damaged(subject, "the stored original was removed")
+    original = read_original(stored)
+    if original is None:
+        return _damaged(subject, "the stored original cannot be read")
+    if state is None:
+        if "spec" in content and "spec" not in original:
+            return _damaged(subject, "the stored original has no spec")
+        return Standing(live=live, original=original, in_use=True)
+    record = read_state(state)
+    desired = unpack(record, stored) if record is not None else None
+    if record is None or desired is None:
+        return _damaged(subject, "the stored original or our record of it was changed")
+    without = restore(original, desired, content)
+    return Standing(
+        live=live,
+        original=without.content,
+        record=record,
+        in_use=True,
+        touched=without.touched,
+        edited=not same(without.content, original),
+        ambiguous=without.ambiguous,
+    )
+
+
+def editor_of(live: Tree) -> str:
+    """The field manager, other than us, that wrote last; empty when the object does not say."""
+    metadata = live.get("metadata")
+    entries: Json = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    latest = ("", "")
+    for entry in entries if isinstance(entries, list) else []:
+        fields = strings_of(entry)
+        manager = fields.get("manager", "")
+        if manager and manager != names.FIELD_MANAGER and not fields.get("subresource"):
+            latest = max(latest, (fields.get("time", ""), manager))
+    return latest[1]
+
+
+def other_user(record: RouteRecord | None, rollout: str, subject: str) -> Refusal | None:
+    """A refusal when another Rollout leads traffic with the object; two would overwrite each other."""
+    if record is None or not rollout or record.rollout in ("", rollout):
+        return None
+    return Refusal(
+        reason="GatewayObjectInUse",
+        message=(
+            f"{subject} is in use by Rollout {record.rollout}; one object follows one Rollout at a time: wait until "
+            f"that release ends, or restore the object"
+        ),
+        object=subject,
+    )
+
+
+def see_route(reference: Reference, raw: bytes | None, *, rollout: str = "") -> RouteState:
+    """What a pass may know of the object: `raw` as the cache holds it, None when it does not exist.
+
+    With `rollout` given, an object that another Rollout uses is unreadable for this one.
+    """
+    if raw is None:
+        return RouteAbsent()
+    found = judge(raw, str(reference))
+    if isinstance(found, Refusal):
+        return RouteUnreadable(reason=found.reason, message=found.message)
+    taken = other_user(found.record, rollout, str(reference))
+    if taken is not None:
+        return RouteUnreadable(reason=taken.reason, message=taken.message)
+    record = found.record
+    return RoutePresent(
+        raw=msgspec.Raw(raw),
+        plan=record.plan if record else "",
+        release=record.release if record else "",
+        touched=found.touched,
+        in_use=found.in_use,
+        edited=found.edited,
+        editor=editor_of(found.live) if found.touched or found.edited else "",
+    )

@@ -1,0 +1,58 @@
+"""What a script says about itself, in comments at its top.
+
+Lines such as `--@after networking.istio.io/DestinationRule` are comments to any Lua, so a script with a header still
+runs under the original controller, and one without a header still runs here.
+Invariant: reading never fails; what is not understood is ignored, as a later version may say more.
+"""
+
+import msgspec
+
+
+class GroupKind(msgspec.Struct, frozen=True):
+    """A kind of object in any version; the core group is empty."""
+
+    group: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.group}/{self.kind}" if self.group else self.kind
+
+
+class ScriptHeader(msgspec.Struct, frozen=True):
+    """`after`: kinds that are written before this one's objects. `siblings`: kinds the script wants to read.
+
+    `can` is what admission checks a step against; None when the script does not say, which allows everything.
+    """
+
+    name: str = ""
+    after: tuple[GroupKind, ...] = ()
+    siblings: tuple[GroupKind, ...] = ()
+    can: frozenset[str] | None = None
+
+
+def _kinds(words: str) -> tuple[GroupKind, ...]:
+    found = []
+    for word in words.replace(",", " ").split():
+        group, _, kind = word.rpartition("/")
+        if kind:
+            found.append(GroupKind(group, kind))
+    return tuple(dict.fromkeys(found))
+
+
+def parse_header(text: str) -> ScriptHeader:
+    """The header of a script: its leading comment lines. A keyword that comes twice adds up."""
+    said: dict[str, str] = {}
+    for line in text.splitlines():
+        bare = line.strip().removeprefix("\ufeff")
+        if bare and not bare.startswith("--"):
+            break
+        keyword, _, rest = bare.removeprefix("--@").partition(" ")
+        if bare.startswith("--@"):
+            said[keyword] = f"{said.get(keyword, '')} {rest}".strip()
+    words = said.get("can", "").replace(",", " ").split()
+    return ScriptHeader(
+        name=said.get("name", ""),
+        after=_kinds(said.get("after", "")),
+        siblings=_kinds(said.get("siblings", "")),
+        can=frozenset(words) if "can" in said else None,
+    )

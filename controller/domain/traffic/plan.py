@@ -1,0 +1,159 @@
+"""What all gateway objects of a Rollout have to say during a step, as one value.
+
+Every way to name a gateway (Ingress, HTTPRoute, any custom object) becomes a reference with two Services; a step
+becomes a plan over all references. Several entries and several references per entry are all led.
+Invariant: the plan's identity is a function of what scripts are given, so that equal identities mean that nothing has
+to be written, and the same step has the same identity in every process.
+Must not validate (admission does); a share that is no percentage stays None, and a plan without share and matches is
+refused by whoever would carry it out, never taken for 0 %.
+"""
+
+import re
+
+import msgspec
+
+from controller.api import names
+from controller.api.rollout import PatchMetadata, Step, TrafficRoutingRef
+from controller.api.workloads import safe_hash
+from controller.domain.decision import Reference, RoutePlan
+
+HTTP_ROUTE_API = "gateway.networking.k8s.io/v1"
+INGRESS_API = "networking.k8s.io/v1"
+DEFAULT_INGRESS_CLASS = "nginx"
+
+_SHARE = re.compile(r"^(\d{1,3}(?:\.\d+)?)%$", re.ASCII)
+
+
+class ServicePair(msgspec.Struct, frozen=True):
+    """A stable Service and the one of the new revision; one and the same where they share it on purpose."""
+
+    stable: str
+    canary: str
+
+
+def canary_service_of(service: str, disable_generate: bool) -> str:
+    """Name of the Service that leads to the new revision."""
+    return service if disable_generate else service + names.CANARY_SUFFIX
+
+
+def _params(params: dict[str, msgspec.Raw]) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(params, order="sorted"))
+
+
+def _of_entry(entry: TrafficRoutingRef, canary: str) -> list[Reference]:
+    """References of one entry: custom objects, then the Ingress, then the HTTPRoute (as the original)."""
+    found = [
+        Reference(
+            api_version=custom.api_version,
+            kind=custom.kind,
+            name=custom.name,
+            stable_service=entry.service,
+            canary_service=canary,
+            script=custom.script,
+            params=_params(custom.params),
+        )
+        for custom in entry.custom_network_refs
+    ]
+    if (ingress := entry.ingress) is not None and ingress.name:
+        found.append(
+            Reference(
+                api_version=INGRESS_API,
+                kind="Ingress",
+                name=ingress.name,
+                stable_service=entry.service,
+                canary_service=canary,
+                class_type=ingress.class_type or DEFAULT_INGRESS_CLASS,
+                script=ingress.script,
+                params=_params(ingress.params),
+            )
+        )
+    if (gateway := entry.gateway) is not None and gateway.http_route_name:
+        found.append(
+            Reference(
+                api_version=HTTP_ROUTE_API,
+                kind="HTTPRoute",
+                name=gateway.http_route_name,
+                stable_service=entry.service,
+                canary_service=canary,
+                script=gateway.script,
+                params=_params(gateway.params),
+            )
+        )
+    return found
+
+
+def references_of(
+    traffic_routings: tuple[TrafficRoutingRef, ...], disable_generate: bool
+) -> tuple[Reference, ...]:
+    """All gateway objects with the Services each tells apart; one that is named twice alike counts once."""
+    found = [
+        reference
+        for entry in traffic_routings
+        for reference in _of_entry(entry, canary_service_of(entry.service, disable_generate))
+    ]
+    return tuple(item for at, item in enumerate(found) if item not in found[:at])
+
+
+def services_of(
+    traffic_routings: tuple[TrafficRoutingRef, ...], disable_generate: bool
+) -> tuple[ServicePair, ...]:
+    """The Services traffic is led to, each pair once."""
+    pairs = (
+        ServicePair(entry.service, canary_service_of(entry.service, disable_generate))
+        for entry in traffic_routings
+    )
+    return tuple(dict.fromkeys(pairs))
+
+
+def share_of(traffic: str | None) -> float | None:
+    """The new revision's share in percent; None when absent or not a percentage from 0 to 100."""
+    found = _SHARE.match(traffic) if traffic is not None else None
+    share = float(found.group(1)) if found else None
+    return share if share is not None and share <= 100 else None
+
+
+def identified(plan: RoutePlan) -> RoutePlan:
+    """The plan with the identity of what it says."""
+    said = (
+        plan.namespace,
+        plan.rollout,
+        plan.release,
+        plan.references,
+        plan.weight,
+        plan.matches,
+        plan.header_modifier,
+        plan.pod_metadata,
+    )
+    return msgspec.structs.replace(
+        plan, identity=safe_hash(msgspec.json.encode(said, order="sorted"), 16)
+    )
+
+
+def route_plan(
+    *,
+    namespace: str,
+    rollout: str,
+    release: str,
+    references: tuple[Reference, ...],
+    step: Step,
+    pod_metadata: PatchMetadata | None = None,
+) -> RoutePlan:
+    """What the gateway objects have to say at `step`."""
+    return identified(
+        RoutePlan(
+            identity="",
+            namespace=namespace,
+            rollout=rollout,
+            release=release,
+            references=references,
+            weight=share_of(step.traffic),
+            matches=step.matches,
+            header_modifier=step.request_header_modifier,
+            pod_metadata=pod_metadata or PatchMetadata(),
+        )
+    )
+
+
+def all_to_new(plan: RoutePlan) -> RoutePlan:
+    """The plan that sends everything to the new revision, with the same changes of headers."""
+    return identified(msgspec.structs.replace(plan, weight=100.0, matches=()))

@@ -1,0 +1,139 @@
+"""One action, one effect: where a decided fact is handed to the part that brings it about.
+
+Invariant: what a person has to change (a missing right, an object the API server refuses) comes back as a `Refusal` that
+names it; a conflict, or a server that is away, is raised and brings the whole pass back.
+"""
+
+from typing import Protocol, assert_never
+
+from controller.api.rollout import Rollout
+from controller.domain.decision import (
+    Action,
+    DeleteCanaryDeployment,
+    DeleteCanaryService,
+    Done,
+    EnsureCanaryDeployment,
+    EnsureCanaryService,
+    EnsureRoutes,
+    LabelPod,
+    LabelWorkload,
+    Outcome,
+    PaceDeployment,
+    PinService,
+    PrepareRollout,
+    Refusal,
+    ReleaseDeployment,
+    RemoveFinalizer,
+    RestoreRoutes,
+    RoutePlan,
+    ScaleCanaryDeployment,
+    ScaleReplicaSet,
+    UnpinService,
+)
+from controller.effects import pods, rollouts, services, workloads
+from controller.effects.writes import Writes
+from controller.errors import Forbidden, Invalid
+
+RETRY_REFUSED = 30.0
+"""Seconds after which a refused write is tried again: a right may be granted without any event we see."""
+
+
+class Routes(Protocol):
+    """Gateway objects."""
+
+    async def ensure(self, plan: RoutePlan) -> Outcome: ...
+
+    async def restore(self, action: RestoreRoutes) -> Outcome: ...
+
+
+class Pass:
+    """The effects of one pass over one Rollout; knows the Rollout's resource version as it moves."""
+
+    def __init__(self, rollout: Rollout, writes: Writes, routes: Routes) -> None:
+        self._rollout = rollout
+        self._writes = writes
+        self._routes = routes
+        self.version = rollout.metadata.resource_version
+        self.gone = False
+
+    async def apply(self, action: Action) -> Outcome:
+        """Bring one fact about."""
+        try:
+            return await self._apply(action)
+        except (Forbidden, Invalid) as refused:
+            return Refusal(
+                reason=type(refused).__name__,
+                message=refused.message,
+                retry_after=RETRY_REFUSED,
+            )
+
+    async def _apply(self, action: Action) -> Outcome:
+        match action:
+            case PrepareRollout() | RemoveFinalizer():
+                return await self._apply_to_rollout(action)
+            case EnsureRoutes(plan=plan):
+                return await self._routes.ensure(plan)
+            case RestoreRoutes():
+                return await self._routes.restore(action)
+            case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
+                return await self._apply_to_service(action)
+            case LabelPod():
+                return await pods.label_pod(self._writes, action)
+            case _:
+                return await self._apply_to_workload(action)
+
+    async def _apply_to_rollout(self, action: PrepareRollout | RemoveFinalizer) -> Outcome:
+        match action:
+            case PrepareRollout():
+                self.version = await rollouts.prepare(
+                    self._writes, self._rollout, self.version, action
+                )
+            case RemoveFinalizer():
+                await rollouts.remove_finalizer(self._writes, self._rollout, self.version)
+                self.gone = True
+            case _:
+                assert_never(action)
+        return Done(wrote=True)
+
+    async def _apply_to_service(
+        self, action: PinService | UnpinService | EnsureCanaryService | DeleteCanaryService
+    ) -> Outcome:
+        match action:
+            case PinService():
+                return await services.pin(self._writes, action)
+            case UnpinService():
+                return await services.unpin(self._writes, action)
+            case EnsureCanaryService():
+                return await services.ensure_canary(self._writes, action)
+            case DeleteCanaryService():
+                return await services.delete_canary(self._writes, action)
+            case _:
+                assert_never(action)
+
+    async def _apply_to_workload(
+        self,
+        action: LabelWorkload
+        | PaceDeployment
+        | ReleaseDeployment
+        | EnsureCanaryDeployment
+        | ScaleCanaryDeployment
+        | DeleteCanaryDeployment
+        | ScaleReplicaSet,
+    ) -> Outcome:
+        match action:
+            case LabelWorkload():
+                return await workloads.label_workload(self._writes, action)
+            case PaceDeployment():
+                return await workloads.pace(self._writes, action)
+            case ReleaseDeployment():
+                return await workloads.release(self._writes, action)
+            case EnsureCanaryDeployment():
+                return await workloads.ensure_canary(self._writes, action)
+            case ScaleCanaryDeployment():
+                return await workloads.scale_canary(self._writes, action)
+            case DeleteCanaryDeployment():
+                return await workloads.delete_canary(self._writes, action)
+            case ScaleReplicaSet():
+                return await workloads.scale_replica_set(self._writes, action)
+            case _:
+                assert_never(action)

@@ -1,0 +1,16 @@
+"""Making gateway objects follow a plan, and giving them back."""
+
+from controller.effects.gateways.contracts import GatewayObjects, Scope, ScriptRunner, ScriptSource
+from controller.effects.gateways.kube_objects import KubeGatewayObjects
+from controller.effects.gateways.library import ConfiguredScripts
+from controller.effects.gateways.routes import GatewayRoutes
+
+__all__ = [
+    "ConfiguredScripts",
+    "GatewayObjects",
+    "GatewayRoutes",
+    "KubeGatewayObjects",
+    "Scope",
+    "ScriptRunner",
+    "ScriptSource",
+]

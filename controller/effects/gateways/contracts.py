@@ -1,0 +1,53 @@
+"""What writing routes needs of the world: gateway objects, scripts, and something that runs scripts.
+
+The composition root binds these to the API client, the script library and the worker's client; tests bind them to
+an in-memory server. Invariant: failures of the world are `controller.errors`; what is wrong with a script is a value.
+"""
+
+from enum import StrEnum
+from typing import Protocol
+
+from controller.domain.decision import Reference
+from controller.scripts.answer import ScriptAnswer
+from controller.scripts.lookup import MissingScript, Script
+
+
+class Scope(StrEnum):
+    """Where objects of a kind live."""
+
+    NAMESPACED = "Namespaced"
+    CLUSTER = "Cluster"
+
+
+class GatewayObjects(Protocol):
+    """Gateway objects of any kind, in bytes."""
+
+    async def scope(self, reference: Reference) -> Scope | None:
+        """Scope of the reference's kind, by discovery; None when the kind is not served."""
+        ...
+
+    async def read(self, reference: Reference, namespace: str) -> bytes:
+        """The object as it is now. Raises NotFound, Forbidden …"""
+        ...
+
+    async def replace(self, reference: Reference, namespace: str, body: bytes) -> bytes:
+        """PUT; the object as stored. Raises Conflict unless `body` has the resource version that is stored."""
+        ...
+
+
+class ScriptSource(Protocol):
+    """Finds a reference's script."""
+
+    def resolve(self, reference: Reference) -> Script | MissingScript:
+        """The script, or where it was looked for in vain."""
+        ...
+
+
+class ScriptRunner(Protocol):
+    """Runs a script somewhere safe."""
+
+    async def execute(
+        self, script: Script, obj: bytes, *, tenant: str, request_id: str
+    ) -> ScriptAnswer:
+        """One call. Raises WorkerUnavailable when nothing can be said about the script."""
+        ...

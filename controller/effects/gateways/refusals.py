@@ -1,0 +1,198 @@
+"""Failures around gateway objects in words that name the object, the script and what to do.
+
+Invariant: the text of the API server is kept where it says more than we know (a missing right: verb, resource,
+namespace and user). Must not decide what is a failure.
+"""
+
+from typing import assert_never
+
+from controller.domain.decision import NotYet, Reference, Refusal, RoutePlan
+from controller.domain.traffic.drift import Standing, editor_of
+from controller.domain.traffic.scripts import Cycle
+from controller.errors import Conflict, Forbidden, Invalid, NotFound
+from controller.scripts.answer import Refused
+from controller.scripts.lookup import MissingScript, Script
+
+UNWATCHED = 30.0
+"""Seconds until something is tried again that no watch tells about: rights, and kinds that are served."""
+UNAVAILABLE = 1.0
+"""Seconds until a worker is asked again that gave no answer."""
+OVERLOADED = 10.0
+"""Seconds until a script is run again that failed in a way that may be the machine's fault."""
+CONFLICT = 0.5
+"""Seconds until an object is read again that somebody else wrote at the same time."""
+
+_WORDS = {
+    "SYNTAX_ERROR": "has a syntax error",
+    "RUNTIME_ERROR": "failed",
+    "TIMEOUT": "took too long and was stopped",
+    "MEMORY_LIMIT": "used too much memory and was stopped",
+    "BAD_RESULT": "returned something that cannot be written as JSON",
+    "BAD_INPUT": "could not be given the object",
+    "CRASHED": "ended its process",
+    "SANDBOX_VIOLATION": "tried something that scripts may not do, and was stopped",
+    "TOO_LARGE": "was given an object that is too large",
+    "INVALID_REQUEST": "could not be given to the worker",
+    "CIRCUIT_OPEN": "failed repeatedly and is not run for a while",
+}
+_PASSING = frozenset({"TIMEOUT", "CRASHED", "CIRCUIT_OPEN", "NEED_SCRIPT"})
+
+WriteFailure = NotFound | Forbidden | Invalid | Conflict
+"""Answers of the API server that are about one object, not about the server."""
+
+
+def of_write(failure: WriteFailure, subject: str) -> Refusal | NotYet:
+    """An answer of the API server about one object."""
+    match failure:
+        case NotFound():
+            return not_found(subject)
+        case Conflict():
+            return NotYet(f"{subject} was changed at the same time; it is read again", CONFLICT)
+        case Forbidden():
+            return forbidden(failure, subject)
+        case Invalid():
+            return Refusal(
+                "GatewayObjectRejected",
+                f"the API server does not accept {subject} as the script wants it: {failure.message}",
+                object=subject,
+            )
+        case _:
+            assert_never(failure)
+
+
+def forbidden(failure: Forbidden, subject: str) -> Refusal:
+    """A right is missing, or an admission plugin said no."""
+    return Refusal(
+        "Forbidden", f"{subject}: {failure.message}", object=subject, retry_after=UNWATCHED
+    )
+
+
+def not_found(subject: str) -> Refusal:
+    """The object does not exist."""
+    return Refusal(
+        "GatewayObjectNotFound",
+        f"{subject} does not exist: create it, or correct the reference",
+        object=subject,
+    )
+
+
+def kind_not_served(reference: Reference, subject: str) -> Refusal:
+    """The cluster does not know the kind."""
+    return Refusal(
+        "KindNotServed",
+        f"{subject}: the cluster does not serve {reference.kind} in {reference.api_version}; install its CRD, or "
+        "correct apiVersion and kind of the reference",
+        object=subject,
+        retry_after=UNWATCHED,
+    )
+
+
+def cluster_scoped(reference: Reference, subject: str) -> Refusal:
+    """The kind is not the namespace's to change."""
+    return Refusal(
+        "ClusterScopedKind",
+        f"{subject}: {reference.kind} is cluster-scoped, and a Rollout leads traffic by objects of its own namespace "
+        "only; an administrator may allow cluster-scoped kinds by a flag of the controller",
+        object=subject,
+    )
+
+
+def nothing_to_route(plan: RoutePlan) -> Refusal:
+    """A step that routes has neither a share nor matches."""
+    return Refusal(
+        "TrafficUnreadable",
+        "the step's traffic is no percentage from 0% to 100%, and it has no matches; nothing is changed",
+        object=f"Rollout {plan.namespace}/{plan.rollout}",
+    )
+
+
+def sibling_style(subject: str) -> Refusal:
+    """An Ingress class: its script writes a second Ingress."""
+    return Refusal(
+        "IngressClassNotSupported",
+        f"{subject}: leading traffic by a second Ingress is not supported yet; use customNetworkRefs or gateway",
+        object=subject,
+    )
+
+
+def script_missing(missing: MissingScript, subject: str) -> Refusal:
+    """No script for the kind."""
+    return Refusal("ScriptNotFound", f"{subject}: {missing.reason}", object=subject)
+
+
+def script_cycle(cycle: Cycle) -> Refusal:
+    """Headers that contradict each other."""
+    return Refusal(
+        "ScriptOrder",
+        f"the scripts' headers cannot be put in order: {cycle}; correct an @after line",
+        script=str(cycle.kinds[0]),
+    )
+
+
+def script_failed(failed: Refused, script: Script, subject: str) -> Refusal:
+    """The script did not come to its end."""
+    what = _WORDS.get(failed.code, f"failed ({failed.code})")
+    where = f" in line {failed.line}" if failed.line else ""
+    at = f" at {failed.json_path}" if failed.json_path else ""
+    return Refusal(
+        "ScriptFailed",
+        f"{subject}: script {script.name} {what}{where}{at}: {failed.message}",
+        object=subject,
+        script=script.name,
+        line=failed.line,
+        retry_after=OVERLOADED if failed.code in _PASSING else None,
+    )
+
+
+def answer_refused(message: str, script: Script, subject: str) -> Refusal:
+    """The script came to its end, and what it wants is not written."""
+    return Refusal(
+        "ScriptAnswerRefused",
+        f"{subject}: script {script.name}: {message}",
+        object=subject,
+        script=script.name,
+    )
+
+
+def not_deterministic(script: Script, subject: str) -> Refusal:
+    """The script gave two answers to one question."""
+    return Refusal(
+        "ScriptNotDeterministic",
+        f"{subject}: script {script.name} gave two different answers for the same input; a script may depend on obj "
+        "only",
+        object=subject,
+        script=script.name,
+    )
+
+
+def worker_unavailable(problem: Exception, script: Script, subject: str) -> Refusal:
+    """Nobody runs scripts right now."""
+    return Refusal(
+        "WorkerUnavailable",
+        f"{subject}: script {script.name} could not be run: {problem}; no gateway object is touched meanwhile",
+        object=subject,
+        script=script.name,
+        retry_after=UNAVAILABLE,
+    )
+
+
+def ambiguous_change(standing: Standing, subject: str) -> Refusal:
+    """Somebody changed a list in a way that cannot be told apart from ours."""
+    editor = editor_of(standing.live)
+    by = f" by {editor}" if editor else ""
+    return Refusal(
+        "AmbiguousChange",
+        f"{subject} was changed{by} where this release changed it too, and the two cannot be told apart; take the "
+        "change back, or make it again after the release",
+        object=subject,
+    )
+
+
+def change_not_kept(subject: str) -> Refusal:
+    """The API server took the write and dropped what it said."""
+    return Refusal(
+        "ChangeNotKept",
+        f"the API server accepted the change of {subject} but kept nothing of it; the script writes fields that this "
+        "version of the kind does not have",
+        object=subject,
+    )

@@ -1,0 +1,247 @@
+"""Gateway objects follow a plan, or are what they were before.
+
+`ensure` first finds out everything that could go wrong (kinds, rights, objects, scripts, answers) and writes nothing
+unless every object's new content is known; then objects are written in the order the scripts' headers ask for.
+
+One write per object sets the content, the stored original and our record together, so a crash cannot part them. The
+record holds what we *sent*. A later pass compares the live object with that, and fields the server adds inside what
+we sent are no difference; so servers that default fields need no second write and no dry run. Only when the server
+*changed* what it was given (it normalised a value, or an admission plugin added to a part that was the owner's) the
+record is written once more with what came back, because otherwise that would look like somebody's edit for ever.
+
+`restore` needs no script, no workload and no Service: the order comes from the records. It stops above an object that
+could not be restored, because what is below may still be pointed at.
+Invariant: every write carries the resource version that was judged; a conflict means that nothing was written.
+"""
+
+from itertools import groupby
+
+import msgspec
+
+from controller.api import names
+from controller.domain.decision import Done, NotYet, Outcome, Refusal, RestoreRoutes, RoutePlan
+from controller.domain.traffic.drift import Standing, other_user
+from controller.domain.traffic.header import ScriptHeader, parse_header
+from controller.domain.traffic.original import content_of, with_content, write_original
+from controller.domain.traffic.restore import restore
+from controller.domain.traffic.scripts import Cycle, kind_of, levels_of, sibling_of
+from controller.domain.traffic.state import write_state
+from controller.domain.traffic.tree import Json, Tree, decode_tree, same
+from controller.effects.gateways import refusals
+from controller.effects.gateways.answers import Answers, Question
+from controller.effects.gateways.contracts import GatewayObjects, ScriptRunner, ScriptSource
+from controller.effects.gateways.targets import Look, Target, targets_of
+from controller.errors import Conflict, Forbidden, Invalid, NotFound
+from controller.scripts.lookup import MissingScript, Script
+
+
+class _Scripted(msgspec.Struct, frozen=True):
+    """A target with its scripts and its place in the order."""
+
+    target: Target
+    scripts: tuple[Script, ...]
+    headers: tuple[ScriptHeader, ...]
+    level: int = 0
+
+
+class _Change(msgspec.Struct, frozen=True):
+    """One object to write."""
+
+    target: Target
+    level: int
+    standing: Standing
+    desired: Tree
+
+
+class GatewayRoutes:
+    """Carries out EnsureRoutes and RestoreRoutes."""
+
+    def __init__(
+        self,
+        objects: GatewayObjects,
+        scripts: ScriptSource,
+        runner: ScriptRunner,
+        *,
+        allow_cluster_scoped: bool = False,
+    ) -> None:
+        self._objects = objects
+        self._scripts = scripts
+        self._answers = Answers(runner)
+        self._look = Look(objects, allow_cluster_scoped=allow_cluster_scoped)
+
+    # --- ensure -----------------------------------------------------------------------------------
+
+    async def ensure(self, plan: RoutePlan) -> Outcome:
+        """All gateway objects follow the plan."""
+        if plan.weight is None and not plan.matches:
+            return refusals.nothing_to_route(plan)
+        targets = targets_of(plan.references, plan.namespace)
+        standings = await self._standings(targets, plan)
+        if isinstance(standings, Refusal):
+            return standings
+        if all(standing.follows(plan.identity) for standing in standings):
+            return Done()
+        scripted = self._scripted(targets)
+        if isinstance(scripted, Refusal):
+            return scripted
+        changes = await self._changes(scripted, standings, plan)
+        if isinstance(changes, Refusal):
+            return changes
+        for change in sorted(changes, key=lambda change: change.level):
+            outcome = await self._write(change, plan)
+            if not isinstance(outcome, Done):
+                return outcome
+        return Done(wrote=True)
+
+    async def _standings(
+        self, targets: tuple[Target, ...], plan: RoutePlan
+    ) -> list[Standing] | Refusal:
+        """How all objects stand; a refusal if one cannot be led."""
+        for target in targets:
+            if refused := await self._look.refused_kind(target):
+                return refused
+        found: list[Standing] = []
+        seen = await self._look.read_all(targets, plan.namespace)
+        for target, standing in zip(targets, seen, strict=True):
+            if standing is None:
+                return refusals.not_found(target.subject)
+            if isinstance(standing, Refusal):
+                return standing
+            if taken := other_user(standing.record, plan.rollout, target.subject):
+                return taken
+            if standing.ambiguous:
+                return refusals.ambiguous_change(standing, target.subject)
+            found.append(standing)
+        return found
+
+    def _scripted(self, targets: tuple[Target, ...]) -> list[_Scripted] | Refusal:
+        """Every target's scripts and level; a refusal if one has none."""
+        found: list[_Scripted] = []
+        for target in targets:
+            scripts: list[Script] = []
+            for reference in target.references:
+                script = self._scripts.resolve(reference)
+                if isinstance(script, MissingScript):
+                    return refusals.script_missing(script, target.subject)
+                if reference.class_type:
+                    return refusals.sibling_style(target.subject)
+                scripts.append(script)
+            headers = tuple(
+                parse_header(script.text.decode(errors="replace")) for script in scripts
+            )
+            found.append(_Scripted(target, tuple(scripts), headers))
+        levels = levels_of(
+            tuple((item.target.reference, header) for item in found for header in item.headers)
+        )
+        if isinstance(levels, Cycle):
+            return refusals.script_cycle(levels)
+        counted = iter(levels)
+        return [
+            msgspec.structs.replace(item, level=max(next(counted) for _ in item.headers))
+            for item in found
+        ]
+
+    async def _changes(
+        self, scripted: list[_Scripted], standings: list[Standing], plan: RoutePlan
+    ) -> list[_Change] | Refusal:
+        """What has to be written; a refusal if one script does not know."""
+        originals = [
+            (item.target.reference, standing.original)
+            for item, standing in zip(scripted, standings, strict=True)
+        ]
+
+        def siblings(item: _Scripted, header: ScriptHeader) -> tuple[Json, ...]:
+            return tuple(
+                sibling_of(reference, plan, original)
+                for reference, original in originals
+                if reference != item.target.reference and kind_of(reference) in header.siblings
+            )
+
+        changes: list[_Change] = []
+        for item, standing in zip(scripted, standings, strict=True):
+            if standing.follows(plan.identity):
+                continue
+            question = Question(
+                subject=item.target.subject,
+                original=standing.original,
+                scripts=tuple(zip(item.target.references, item.scripts, strict=True)),
+                siblings=tuple(siblings(item, header) for header in item.headers),
+            )
+            desired = await self._answers.desired(question, plan)
+            if isinstance(desired, Refusal):
+                return desired
+            changes.append(_Change(item.target, item.level, standing, desired))
+        return changes
+
+    async def _write(self, change: _Change, plan: RoutePlan) -> Outcome:
+        """Write one object, and once more if the server changed what it was given."""
+        original, desired = change.standing.original, change.desired
+        stored = await self._replace(change, plan, change.standing.live, desired)
+        if isinstance(stored, (Refusal, NotYet)):
+            return stored
+        kept = content_of(stored)
+        without = restore(original, desired, kept)
+        if not without.touched and same(without.content, original):
+            return Done(wrote=True)
+        if same(kept, original):
+            return refusals.change_not_kept(change.target.subject)
+        again = await self._replace(change, plan, stored, kept)
+        return again if isinstance(again, (Refusal, NotYet)) else Done(wrote=True)
+
+    async def _replace(
+        self, change: _Change, plan: RoutePlan, live: Tree, desired: Tree
+    ) -> Tree | Refusal | NotYet:
+        original = write_original(change.standing.original)
+        state = write_state(
+            release=plan.release,
+            rollout=plan.rollout,
+            plan=plan.identity,
+            level=change.level,
+            original=original,
+            desired=desired,
+        )
+        ours = {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
+        return await self._put(change.target, plan.namespace, with_content(live, desired, ours))
+
+    async def _put(self, target: Target, namespace: str, body: bytes) -> Tree | Refusal | NotYet:
+        try:
+            return decode_tree(await self._objects.replace(target.reference, namespace, body))
+        except (NotFound, Forbidden, Invalid, Conflict) as failure:
+            return refusals.of_write(failure, target.subject)
+
+    # --- restore ----------------------------------------------------------------------------------
+
+    async def restore(self, action: RestoreRoutes) -> Outcome:
+        """All gateway objects are what they were, with what others changed since."""
+        targets = targets_of(action.references, action.namespace)
+        seen = await self._look.read_all(targets, action.namespace)
+        in_use: list[tuple[int, int, Target, Standing]] = []
+        for index, (target, standing) in enumerate(zip(targets, seen, strict=True)):
+            if isinstance(standing, Refusal):
+                return standing
+            if standing is None or not standing.in_use:
+                continue
+            record = standing.record
+            if other_user(record, action.rollout, target.subject):
+                continue
+            in_use.append((-(record.level if record else 0), -index, target, standing))
+        in_use.sort(key=lambda item: item[:2])
+        for _, level in groupby(in_use, key=lambda item: item[0]):
+            outcomes = [
+                await self._give_back(target, action.namespace, standing)
+                for _, _, target, standing in level
+            ]
+            if failed := next((item for item in outcomes if not isinstance(item, Done)), None):
+                return failed
+        return Done(wrote=bool(in_use))
+
+    async def _give_back(self, target: Target, namespace: str, standing: Standing) -> Outcome:
+        body = with_content(standing.live, standing.original, {})
+        stored = await self._put(target, namespace, body)
+        match stored:
+            case Refusal(reason="GatewayObjectNotFound"):
+                return Done()
+            case Refusal() | NotYet():
+                return stored
+            case _:
+                return Done(wrote=True)

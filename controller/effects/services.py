@@ -1,0 +1,103 @@
+"""Services: the pin on the stable one, the canary one.
+
+Invariant: of the stable Service only one selector key and our own label and annotation are ever written,
+and only over the version that was looked at; a canary Service that was not made for this Rollout is neither changed nor deleted (B16).
+"""
+
+import msgspec
+
+from controller.api import names
+from controller.api.meta import Key
+from controller.api.networking import Service
+from controller.domain import reasons
+from controller.domain.decision import (
+    DeleteCanaryService,
+    Done,
+    EnsureCanaryService,
+    Outcome,
+    PinService,
+    Refusal,
+    UnpinService,
+)
+from controller.domain.rollout.routing import made_for
+from controller.domain.traffic.canary_service import canary_selector, canary_service_body
+from controller.effects.writes import Writes
+from controller.errors import NotFound
+from controller.kube.resources import SERVICES
+
+
+async def pin(writes: Writes, action: PinService) -> Done:
+    """Narrow the selector to one revision; what was pinned is noted for admission."""
+    said = {"label": action.label, "revision": action.revision}
+    patch = {
+        "metadata": {
+            "resourceVersion": action.resource_version,
+            "labels": {names.PINNED: "true"},
+            "annotations": {names.PIN: msgspec.json.encode(said).decode()},
+        },
+        "spec": {"selector": {action.label: action.revision}},
+    }
+    await writes.merge(SERVICES, action.service, patch)
+    return Done(wrote=True)
+
+
+async def unpin(writes: Writes, action: UnpinService) -> Done:
+    """Take the pin and its marks off."""
+    patch = {
+        "metadata": {
+            "resourceVersion": action.resource_version,
+            "labels": {names.PINNED: None},
+            "annotations": {names.PIN: None},
+        },
+        "spec": {"selector": {action.label: None}},
+    }
+    await writes.merge(SERVICES, action.service, patch)
+    return Done(wrote=True)
+
+
+async def ensure_canary(writes: Writes, action: EnsureCanaryService) -> Outcome:
+    """Make the canary Service from the stable one, or turn an existing one of ours to the revision."""
+    key = Key(action.stable.namespace, action.name)
+    try:
+        stable = await writes.read(SERVICES, action.stable)
+    except NotFound:
+        return Refusal(
+            reason=reasons.SERVICE_NOT_FOUND,
+            message=f"Service {action.stable} does not exist: create it, or correct "
+            "trafficRoutings[].service",
+            object=f"Service {action.stable}",
+        )
+    body = canary_service_body(action, stable)
+    if isinstance(body, Refusal):
+        return body
+    if await writes.create(SERVICES, key, body):
+        return Done(wrote=True)
+    return await _turn_to_revision(writes, action, key)
+
+
+async def _turn_to_revision(writes: Writes, action: EnsureCanaryService, key: Key) -> Outcome:
+    existing = msgspec.json.decode(await writes.read(SERVICES, key), type=Service)
+    if not made_for(existing, action.rollout_uid):
+        return Refusal(
+            reason=reasons.SERVICE_NOT_OURS,
+            message=f"Service {key} exists and was not made for this Rollout: rename or remove it, or "
+            "set disableGenerateCanaryService",
+            object=f"Service {key}",
+        )
+    wanted = canary_selector(
+        existing.spec.selector, action.label, action.revision, action.selector_patch
+    )
+    if existing.spec.selector == wanted:
+        return Done()
+    patch = {
+        "metadata": {"resourceVersion": existing.metadata.resource_version},
+        "spec": {"selector": wanted},
+    }
+    await writes.merge(SERVICES, key, patch)
+    return Done(wrote=True)
+
+
+async def delete_canary(writes: Writes, action: DeleteCanaryService) -> Done:
+    """Delete the canary Service; its UID was checked to be of this Rollout when it was looked at."""
+    await writes.delete(SERVICES, action.service, action.uid)
+    return Done(wrote=True)

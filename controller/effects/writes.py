@@ -1,0 +1,111 @@
+"""Writes on behalf of one Rollout, remembered until the caches show them.
+
+Invariant: every write of an effect goes through here, so that no decision is made on a cache that does not yet show
+what we wrote; an object that is already as wanted (404 on delete, conflict of names on create) is told from a failure.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from controller.api.meta import Key, ObjectMeta
+from controller.errors import AlreadyExists, NotFound
+from controller.kube.resources import Resource
+
+
+class KubeWrites(Protocol):
+    """The writing verbs of the API, in bytes."""
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes: ...
+
+    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes: ...
+
+    async def merge_patch(
+        self, resource: Resource, namespace: str, name: str, patch: Mapping[str, object]
+    ) -> bytes: ...
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        operations: Sequence[Mapping[str, object]],
+        subresource: str = "",
+    ) -> bytes: ...
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str | None = None
+    ) -> bytes: ...
+
+
+class Ledger(Protocol):
+    """What was written and not seen yet."""
+
+    def wrote(self, resource_name: str, key: Key, resource_version: str) -> None: ...
+
+    def deleted(self, resource_name: str, key: Key, uid: str) -> None: ...
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    kind: str = ""
+
+
+class Writes:
+    """The writes of one pass."""
+
+    def __init__(self, kube: KubeWrites, ledger: Ledger) -> None:
+        self._kube = kube
+        self._ledger = ledger
+
+    async def read(self, resource: Resource, key: Key) -> bytes:
+        """One object from the server; NotFound when there is none."""
+        return await self._kube.get(resource, key.namespace, key.name)
+
+    async def create(self, resource: Resource, key: Key, body: bytes) -> bool:
+        """Make an object; False when one of that name exists."""
+        try:
+            answer = await self._kube.create(resource, key.namespace, body)
+        except AlreadyExists:
+            return False
+        self._remember(resource, answer)
+        return True
+
+    async def merge(self, resource: Resource, key: Key, patch: Mapping[str, object]) -> str:
+        """Merge patch; returns the new resource version."""
+        answer = await self._kube.merge_patch(resource, key.namespace, key.name, patch)
+        return self._remember(resource, answer)
+
+    async def patch(
+        self,
+        resource: Resource,
+        key: Key,
+        operations: Sequence[Mapping[str, object]],
+        subresource: str = "",
+    ) -> str:
+        """JSON patch; Conflict when a test in it does not hold. Returns the new resource version."""
+        answer = await self._kube.json_patch(
+            resource, key.namespace, key.name, operations, subresource
+        )
+        return self._remember(resource, answer)
+
+    async def delete(self, resource: Resource, key: Key, uid: str) -> None:
+        """Delete that very object; one that is gone is as good as deleted."""
+        try:
+            answer = await self._kube.delete(resource, key.namespace, key.name, uid=uid)
+        except NotFound:
+            return
+        said = msgspec.json.decode(answer, type=_Answer)
+        if said.kind == "Status":
+            self._ledger.deleted(resource.name, key, uid)
+
+    def _remember(self, resource: Resource, answer: bytes) -> str:
+        meta = msgspec.json.decode(answer, type=_Answer).metadata
+        self._ledger.wrote(resource.name, meta.key, meta.resource_version)
+        return meta.resource_version
+
+
+def pointer(*parts: str) -> str:
+    """A JSON pointer to a path whose parts may hold slashes."""
+    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)

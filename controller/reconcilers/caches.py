@@ -1,0 +1,94 @@
+"""The caches decisions are made from: which kinds are watched, and how objects are found by what they belong to.
+
+Invariant: typed views and pure indexes; a pod is found by the UID of its ReplicaSet, a ReplicaSet by that of its
+Deployment, never by labels, which anybody may write.
+"""
+
+from collections.abc import Iterable
+
+from controller.api import names
+from controller.api.meta import Key
+from controller.api.networking import EndpointSlice, Service
+from controller.api.rollout import Rollout
+from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.traffic.plan import references_of, services_of
+from controller.kube.store import HasMetadata, Store
+
+OWNER = "owner"
+"""Index: UID of the controller."""
+ROLLOUT_UID = "rolloutUID"
+"""Index: UID of the Rollout an object was made for."""
+WORKLOAD = "workload"
+"""Index of Rollouts: `namespace/name` of the workload."""
+SERVICE = "service"
+"""Index of Rollouts and of EndpointSlices: `namespace/name` of a Service."""
+REFERENCE = "reference"
+"""Index of Rollouts: a gateway object."""
+
+
+def reference_value(api_version: str, kind: str, key: Key) -> str:
+    """How a gateway object is named in the index; the version does not matter, the group does."""
+    group, slash, _ = api_version.partition("/")
+    return f"{group if slash else ''}/{kind}/{key}"
+
+
+def _by_owner(view: HasMetadata) -> Iterable[str]:
+    uid = view.metadata.controller_uid
+    return (uid,) if uid else ()
+
+
+def _by_rollout_uid(view: HasMetadata) -> Iterable[str]:
+    uid = view.metadata.labels.get(names.ROLLOUT_UID, "")
+    return (uid,) if uid else ()
+
+
+def _by_workload(rollout: Rollout) -> Iterable[str]:
+    return (str(Key(rollout.metadata.namespace, rollout.spec.workload_ref.name)),)
+
+
+def _by_service(rollout: Rollout) -> Iterable[str]:
+    canary = rollout.spec.strategy.canary
+    if canary is None:
+        return ()
+    pairs = services_of(canary.traffic_routings, canary.disable_generate_canary_service)
+    namespace = rollout.metadata.namespace
+    return {str(Key(namespace, name)) for pair in pairs for name in (pair.stable, pair.canary)}
+
+
+def _by_reference(rollout: Rollout) -> Iterable[str]:
+    canary = rollout.spec.strategy.canary
+    if canary is None:
+        return ()
+    references = references_of(canary.traffic_routings, canary.disable_generate_canary_service)
+    namespace = rollout.metadata.namespace
+    return {
+        reference_value(reference.api_version, reference.kind, Key(namespace, reference.name))
+        for reference in references
+    }
+
+
+def _slice_service(part: EndpointSlice) -> Iterable[str]:
+    return (str(Key(part.metadata.namespace, part.service)),)
+
+
+class Caches:
+    """One store per kind."""
+
+    def __init__(self) -> None:
+        self.rollouts: Store[Rollout] = Store(
+            {
+                "uid": lambda r: (r.metadata.uid,),
+                WORKLOAD: _by_workload,
+                SERVICE: _by_service,
+                REFERENCE: _by_reference,
+            }
+        )
+        self.deployments: Store[Deployment] = Store(
+            {"uid": lambda d: (d.metadata.uid,), ROLLOUT_UID: _by_rollout_uid}
+        )
+        self.replica_sets: Store[ReplicaSet] = Store(
+            {"uid": lambda r: (r.metadata.uid,), OWNER: _by_owner}
+        )
+        self.pods: Store[Pod] = Store({OWNER: _by_owner})
+        self.services: Store[Service] = Store({ROLLOUT_UID: _by_rollout_uid})
+        self.slices: Store[EndpointSlice] = Store({SERVICE: _slice_service})

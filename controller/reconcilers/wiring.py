@@ -1,0 +1,88 @@
+"""Who wakes whom: from a changed object to the Rollouts it matters to.
+
+Invariant: every object a decision depends on wakes the Rollout; nothing is polled. Both the old and the new state of an
+object are asked, so that a Rollout is also woken by what an object no longer is.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from controller.api import names
+from controller.api.meta import Key
+from controller.api.networking import EndpointSlice, Service
+from controller.api.rollout import Rollout
+from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.kube.store import HasMetadata, Store
+from controller.reconcilers.caches import REFERENCE, SERVICE, WORKLOAD, Caches, reference_value
+
+Wake = Callable[[Key], None]
+V = TypeVar("V", bound=HasMetadata)
+
+
+class Wiring:
+    """Listens to the caches and wakes Rollouts."""
+
+    def __init__(self, caches: Caches, wake: Wake) -> None:
+        self._caches = caches
+        self._wake = wake
+
+    def connect(self) -> None:
+        """Listen to every cache."""
+        self._listen(self._caches.rollouts, _itself)
+        self._listen(self._caches.deployments, self._of_deployment)
+        self._listen(self._caches.replica_sets, self._of_replica_set)
+        self._listen(self._caches.pods, self._of_pod)
+        self._listen(self._caches.services, self._of_service)
+        self._listen(self._caches.slices, self._of_slice)
+
+    def gateway_changed(self, kind: tuple[str, str], key: Key) -> None:
+        """A gateway object changed."""
+        for rollout in self._caches.rollouts.index(REFERENCE, reference_value(*kind, key)):
+            self._wake(rollout.metadata.key)
+
+    def kind_ready(self, kind: tuple[str, str]) -> None:
+        """A kind of gateway objects can be relied on, or its problem became known."""
+        for rollout in self._caches.rollouts.values():
+            self._wake(rollout.metadata.key)
+
+    def scripts_changed(self) -> None:
+        """The ConfigMap of scripts changed: whoever was refused for a script looks again."""
+        for rollout in self._caches.rollouts.values():
+            if any(c.type == "Stalled" and c.status == "True" for c in rollout.status.conditions):
+                self._wake(rollout.metadata.key)
+
+    def _listen(self, store: Store[V], owners: Callable[[V], Iterable[Key]]) -> None:
+        def heard(old: V | None, new: V | None) -> None:
+            for view in (old, new):
+                if view is not None:
+                    for key in owners(view):
+                        self._wake(key)
+
+        store.subscribe(heard)
+
+    def _of_deployment(self, deployment: Deployment) -> Iterable[Key]:
+        uid = deployment.metadata.labels.get(names.ROLLOUT_UID, "")
+        governed = self._caches.rollouts.index(WORKLOAD, str(deployment.metadata.key))
+        made_for = self._caches.rollouts.index("uid", uid) if uid else ()
+        return [rollout.metadata.key for rollout in (*governed, *made_for)]
+
+    def _of_replica_set(self, replica_set: ReplicaSet) -> Iterable[Key]:
+        owners = self._caches.deployments.index("uid", replica_set.metadata.controller_uid)
+        return [key for owner in owners for key in self._of_deployment(owner)]
+
+    def _of_pod(self, pod: Pod) -> Iterable[Key]:
+        owners = self._caches.replica_sets.index("uid", pod.metadata.controller_uid)
+        return [key for owner in owners for key in self._of_replica_set(owner)]
+
+    def _of_service(self, service: Service) -> Iterable[Key]:
+        return self._by_service(service.metadata.key)
+
+    def _of_slice(self, part: EndpointSlice) -> Iterable[Key]:
+        return self._by_service(Key(part.metadata.namespace, part.service))
+
+    def _by_service(self, key: Key) -> Iterable[Key]:
+        return [r.metadata.key for r in self._caches.rollouts.index(SERVICE, str(key))]
+
+
+def _itself(rollout: Rollout) -> Iterable[Key]:
+    return (rollout.metadata.key,)

@@ -1,0 +1,30 @@
+"""What a script said, or what stopped it: the closed union that the client returns.
+
+Invariant: a value, never an exception. A refusal is the user's to mend (or a crash of the engine, told as such);
+that the worker itself could not serve is an exception, and is none of these.
+"""
+
+import msgspec
+
+
+class Executed(msgspec.Struct, frozen=True):
+    """The script returned a table: `result` is its JSON, lossless and with sorted keys."""
+
+    result: bytes
+    log: tuple[str, ...] = ()
+    cpu_ms: float = 0.0
+    wall_ms: float = 0.0
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """The script gave no usable answer. `code` is a name of the protocol's enum; `line` is 0 where none is known."""
+
+    code: str
+    message: str
+    traceback: str = ""
+    line: int = 0
+    json_path: str = ""
+    log: tuple[str, ...] = ()
+
+
+ScriptAnswer = Executed | Refused

@@ -1,0 +1,181 @@
+"""Asks the worker about scripts.
+
+Invariant: every call ends within two deadlines; a call that was lost with its worker is repeated once, on another
+connection (a script is a pure function of its object, so that is safe); what a script did wrong is an answer, and
+only a worker that cannot be had is an exception. No script or object is ever logged.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import grpc
+import grpc.aio
+
+from controller.errors import WorkerUnavailable
+from controller.scripts.answer import Executed, Refused, ScriptAnswer
+from controller.scripts.connection import Address, Connection
+from controller.scripts.lookup import Script
+from protos.luaworker.v1 import luaworker_pb2 as pb
+
+# The worker's own limits (1 s for the script, 0.5 s in its queue, some for the kill) fit in.
+_DEADLINE_SECONDS = 3.0
+_CLOSE_GRACE_SECONDS = 5.0
+_ATTEMPTS = 2
+# The call was lost, or not begun, and says nothing about the script.
+_LOST = frozenset(
+    {
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        grpc.StatusCode.DEADLINE_EXCEEDED,
+        grpc.StatusCode.INTERNAL,
+        grpc.StatusCode.CANCELLED,
+        grpc.StatusCode.UNKNOWN,
+    }
+)
+# Outcomes that a noisy neighbour, or bad luck, can cause as well as the script.
+_REPEATED = frozenset({pb.TIMEOUT, pb.CRASHED})
+# Codes of ours, for requests that the service refused before any script ran.
+TOO_LARGE = "TOO_LARGE"
+INVALID_REQUEST = "INVALID_REQUEST"
+
+
+class ScriptMetrics(Protocol):
+    """What the client tells about every call: the code, or the status of a worker that did not answer."""
+
+    def script_ran(self, outcome: str, seconds: float) -> None:
+        """One call, retries included."""
+
+
+_Send = Callable[[Connection], Awaitable[pb.ExecuteResponse]]
+
+
+class ScriptClient:
+    """One worker address. Made within a running event loop; closed by `close`."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        tls_dir: str = "",
+        deadline: float = _DEADLINE_SECONDS,
+        metrics: ScriptMetrics | None = None,
+    ) -> None:
+        self._address = Address(address, tls_dir)
+        self._deadline = deadline
+        self._metrics = metrics
+        self._connection = Connection(self._address)
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Ends every connection."""
+        await self._connection.close()
+        await asyncio.gather(*self._closing)
+
+    async def execute(
+        self, script: Script, obj: bytes, *, tenant: str, request_id: str
+    ) -> ScriptAnswer:
+        """What the script makes of `obj`, which is JSON. Raises `WorkerUnavailable`."""
+        request = pb.ExecuteRequest(
+            script=script.text,
+            script_name=script.name,
+            object_json=obj,
+            tenant=tenant,
+            request_id=request_id,
+        )
+        return await self._ask(lambda c: c.stub.Execute(request, timeout=self._deadline))
+
+    async def validate(self, script: Script, *, tenant: str, request_id: str) -> ScriptAnswer:
+        """Whether the script compiles: `Executed` with an empty result, or `Refused`. Raises `WorkerUnavailable`."""
+        request = pb.ValidateRequest(
+            script=script.text, script_name=script.name, tenant=tenant, request_id=request_id
+        )
+        return await self._ask(lambda c: c.stub.Validate(request, timeout=self._deadline))
+
+    async def _ask(self, send: _Send) -> ScriptAnswer:
+        began = time.monotonic()
+        outcome = "UNAVAILABLE"
+        try:
+            response = await self._attempts(send)
+            if isinstance(response, Refused):
+                outcome = response.code
+                return response
+            outcome = pb.Code.Name(response.code)
+            return _answer(response)
+        finally:
+            if self._metrics is not None:
+                self._metrics.script_ran(outcome, time.monotonic() - began)
+
+    async def _attempts(self, send: _Send) -> pb.ExecuteResponse | Refused:
+        response: pb.ExecuteResponse | None = None
+        problem: grpc.aio.AioRpcError | None = None
+        for _ in range(_ATTEMPTS):
+            connection = self._connection
+            try:
+                response = await send(connection)
+            except grpc.aio.AioRpcError as error:
+                refused = _refusal(error)
+                if refused is not None:
+                    return refused
+                problem = error
+                if error.code() not in _LOST:
+                    break
+                if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+                    self._replace(connection)
+                continue
+            if response.code not in _REPEATED:
+                return response
+        if response is not None:
+            return response
+        assert problem is not None
+        raise self._unavailable(problem) from problem
+
+    def _replace(self, failed: Connection) -> None:
+        """A new connection for the next attempt; calls that others have on the old one may finish."""
+        if failed is not self._connection:
+            return  # somebody else met the same failure first
+        self._connection = Connection(self._address)
+        task = asyncio.create_task(failed.close(_CLOSE_GRACE_SECONDS))
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    def _unavailable(self, error: grpc.aio.AioRpcError) -> WorkerUnavailable:
+        advice = _ADVICE.get(error.code(), "see the worker's log")
+        return WorkerUnavailable(
+            f"the script worker at {self._address.target} gave no answer "
+            f"({error.code().name}: {error.details()}); {advice}"
+        )
+
+
+_ADVICE = {
+    grpc.StatusCode.UNAVAILABLE: "check that it runs and is ready, and the flag --lua-worker",
+    grpc.StatusCode.RESOURCE_EXHAUSTED: "it is overloaded: add replicas or raise --concurrency",
+    grpc.StatusCode.DEADLINE_EXCEEDED: "it is overloaded or unreachable: check its load and network",
+    grpc.StatusCode.UNIMPLEMENTED: "something else listens there: check the flag --lua-worker",
+}
+
+
+def _refusal(error: grpc.aio.AioRpcError) -> Refused | None:
+    """The request itself is refused, by the worker or by gRPC for its size: repeating cannot help."""
+    details = error.details() or ""
+    if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
+        return Refused(INVALID_REQUEST, details)
+    too_large = "that are accepted" in details or "larger than max" in details
+    if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and too_large:
+        return Refused(TOO_LARGE, details)
+    return None
+
+
+def _answer(response: pb.ExecuteResponse) -> ScriptAnswer:
+    log = tuple(response.log)
+    if response.code == pb.OK:
+        return Executed(response.result_json, log, response.cpu_ms, response.wall_ms)
+    return Refused(
+        pb.Code.Name(response.code),
+        response.message,
+        response.traceback,
+        response.line,
+        response.json_path,
+        log,
+    )

@@ -1,0 +1,131 @@
+"""What owners and clients do to the simulated cluster, through admission as in a real one.
+
+Must not be used by anything that stands for the controller: its writes pass admission unseen.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec import structs
+
+from controller.api.jsontree import JsonObject, child
+from controller.api.meta import Key
+from controller.api.rollout import (
+    Approval,
+    CanaryStatus,
+    MoonshiftStatus,
+    Rollout,
+    RolloutSpec,
+    StepState,
+)
+from controller.api.workloads import Deployment, DeploymentSpec
+from controller.domain.admission.verdict import Amended, Refused, Unchanged
+from controller.domain.admission.workload import admit_deployment, governing
+from controller.errors import Forbidden
+from controller.simulation.cluster import Cluster
+from controller.simulation.pods import terminate
+
+
+def _raw(deployment: Deployment) -> JsonObject:
+    """A Deployment as admission is given it: no nulls, no status."""
+    tree = msgspec.json.decode(msgspec.json.encode(deployment))
+    without_nulls = {key: value for key, value in tree["spec"].items() if value is not None}
+    return {**child(tree), "spec": without_nulls}
+
+
+class People:
+    """Hands that change things."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    # --- the workload ---------------------------------------------------------------------------
+
+    def edit(self, key: Key, **changes: object) -> None:
+        """Apply a change of a Deployment's spec; Forbidden when admission says no."""
+        old = self._cluster.deployments[key]
+        spec: DeploymentSpec = structs.replace(old.spec, **changes)
+        self._admitted(old, structs.replace(old, spec=spec))
+
+    def undo(self, key: Key, template: msgspec.Raw) -> None:
+        """`kubectl rollout undo`: an old template, and all annotations replaced."""
+        old = self._cluster.deployments[key]
+        spec = structs.replace(old.spec, template=template)
+        meta = structs.replace(old.metadata, annotations={})
+        self._admitted(old, structs.replace(old, spec=spec, metadata=meta))
+
+    def label(self, key: Key, labels: dict[str, str]) -> None:
+        """Replace the labels of a Deployment."""
+        old = self._cluster.deployments[key]
+        meta = structs.replace(old.metadata, labels=labels)
+        self._admitted(old, structs.replace(old, metadata=meta))
+
+    def _admitted(self, old: Deployment, new: Deployment) -> None:
+        rollout = governing(_raw(new), tuple(self._cluster.rollouts))
+        verdict = admit_deployment(
+            _raw(old), _raw(new), rollout, self._cluster.replica_sets_of(old)
+        )
+        match verdict:
+            case Unchanged():
+                self._cluster.deployments.put(new)
+            case Amended(obj=obj):
+                self._cluster.deployments.put(
+                    msgspec.json.decode(msgspec.json.encode(obj), type=Deployment)
+                )
+            case Refused(message=message):
+                raise Forbidden(message, status=403)
+
+    # --- pods -----------------------------------------------------------------------------------
+
+    def fail_pods(self, uids: frozenset[str]) -> None:
+        """These pods become unready and stay so."""
+        self._cluster.broken |= uids
+        self._cluster.versions.next()
+
+    def heal(self) -> None:
+        """Everything that was broken works again."""
+        self._cluster.broken.clear()
+        self._cluster.versions.next()
+
+    def delete_pod(self, key: Key) -> None:
+        """A pod is evicted."""
+        terminate(self._cluster, self._cluster.pods[key])
+
+    # --- the Rollout ----------------------------------------------------------------------------
+
+    def change(self, key: Key, edit: Callable[[RolloutSpec], RolloutSpec]) -> None:
+        """Change a Rollout's spec."""
+        rollout = self._cluster.rollouts[key]
+        self._cluster.rollouts.put(structs.replace(rollout, spec=edit(rollout.spec)))
+
+    def pause(self, key: Key, paused: bool = True) -> None:
+        """Set `spec.strategy.paused`."""
+        self.change(key, lambda spec: _with_paused(spec, paused))
+
+    def disable(self, key: Key, disabled: bool = True) -> None:
+        """Set `spec.disabled`."""
+        self.change(key, lambda spec: structs.replace(spec, disabled=disabled))
+
+    def approve(self, key: Key) -> None:
+        """What `kubectl kruise rollout approve` does: StepReady into the mailbox."""
+        rollout = self._cluster.rollouts[key]
+        inner = rollout.status.canary_status
+        if isinstance(inner, CanaryStatus):
+            ready = structs.replace(inner, current_step_state=StepState.STEP_READY)
+            self._put_status(rollout, canary_status=ready)
+
+    def approve_step(self, key: Key, step: int) -> None:
+        """What `moonshift approve --step` does."""
+        rollout = self._cluster.rollouts[key]
+        ours = rollout.status.moonshift
+        if isinstance(ours, MoonshiftStatus):
+            exact = structs.replace(ours, approval=Approval(step=step, by="ann"))
+            self._put_status(rollout, moonshift=exact)
+
+    def _put_status(self, rollout: Rollout, **changes: object) -> None:
+        status = structs.replace(rollout.status, **changes)
+        self._cluster.rollouts.put(structs.replace(rollout, status=status))
+
+
+def _with_paused(spec: RolloutSpec, paused: bool) -> RolloutSpec:
+    return structs.replace(spec, strategy=structs.replace(spec.strategy, paused=paused))

@@ -1,0 +1,181 @@
+"""ReplicaSets make pods, pods become ready and go, Services find them.
+
+Each `sync` is one look at what is there now; time passes only in the run. Must not know anything of Moonshift.
+"""
+
+from datetime import datetime, timedelta
+
+import msgspec
+from msgspec import structs
+
+from controller.api.meta import ObjectMeta, OwnerReference
+from controller.api.names import HOLD_MIN_READY_SECONDS
+from controller.api.networking import (
+    SERVICE_NAME_LABEL,
+    Endpoint,
+    EndpointConditions,
+    EndpointSlice,
+    Service,
+    TargetRef,
+)
+from controller.api.workloads import Pod, PodStatus, ReplicaSet, ReplicaSetStatus, StatusCondition
+from controller.simulation.cluster import Cluster, made_at
+
+
+class ReplicaSetController:
+    """Makes and deletes the pods of ReplicaSets, and counts them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._made = 0
+
+    def sync(self, replica_set: ReplicaSet) -> None:
+        """One pass over one ReplicaSet."""
+        alive = [p for p in self._cluster.pods_of(replica_set) if not p.metadata.deleting]
+        for _ in range(replica_set.spec.replicas - len(alive)):
+            self._make(replica_set)
+        excess = len(alive) - replica_set.spec.replicas
+        if excess > 0:
+            for pod in sorted(alive, key=_worth)[:excess]:
+                terminate(self._cluster, pod)
+        self._write_status(replica_set)
+
+    def collect_garbage(self) -> None:
+        """What belonged to a deleted owner goes too."""
+        deployments = {found.metadata.uid for found in self._cluster.deployments}
+        for rs in self._cluster.replica_sets:
+            if rs.metadata.controller_uid not in deployments:
+                self._cluster.replica_sets.remove(rs.metadata.key)
+        owners = {rs.metadata.uid for rs in self._cluster.replica_sets}
+        for pod in self._cluster.pods:
+            if pod.metadata.controller_uid not in owners:
+                terminate(self._cluster, pod)
+
+    def _make(self, replica_set: ReplicaSet) -> None:
+        meta = replica_set.metadata
+        self._made += 1
+        template = msgspec.json.decode(replica_set.spec.template)
+        owner = OwnerReference("apps/v1", "ReplicaSet", meta.name, meta.uid, controller=True)
+        self._cluster.pods.put(
+            Pod(
+                metadata=ObjectMeta(
+                    name=f"{meta.name}-{self._made:05}",
+                    namespace=meta.namespace,
+                    labels=template["metadata"]["labels"],
+                    owner_references=(owner,),
+                ),
+                status=PodStatus(phase="Pending"),
+            )
+        )
+
+    def _write_status(self, replica_set: ReplicaSet) -> None:
+        alive = [p for p in self._cluster.pods_of(replica_set) if not p.metadata.deleting]
+        since = [pod.ready_since for pod in alive if pod.ready_since is not None]
+        wait = timedelta(seconds=self._cluster.min_ready.get(replica_set.metadata.uid, 0))
+        status = ReplicaSetStatus(
+            replicas=len(alive),
+            ready_replicas=len(since),
+            available_replicas=sum(ready + wait <= self._cluster.now for ready in since),
+        )
+        self._cluster.replica_sets.put(structs.replace(replica_set, status=status))
+
+
+def _worth(pod: Pod) -> tuple[bool, float, int]:
+    """Sorts pods by how readily they are given up: unready first, then the latest ready."""
+    ready = pod.ready_since
+    stamp, number = made_at(pod.metadata)
+    return ready is not None, -(ready.timestamp() if ready is not None else stamp), -number
+
+
+def terminate(cluster: Cluster, pod: Pod) -> None:
+    """Ask for the deletion of a pod; it stays, terminating, for a while."""
+    if not pod.metadata.deleting:
+        meta = structs.replace(
+            pod.metadata, deletion_timestamp=cluster.now, finalizers=("kubelet",)
+        )
+        cluster.pods.put(structs.replace(pod, metadata=meta))
+
+
+class Kubelet:
+    """Starts pods and ends them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def sync(self, pod: Pod) -> None:
+        """One look at one pod."""
+        if pod.metadata.deleting:
+            if self._gone_at(pod) <= self._cluster.now:
+                self._cluster.pods.remove(pod.metadata.key)
+        elif self._fails(pod):
+            if pod.ready_since is not None:
+                self._say(pod, "False")
+        elif pod.ready_since is None and self._ready_at(pod) <= self._cluster.now:
+            self._say(pod, "True")
+
+    def due(self, pod: Pod) -> datetime | None:
+        """When something happens to this pod by itself."""
+        if pod.metadata.deleting:
+            return self._gone_at(pod)
+        return None if pod.ready_since is not None or self._fails(pod) else self._ready_at(pod)
+
+    def _fails(self, pod: Pod) -> bool:
+        return bool(self._cluster.broken & {pod.metadata.uid, pod.revision})
+
+    def _ready_at(self, pod: Pod) -> datetime:
+        assert pod.metadata.creation_timestamp is not None
+        return pod.metadata.creation_timestamp + self._cluster.delays.ready
+
+    def _gone_at(self, pod: Pod) -> datetime:
+        assert pod.metadata.deletion_timestamp is not None
+        return pod.metadata.deletion_timestamp + self._cluster.delays.gone
+
+    def _say(self, pod: Pod, ready: str) -> None:
+        said = StatusCondition(type="Ready", status=ready, last_transition_time=self._cluster.now)
+        status = PodStatus(phase="Running", conditions=(said,))
+        self._cluster.pods.put(structs.replace(pod, status=status))
+
+
+def available_at(cluster: Cluster, replica_set: ReplicaSet) -> datetime | None:
+    """When the next pod of a ReplicaSet counts as available; held pods never do."""
+    seconds = cluster.min_ready.get(replica_set.metadata.uid, 0)
+    if not 0 < seconds < HOLD_MIN_READY_SECONDS:
+        return None
+    since = (pod.ready_since for pod in cluster.pods_of(replica_set))
+    due = (ready + timedelta(seconds=seconds) for ready in since if ready is not None)
+    return min((instant for instant in due if instant > cluster.now), default=None)
+
+
+class EndpointController:
+    """Keeps one EndpointSlice per Service."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def sync(self) -> None:
+        """One look at all Services."""
+        for service in self._cluster.services:
+            self._cluster.slices.put(self._slice(service))
+        for part in self._cluster.slices:
+            if all(part.service != service.metadata.name for service in self._cluster.services):
+                self._cluster.slices.remove(part.metadata.key)
+
+    def _slice(self, service: Service) -> EndpointSlice:
+        meta = service.metadata
+        name = f"{meta.name}-slice"
+        before = self._cluster.slices.get(structs.replace(meta, name=name).key)
+        kept = before.metadata if before is not None else ObjectMeta(
+            name=name, namespace=meta.namespace, labels={SERVICE_NAME_LABEL: meta.name}
+        )
+        return EndpointSlice(
+            metadata=kept,
+            endpoints=tuple(_endpoint(pod) for pod in self._cluster.selected(service)),
+        )
+
+
+def _endpoint(pod: Pod) -> Endpoint:
+    meta = pod.metadata
+    return Endpoint(
+        conditions=EndpointConditions(ready=pod.ready_since is not None, terminating=meta.deleting),
+        target_ref=TargetRef(kind="Pod", name=meta.name, uid=meta.uid),
+    )

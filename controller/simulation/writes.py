@@ -1,0 +1,326 @@
+"""What the effects do, done to the simulated cluster.
+
+Invariant: the same preconditions as the real effects (generation, latch, UID, resource version), broken ones raised as
+`Conflict`; what a person has to change comes back as a `Refusal`. Nothing here decides.
+"""
+
+from typing import assert_never
+
+import msgspec
+from msgspec import structs
+
+from controller.api import names
+from controller.api.meta import Key, ObjectMeta
+from controller.api.networking import Service
+from controller.api.rollout import OwnersValues, RolloutStatus
+from controller.api.workloads import Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdate
+from controller.domain import reasons
+from controller.domain.decision import (
+    Action,
+    DeleteCanaryDeployment,
+    DeleteCanaryService,
+    Done,
+    EnsureCanaryDeployment,
+    EnsureCanaryService,
+    EnsureRoutes,
+    LabelPod,
+    LabelWorkload,
+    Outcome,
+    PaceDeployment,
+    PinService,
+    PrepareRollout,
+    Refusal,
+    ReleaseDeployment,
+    RemoveFinalizer,
+    RestoreRoutes,
+    ScaleCanaryDeployment,
+    ScaleReplicaSet,
+    UnpinService,
+)
+from controller.domain.rollout.routing import made_for
+from controller.domain.traffic.canary_service import canary_selector, canary_service_body
+from controller.errors import Conflict, NotFound
+from controller.simulation.cluster import Cluster
+
+_NO_LATCH: dict[str, str | None] = {names.LATCH: None}
+
+
+def _conflict(what: str) -> Conflict:
+    return Conflict(what, status=409)
+
+
+def _merged(present: dict[str, str], patch: dict[str, str | None]) -> dict[str, str]:
+    """A merge patch of a map: None takes an entry out."""
+    joined = {**present, **patch}
+    return {key: value for key, value in joined.items() if value is not None}
+
+
+class Writes:
+    """The writes of one pass over one Rollout; knows its resource version as it moves."""
+
+    def __init__(self, cluster: Cluster, rollout: Key) -> None:
+        self._cluster = cluster
+        self._rollout = rollout
+        self.version = cluster.rollouts[rollout].metadata.resource_version
+
+    def apply(self, action: Action) -> Outcome:
+        """Bring one fact about."""
+        match action:
+            case PrepareRollout() | RemoveFinalizer():
+                return self._rollout_itself(action)
+            case EnsureRoutes() | RestoreRoutes():
+                return self._routes(action)
+            case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
+                return self._service(action)
+            case EnsureCanaryDeployment() | ScaleCanaryDeployment() | DeleteCanaryDeployment():
+                return self._canary(action)
+            case LabelPod():
+                return self._label_pod(action)
+            case LabelWorkload() | PaceDeployment() | ReleaseDeployment() | ScaleReplicaSet():
+                return self._workload(action)
+            case _:
+                assert_never(action)
+
+    def write_status(self, status: RolloutStatus) -> None:
+        """Replace the status, over the version that was looked at."""
+        rollout = self._cluster.rollouts.get(self._rollout)
+        if rollout is None or status == rollout.status:
+            return
+        if rollout.metadata.resource_version != self.version:
+            raise _conflict("the Rollout has changed")
+        self._cluster.rollouts.put(structs.replace(rollout, status=status))
+
+    # --- the Rollout ----------------------------------------------------------------------------
+
+    def _rollout_itself(self, action: PrepareRollout | RemoveFinalizer) -> Done:
+        rollout = self._cluster.rollouts.get(self._rollout)
+        if rollout is None or rollout.metadata.resource_version != self.version:
+            raise _conflict("the Rollout has changed")
+        meta = rollout.metadata
+        others = tuple(name for name in meta.finalizers if name != names.ROLLOUT_FINALIZER)
+        match action:
+            case PrepareRollout(plan_hash=plan_hash):
+                changed = structs.replace(
+                    meta,
+                    finalizers=(*others, names.ROLLOUT_FINALIZER),
+                    annotations={**meta.annotations, names.PLAN_HASH: plan_hash},
+                )
+            case RemoveFinalizer():
+                changed = structs.replace(meta, finalizers=others)
+            case _:
+                assert_never(action)
+        stored = self._cluster.rollouts.put(structs.replace(rollout, metadata=changed))
+        self.version = stored.metadata.resource_version
+        return Done(wrote=True)
+
+    # --- gateway objects ------------------------------------------------------------------------
+
+    def _routes(self, action: EnsureRoutes | RestoreRoutes) -> Outcome:
+        match action:
+            case EnsureRoutes(plan=plan):
+                for reference in plan.references:
+                    route = self._cluster.route(plan.namespace, reference)
+                    if route is None:
+                        return Refusal(reasons.GATEWAY_OBJECT_NOT_FOUND, f"{reference} is missing")
+                    led = structs.replace(route, plan=plan, touched=False)
+                    self._cluster.put_route(plan.namespace, reference.kind, reference.name, led)
+            case RestoreRoutes(namespace=namespace, references=references):
+                for reference in reversed(references):
+                    route = self._cluster.route(namespace, reference)
+                    if route is not None:
+                        free = structs.replace(route, plan=None, touched=False)
+                        self._cluster.put_route(namespace, reference.kind, reference.name, free)
+            case _:
+                assert_never(action)
+        return Done(wrote=True)
+
+    # --- Services -------------------------------------------------------------------------------
+
+    def _service(
+        self, action: PinService | UnpinService | EnsureCanaryService | DeleteCanaryService
+    ) -> Outcome:
+        match action:
+            case PinService(label=label, revision=revision):
+                said = msgspec.json.encode({"label": label, "revision": revision}).decode()
+                return self._select(action, {names.PINNED: "true"}, {names.PIN: said}, revision)
+            case UnpinService():
+                return self._select(action, {names.PINNED: None}, {names.PIN: None}, None)
+            case EnsureCanaryService():
+                return self._canary_service(action)
+            case DeleteCanaryService(service=key, uid=uid):
+                found = self._cluster.services.get(key)
+                if found is not None and found.metadata.uid == uid:
+                    self._cluster.services.delete(key)
+                return Done(wrote=True)
+            case _:
+                assert_never(action)
+
+    def _select(
+        self,
+        action: PinService | UnpinService,
+        labels: dict[str, str | None],
+        annotations: dict[str, str | None],
+        revision: str | None,
+    ) -> Done:
+        found = self._cluster.services.get(action.service)
+        if found is None:
+            raise NotFound(f"Service {action.service}", status=404)
+        if found.metadata.resource_version != action.resource_version:
+            raise _conflict("the Service has changed")
+        meta = structs.replace(
+            found.metadata,
+            labels=_merged(found.metadata.labels, labels),
+            annotations=_merged(found.metadata.annotations, annotations),
+        )
+        selector = _merged(found.spec.selector, {action.label: revision})
+        spec = structs.replace(found.spec, selector=selector)
+        self._cluster.services.put(structs.replace(found, metadata=meta, spec=spec))
+        return Done(wrote=True)
+
+    def _canary_service(self, action: EnsureCanaryService) -> Outcome:
+        stable = self._cluster.services.get(action.stable)
+        if stable is None:
+            return Refusal(reasons.SERVICE_NOT_FOUND, f"Service {action.stable} does not exist")
+        body = canary_service_body(action, msgspec.json.encode(stable))
+        if isinstance(body, Refusal):
+            return body
+        existing = self._cluster.services.get(Key(action.stable.namespace, action.name))
+        if existing is None:
+            self._cluster.services.put(msgspec.json.decode(body, type=Service))
+            return Done(wrote=True)
+        if not made_for(existing, action.rollout_uid):
+            return Refusal(reasons.SERVICE_NOT_OURS, f"Service {action.name} is not ours")
+        selector = canary_selector(
+            existing.spec.selector, action.label, action.revision, action.selector_patch
+        )
+        spec = structs.replace(existing.spec, selector=selector)
+        self._cluster.services.put(structs.replace(existing, spec=spec))
+        return Done(wrote=True)
+
+    # --- the extra Deployment -------------------------------------------------------------------
+
+    def _canary(
+        self, action: EnsureCanaryDeployment | ScaleCanaryDeployment | DeleteCanaryDeployment
+    ) -> Done:
+        found = self._cluster.deployments.get(action.deployment)
+        match action:
+            case EnsureCanaryDeployment(body=body):
+                if found is None:
+                    made = msgspec.json.decode(body, type=Deployment)
+                    self._cluster.deployments.put(made)
+            case ScaleCanaryDeployment(uid=uid, replicas=replicas):
+                if found is None or found.metadata.uid != uid:
+                    raise _conflict("the extra Deployment is another one")
+                spec = structs.replace(found.spec, replicas=replicas)
+                self._cluster.deployments.put(structs.replace(found, spec=spec))
+            case DeleteCanaryDeployment(uid=uid):
+                if found is not None and found.metadata.uid == uid:
+                    self._cluster.deployments.delete(action.deployment)
+            case _:
+                assert_never(action)
+        return Done(wrote=True)
+
+    # --- the workload ---------------------------------------------------------------------------
+
+    def _workload(
+        self, action: LabelWorkload | PaceDeployment | ReleaseDeployment | ScaleReplicaSet
+    ) -> Done:
+        match action:
+            case LabelWorkload(workload=key, workload_type=kind):
+                found = self._deployment(key)
+                labels = _merged(found.metadata.labels, {names.WORKLOAD_TYPE: kind or None})
+                meta = structs.replace(found.metadata, labels=labels)
+                self._cluster.deployments.put(structs.replace(found, metadata=meta))
+            case PaceDeployment():
+                self._pace(action)
+            case ReleaseDeployment():
+                self._release(action)
+            case ScaleReplicaSet(replica_set=key, uid=uid, replicas=replicas):
+                rs = self._cluster.replica_sets.get(key)
+                if rs is None or rs.metadata.uid != uid:
+                    raise _conflict("the ReplicaSet is another one")
+                spec = structs.replace(rs.spec, replicas=replicas)
+                self._cluster.replica_sets.put(structs.replace(rs, spec=spec))
+            case _:
+                assert_never(action)
+        return Done(wrote=True)
+
+    def _deployment(self, key: Key) -> Deployment:
+        found = self._cluster.deployments.get(key)
+        if found is None:
+            raise NotFound(f"Deployment {key}", status=404)
+        return found
+
+    def _looked_at(self, key: Key, generation: int) -> Deployment:
+        found = self._deployment(key)
+        if found.metadata.generation != generation:
+            raise _conflict("the Deployment has changed")
+        return found
+
+    def _pace(self, action: PaceDeployment) -> None:
+        found = self._looked_at(action.workload, action.generation)
+        meta, paused = found.metadata, found.spec.paused
+        if action.latch:
+            if meta.annotations.get(names.LATCH) != action.latch:
+                raise _conflict("the latch is another one")
+            annotations = _merged(meta.annotations, _NO_LATCH)
+            meta, paused = structs.replace(meta, annotations=annotations), False
+        spec = structs.replace(
+            found.spec,
+            paused=paused,
+            strategy=DeploymentStrategy(
+                "RollingUpdate", RollingUpdate(action.max_surge, action.max_unavailable)
+            ),
+            min_ready_seconds=names.HOLD_MIN_READY_SECONDS,
+            progress_deadline_seconds=names.HOLD_PROGRESS_DEADLINE_SECONDS,
+        )
+        self._cluster.deployments.put(structs.replace(found, metadata=meta, spec=spec))
+
+    def _release(self, action: ReleaseDeployment) -> None:
+        found = self._looked_at(action.workload, action.generation)
+        present = found.metadata
+        if {*action.annotations} - present.annotations.keys():
+            raise _conflict("an annotation of ours is not there")
+        if {*action.labels} - present.labels.keys():
+            raise _conflict("a label of ours is not there")
+        meta: ObjectMeta = structs.replace(
+            present,
+            annotations=_merged(present.annotations, dict.fromkeys(action.annotations)),
+            labels=_merged(present.labels, dict.fromkeys(action.labels)),
+        )
+        spec = found.spec if action.owners is None else _owners_spec(found.spec, action.owners)
+        self._cluster.deployments.put(structs.replace(found, metadata=meta, spec=spec))
+
+    # --- pods -----------------------------------------------------------------------------------
+
+    def _label_pod(self, action: LabelPod) -> Done:
+        pod = self._cluster.pods.get(action.pod)
+        if pod is None:
+            return Done()
+        if pod.metadata.uid != action.uid:
+            raise _conflict("the pod is another one")
+        batch = str(action.batch)
+        labels = {
+            **pod.metadata.labels,
+            names.ROLLOUT_ID: action.rollout_id,
+            names.ROLLOUT_BATCH_ID: batch,
+            names.ROLLOUT_BATCH_ID_APPS: batch,
+        }
+        self._cluster.pods.put(
+            structs.replace(pod, metadata=structs.replace(pod.metadata, labels=labels))
+        )
+        return Done(wrote=True)
+
+
+def _owners_spec(spec: DeploymentSpec, owners: OwnersValues) -> DeploymentSpec:
+    strategy = spec.strategy
+    if owners.strategy is not None:
+        strategy = msgspec.json.decode(owners.strategy, type=DeploymentStrategy)
+    deadline = owners.progress_deadline_seconds
+    return structs.replace(
+        spec,
+        strategy=strategy,
+        min_ready_seconds=owners.min_ready_seconds,
+        progress_deadline_seconds=600 if deadline is None else deadline,
+        paused=owners.paused,
+    )

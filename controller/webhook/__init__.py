@@ -1,0 +1,1 @@
+"""The API server asks, we answer: admission and conversion over HTTPS."""

@@ -1,0 +1,148 @@
+"""One handler per admission path: reads what a verdict needs, asks the domain, says the answer as a patch.
+
+Invariant: handlers decide nothing themselves and keep nothing between requests. Our own writes always pass: the webhook
+configurations exclude our ServiceAccount, and here our own user name is let through as well, for a controller that runs
+outside the cluster under another name.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from controller.api.jsontree import JsonObject, child, text
+from controller.api.names import CONTROLLER_ACCOUNT, WORKLOAD_TYPE
+from controller.api.rollout import Rollout
+from controller.api.validation import DEFAULT_RULES, Rules
+from controller.api.workloads import ReplicaSet
+from controller.domain.admission.approvals import note_approval
+from controller.domain.admission.rollout import admit_rollout
+from controller.domain.admission.service import admit_service, pin_of
+from controller.domain.admission.verdict import Amended, Refused, Verdict, json_patch
+from controller.domain.admission.workload import (
+    admit_deployment,
+    governing,
+    needs_replica_sets,
+)
+from controller.runtime.clock import Clock
+from controller.webhook.review import ALLOWED, AdmissionRequest, Answer, refused
+
+Handler = Callable[[AdmissionRequest], Awaitable[Answer]]
+
+
+class RolloutReader(Protocol):
+    """The Rollouts of a namespace, as v1beta1; from a synced cache, else from the API server."""
+
+    async def rollouts(self, namespace: str) -> Sequence[Rollout]:
+        """All of them."""
+        ...
+
+
+class ReplicaSetReader(Protocol):
+    """The ReplicaSets of a Deployment; from a synced cache, else from the API server."""
+
+    async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
+        """Those whose controller has this UID, of any size."""
+        ...
+
+
+class Admission:
+    """The handlers and what they read through."""
+
+    def __init__(
+        self,
+        rollouts: RolloutReader,
+        replica_sets: ReplicaSetReader,
+        clock: Clock,
+        *,
+        namespace: str,
+        own_user: str = "",
+        rules: Rules = DEFAULT_RULES,
+    ) -> None:
+        """`namespace` is the controller's own; `own_user` is its user name where it is not the ServiceAccount."""
+        self._rollouts = rollouts
+        self._replica_sets = replica_sets
+        self._clock = clock
+        self._own = {f"system:serviceaccount:{namespace}:{CONTROLLER_ACCOUNT}", own_user} - {""}
+        self._rules = rules
+
+    def handlers(self) -> dict[str, Handler]:
+        """Paths and their handlers. The original's further workload paths are answered, and change nothing."""
+        return {
+            "/validate-rollouts-kruise-io-rollout": self.rollout,
+            "/mutate-rollouts-status": self.rollout_status,
+            "/mutate-apps-v1-deployment": self.deployment,
+            "/mutate-v1-service": self.service,
+            "/mutate-apps-v1-daemonset": self.unchanged,
+            "/mutate-apps-kruise-io-v1alpha1-cloneset": self.unchanged,
+            "/mutate-apps-kruise-io-v1alpha1-daemonset": self.unchanged,
+            "/mutate-unified-workload": self.unchanged,
+        }
+
+    async def unchanged(self, request: AdmissionRequest) -> Answer:
+        """Workloads of kinds that are not released yet."""
+        return ALLOWED
+
+    async def rollout(self, request: AdmissionRequest) -> Answer:
+        """Field rules, one Rollout per workload, and what must not change in mid-release."""
+        new = request.object
+        if new is None or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
+            return ALLOWED
+        old = request.old_object if request.operation == "UPDATE" else None
+        others = await self._rollouts.rollouts(request.namespace)
+        verdict = admit_rollout(old, new, others, self._rules)
+        if verdict.findings:
+            return Answer(False, (), verdict.message, 422, verdict.warnings)
+        return Answer(warnings=verdict.warnings)
+
+    async def rollout_status(self, request: AdmissionRequest) -> Answer:
+        """Notes who approved what."""
+        objects = self._update(request, sub_resource="status")
+        if objects is None:
+            return ALLOWED
+        old, new = objects
+        user = request.user_info.username
+        return _answer(new, note_approval(old, new, user, self._clock.now()))
+
+    async def deployment(self, request: AdmissionRequest) -> Answer:
+        """Holds and latches a Deployment under a Rollout."""
+        objects = self._update(request)
+        if objects is None:
+            return ALLOWED
+        old, new = objects
+        rollout, replica_sets = None, list[ReplicaSet]()
+        if WORKLOAD_TYPE in child(new, "metadata", "labels"):
+            rollout = governing(new, await self._rollouts.rollouts(request.namespace))
+            if rollout is not None and needs_replica_sets(old, new):
+                uid = text(new, "metadata", "uid") or text(old, "metadata", "uid")
+                replica_sets += await self._replica_sets.of(uid, request.namespace)
+        return _answer(new, admit_deployment(old, new, rollout, replica_sets))
+
+    async def service(self, request: AdmissionRequest) -> Answer:
+        """Puts the pin back that an owner's apply took off."""
+        objects = self._update(request)
+        if objects is None or pin_of(objects[0]) is None:
+            return ALLOWED
+        old, new = objects
+        rollouts = await self._rollouts.rollouts(request.namespace)
+        return _answer(new, admit_service(old, new, rollouts))
+
+    def _update(
+        self, request: AdmissionRequest, sub_resource: str = ""
+    ) -> tuple[JsonObject, JsonObject] | None:
+        """Old and new object of an update that is not our own; None for anything else."""
+        if request.operation != "UPDATE" or request.sub_resource != sub_resource:
+            return None
+        if request.user_info.username in self._own:
+            return None
+        if request.object is None or request.old_object is None:
+            return None
+        return request.old_object, request.object
+
+
+def _answer(new: JsonObject, verdict: Verdict) -> Answer:
+    if isinstance(verdict, Refused):
+        return refused(verdict.message)
+    if isinstance(verdict, Amended):
+        return msgspec.structs.replace(ALLOWED, patch=json_patch(new, verdict.obj))
+    return ALLOWED

@@ -1,0 +1,109 @@
+"""AdmissionReview and ConversionReview as they go over the wire.
+
+Invariant: a request is decoded as far as we need it; a response echoes the version that was asked in, and its uid.
+"""
+
+import base64
+
+import msgspec
+
+from controller.api.jsontree import JsonObject
+from controller.domain.admission.verdict import PatchOperation
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """What the request is about."""
+
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+
+class User(msgspec.Struct, frozen=True):
+    """Who asks."""
+
+    username: str = ""
+
+
+class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
+    """One request to be judged; objects are raw JSON, None where the operation has none."""
+
+    uid: str
+    operation: str = ""
+    resource: Resource = Resource()
+    sub_resource: str = ""
+    namespace: str = ""
+    name: str = ""
+    user_info: User = User()
+    object: JsonObject | None = None
+    old_object: JsonObject | None = None
+
+
+class AdmissionReview(msgspec.Struct, frozen=True, rename="camel"):
+    """The envelope of a request."""
+
+    request: AdmissionRequest
+    api_version: str = "admission.k8s.io/v1"
+    kind: str = "AdmissionReview"
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What we say: let it pass (with a patch, with warnings) or not (with a text and an HTTP code)."""
+
+    allowed: bool = True
+    patch: tuple[PatchOperation, ...] = ()
+    message: str = ""
+    code: int = 200
+    warnings: tuple[str, ...] = ()
+
+
+ALLOWED = Answer()
+
+
+def refused(message: str, code: int = 422) -> Answer:
+    """The request does not pass."""
+    return Answer(allowed=False, message=message, code=code)
+
+
+def admission_response(review: AdmissionReview, answer: Answer) -> bytes:
+    """`answer` as the API server reads it."""
+    response: dict[str, object] = {"uid": review.request.uid, "allowed": answer.allowed}
+    if answer.patch:
+        patch = msgspec.json.encode(answer.patch)
+        response |= {"patchType": "JSONPatch", "patch": base64.b64encode(patch).decode()}
+    if answer.message:
+        response["status"] = {"message": answer.message, "code": answer.code}
+    if answer.warnings:
+        response["warnings"] = answer.warnings
+    return msgspec.json.encode(
+        {"apiVersion": review.api_version, "kind": "AdmissionReview", "response": response}
+    )
+
+
+class ConversionRequest(msgspec.Struct, frozen=True, rename="camel"):
+    """Objects to be converted."""
+
+    uid: str
+    desired_api_version: str = msgspec.field(name="desiredAPIVersion", default="")
+    objects: tuple[JsonObject, ...] = ()
+
+
+class ConversionReview(msgspec.Struct, frozen=True, rename="camel"):
+    """The envelope of a conversion."""
+
+    request: ConversionRequest
+    api_version: str = "apiextensions.k8s.io/v1"
+    kind: str = "ConversionReview"
+
+
+def conversion_response(
+    review: ConversionReview, objects: tuple[JsonObject, ...], failure: str
+) -> bytes:
+    """The converted objects, or why there are none: one that fails makes the whole review fail."""
+    result: dict[str, object] = {"status": "Success"}
+    if failure:
+        result = {"status": "Failure", "message": failure}
+    response = {"uid": review.request.uid, "convertedObjects": objects, "result": result}
+    return msgspec.json.encode(
+        {"apiVersion": review.api_version, "kind": "ConversionReview", "response": response}
+    )

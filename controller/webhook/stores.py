@@ -1,0 +1,99 @@
+"""Where certificates and webhook configurations are kept: the API server, or a folder outside a cluster.
+
+Invariant: values of Secrets are never logged; a write carries the version that was read, so two replicas share one
+authority instead of overwriting each other's.
+"""
+
+import asyncio
+import base64
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from controller.api.jsontree import JsonObject
+from controller.api.meta import ObjectMeta
+from controller.certificates.directory import read_files, write_files
+from controller.certificates.secret import SecretSnapshot
+from controller.errors import NotFound
+from controller.kube.client import KubeClient
+from controller.kube.resources import CRDS, MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
+
+_KINDS = {resource.kind: resource for resource in (CRDS, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS)}
+
+
+class _Secret(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    data: dict[str, str] | None = None
+
+
+class KubeSecrets:
+    """Secrets of one namespace."""
+
+    def __init__(self, client: KubeClient, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+
+    async def read(self, name: str) -> SecretSnapshot | None:
+        """The Secret, or None."""
+        try:
+            raw = await self._client.get(SECRETS, self._namespace, name)
+        except NotFound:
+            return None
+        secret = msgspec.json.decode(raw, type=_Secret)
+        data = {key: base64.b64decode(value) for key, value in (secret.data or {}).items()}
+        return SecretSnapshot(data, secret.metadata.resource_version)
+
+    async def create(self, name: str, data: Mapping[str, bytes]) -> None:
+        """Make it; AlreadyExists when another replica was first."""
+        await self._client.create(SECRETS, self._namespace, self._body(name, data, ""))
+
+    async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:
+        """Replace its data; Conflict when it changed since it was read."""
+        body = self._body(name, data, resource_version)
+        await self._client.replace(SECRETS, self._namespace, name, body)
+
+    def _body(self, name: str, data: Mapping[str, bytes], resource_version: str) -> bytes:
+        metadata = {"name": name, "namespace": self._namespace}
+        if resource_version:
+            metadata["resourceVersion"] = resource_version
+        encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
+        return msgspec.json.encode(
+            {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded}
+        )
+
+
+class FolderSecrets:
+    """The same in a folder, for a controller outside the cluster."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def read(self, name: str) -> SecretSnapshot | None:
+        """The files, or None when there are none yet."""
+        files = await asyncio.to_thread(read_files, self._folder / name)
+        return SecretSnapshot(files, "") if files else None
+
+    async def create(self, name: str, data: Mapping[str, bytes]) -> None:
+        """Write the files."""
+        await asyncio.to_thread(write_files, self._folder / name, data)
+
+    async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:
+        """Write the files; a folder has one writer."""
+        await self.create(name, data)
+
+
+class KubeConfigurations:
+    """Webhook configurations and the CRD with a conversion webhook."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+
+    async def read(self, kind: str, name: str) -> JsonObject:
+        """The raw object; NotFound when it was not installed."""
+        raw = await self._client.get(_KINDS[kind], "", name)
+        return msgspec.json.decode(raw, type=dict[str, object])
+
+    async def replace(self, kind: str, name: str, obj: JsonObject) -> None:
+        """Write it; Conflict when it changed since it was read."""
+        await self._client.replace(_KINDS[kind], "", name, msgspec.json.encode(obj))

@@ -1,0 +1,56 @@
+"""The serving certificate, exchanged under a running server.
+
+Invariant: new connections get the newest pair that could be loaded; a pair that cannot be loaded (half written, key and
+certificate of different generations) leaves the one in use alone.
+"""
+
+import asyncio
+import logging
+import ssl
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+CERTIFICATE, KEY = "tls.crt", "tls.key"
+
+
+class ServingTls:
+    """A TLS context over the files `tls.crt` and `tls.key` of a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        """The files must be there: load them before the server starts."""
+        self._directory = directory
+        self._seen: tuple[float, ...] = ()
+        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._load()
+
+    def _load(self) -> None:
+        stamp = self._stamp()
+        files = (self._directory / CERTIFICATE, self._directory / KEY)
+        # A throw-away context first: a failed load must not leave half a pair in the one in use.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)
+        self.context.load_cert_chain(*files)
+        self._seen = stamp
+
+    def _stamp(self) -> tuple[float, ...]:
+        files = (self._directory / name for name in (CERTIFICATE, KEY))
+        return tuple(file.stat().st_mtime_ns for file in files)
+
+    def reload(self) -> bool:
+        """Load the files again if they changed; answers whether a new pair is in use."""
+        try:
+            if self._stamp() == self._seen:
+                return False
+            self._load()
+        except (OSError, ssl.SSLError) as error:
+            log.warning("serving certificate in %s cannot be loaded: %s", self._directory, error)
+            return False
+        log.info("serving certificate in %s loaded again", self._directory)
+        return True
+
+    async def run(self, interval: float = 10.0) -> None:
+        """Look for new files every `interval` seconds, for ever."""
+        while True:
+            await asyncio.sleep(interval)
+            await asyncio.to_thread(self.reload)

@@ -1,0 +1,1 @@
+"""What `make demo` runs: the product's main job, played and checked on a real control plane. Development only."""

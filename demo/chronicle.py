@@ -1,0 +1,186 @@
+"""Judges the recorded history: what came before what, and whether a route ever led to nobody.
+
+Why it exists: the right state at a few moments says nothing about the moments between. Invariant: order is the order
+of the cluster's own revisions; every recorded revision is judged. It must do no I/O.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from demo.claims import Claim, true
+from demo.expectations import BASE_RULE, CANARY_PAGE, CANARY_SUBSETS, HEADER_HTTP, WEIGHTED_HTTP
+from demo.routes import shares
+from demo.world import (
+    DEPLOYMENTS,
+    DESTINATION_RULES,
+    NAMESPACE,
+    PODS,
+    ROLLOUTS,
+    SERVICES,
+    VIRTUAL_SERVICES,
+    State,
+    find,
+    home_page,
+    is_ready,
+    labels_of,
+    pods,
+)
+from localcluster.api import JsonObject
+from localcluster.history import Change, Key, Kind
+
+ROUTING_KINDS = (VIRTUAL_SERVICES, DESTINATION_RULES, PODS, SERVICES)
+Test = Callable[[JsonObject], bool]
+
+
+def judge(changes: Iterable[Change]) -> list[Claim]:
+    """Return the claims about a whole history, given in order of revision."""
+    history = [change for change in changes if change.key.namespace == NAMESPACE]
+    subset = _first(history, DESTINATION_RULES, lambda o: _subsets(o) == CANARY_SUBSETS)
+    weights = _first(history, VIRTUAL_SERVICES, lambda o: _http(o) == WEIGHTED_HTTP)
+    header = _first(history, VIRTUAL_SERVICES, lambda o: _http(o) == HEADER_HTTP, weights)
+    upgraded = _first(history, PODS, _is_upgraded_pod, header)
+    restored = _first(history, VIRTUAL_SERVICES, lambda o: _http(o) == [BASE_RULE], header)
+    removed = _first(history, DESTINATION_RULES, lambda o: _subsets(o) == CANARY_SUBSETS[:1], subset)
+    emptied = _first(history, PODS, _is_leaving_canary_pod, header)
+    return [
+        _before("the subset was there before the route that names it", subset, weights),
+        _before(
+            "the stable Deployment's new pod was ready before the routes went back",
+            upgraded,
+            restored,
+        ),
+        _before("the route went before the subset that it named", restored, removed),
+        _before("the canary pod went after the routes that led to it", restored, emptied),
+        _never_to_nobody(history),
+    ]
+
+
+def timeline(changes: Iterable[Change]) -> Iterator[tuple[int, str]]:
+    """Tell what happened to routes, pods and Deployments, with the cluster's revisions."""
+    state: dict[Key, JsonObject] = {}
+    said: dict[Key, str] = {}
+    for change in changes:
+        text = _tell(change)
+        if text and said.get(change.key) != text:
+            yield change.resource_version, text
+        said[change.key] = text or said.get(change.key, "")
+        state[change.key] = change.object
+
+
+def nobody_behind(state: State) -> list[str]:
+    """The routes of the VirtualService that lead to no ready pod, in words."""
+    rules = _http(find(state, VIRTUAL_SERVICES, "nginx-vs"))
+    entries = [entry for rule in rules for entry in rule.get("route", ())]
+    wanted = [entry["destination"] for entry in entries if entry.get("weight", 100) > 0]
+    return [
+        f"{destination['host']}/{destination.get('subset', '')}"
+        for destination in wanted
+        if not _serving(state, destination)
+    ]
+
+
+def _serving(state: State, destination: JsonObject) -> list[JsonObject]:
+    """The ready pods that a destination leads to."""
+    service = find(state, SERVICES, destination["host"])
+    selector = dict(service.get("spec", {}).get("selector") or {"": "no such Service"})
+    name = destination.get("subset")
+    if name:
+        subsets = _subsets(find(state, DESTINATION_RULES, "nginx-dr"))
+        found = next((s["labels"] for s in subsets if s["name"] == name), None)
+        if found is None:
+            return []
+        selector |= found
+    return [pod for pod in pods(state) if is_ready(pod) and selector.items() <= labels_of(pod).items()]
+
+
+def _never_to_nobody(history: list[Change]) -> Claim:
+    state: dict[Key, JsonObject] = {}
+    judged, wrong = 0, []
+    begun = False
+    for change in history:
+        if change.type == "DELETED":
+            state.pop(change.key, None)
+        else:
+            state[change.key] = change.object
+        begun = begun or (find(state, VIRTUAL_SERVICES, "nginx-vs") != {} and _all_served(state))
+        if begun and change.key.kind in ROUTING_KINDS:
+            judged += 1
+            wrong += [f"revision {change.resource_version}: {to}" for to in nobody_behind(state)]
+    text = f"at each of {judged} revisions every route led to a ready pod of its subset"
+    return true(text, judged > 0 and not wrong, "\n".join(wrong) or "nothing was recorded")
+
+
+def _all_served(state: State) -> bool:
+    return not nobody_behind(state)
+
+
+def _first(
+    history: list[Change], kind: Kind, test: Test, after: int | None = 0
+) -> int | None:
+    """The revision of the first change of a kind that passes a test, after another one."""
+    if after is None:
+        return None
+    for change in history:
+        if change.key.kind == kind and change.resource_version > after:
+            gone = change.type == "DELETED"
+            if test({**change.object, "gone": gone}):
+                return change.resource_version
+    return None
+
+
+def _before(text: str, earlier: int | None, later: int | None) -> Claim:
+    if earlier is None or later is None:
+        return Claim(text, "one of the two never happened")
+    return true(
+        f"{text} (revisions {earlier}, {later})", earlier < later, f"{earlier} is after {later}"
+    )
+
+
+def _http(virtual_service: JsonObject) -> list[Any]:
+    return list(virtual_service.get("spec", {}).get("http") or ())
+
+
+def _subsets(destination_rule: JsonObject) -> list[Any]:
+    return list(destination_rule.get("spec", {}).get("subsets") or ())
+
+
+def _is_upgraded_pod(pod: JsonObject) -> bool:
+    base = labels_of(pod).get("version") == "base"
+    return base and home_page(pod) == CANARY_PAGE and is_ready(pod)
+
+
+def _is_leaving_canary_pod(pod: JsonObject) -> bool:
+    leaving = pod["gone"] or "deletionTimestamp" in pod["metadata"]
+    return bool(leaving and labels_of(pod).get("version") == "canary")
+
+
+def _tell(change: Change) -> str:
+    body, kind, name = change.object, change.key.kind, change.key.name
+    if kind == PODS:
+        leaving = change.type == "DELETED" or "deletionTimestamp" in body["metadata"]
+        what = "leaves" if leaving else "is ready" if is_ready(body) else ""
+        version = labels_of(body).get("version", "")
+        return what and f"pod {name} ({home_page(body)}, version={version}) {what}"
+    if kind == VIRTUAL_SERVICES:
+        return f"VirtualService: {describe_http(_http(body))}"
+    if kind == DESTINATION_RULES:
+        return f"DestinationRule: subsets {', '.join(s['name'] for s in _subsets(body))}"
+    if kind == ROLLOUTS:
+        return _tell_rollout(body)
+    if kind == DEPLOYMENTS and change.type in ("ADDED", "DELETED"):
+        return f"Deployment {name} is {'made' if change.type == 'ADDED' else 'gone'}"
+    return ""
+
+
+def _tell_rollout(rollout: JsonObject) -> str:
+    canary = (rollout.get("status") or {}).get("canaryStatus") or {}
+    state = canary.get("currentStepState")
+    return f"Rollout: step {canary.get('currentStepIndex')}, {state}" if state else ""
+
+
+def describe_http(rules: list[Any]) -> str:
+    """The http rules of a VirtualService in a few words."""
+    said = [
+        f"{share.when or 'all'} → {share.percent} % {share.subset}" for share in shares(rules)
+    ]
+    return "; ".join(said) or "no rule"

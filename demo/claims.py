@@ -1,0 +1,43 @@
+"""One sentence about the cluster, and what contradicts it.
+
+Invariant: a claim holds exactly if nothing contradicts it. It must do no I/O.
+"""
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence; `contradiction` is empty where it is true."""
+
+    text: str
+    contradiction: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the sentence is true."""
+        return not self.contradiction
+
+
+def equal(text: str, found: Any, expected: Any) -> Claim:
+    """Claim that two trees are the same; the contradiction is their difference as YAML."""
+    if found == expected:
+        return Claim(text)
+    lines = difflib.unified_diff(
+        as_yaml(expected), as_yaml(found), "expected", "found", lineterm="", n=2
+    )
+    return Claim(text, "\n".join(lines) or f"expected {expected!r}, found {found!r}")
+
+
+def true(text: str, condition: bool, otherwise: str) -> Claim:
+    """Claim a condition; `otherwise` says what is the case instead."""
+    return Claim(text, "" if condition else otherwise or "it is not so")
+
+
+def as_yaml(tree: Any) -> list[str]:
+    """A tree as lines of YAML."""
+    return yaml.safe_dump(tree, sort_keys=False, default_flow_style=False).splitlines()

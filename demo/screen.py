@@ -1,0 +1,141 @@
+"""Shows the story: scenes, commands, the moving picture, what was checked.
+
+Invariant: on a terminal the picture moves until what is waited for is there, and its last state stays; in a pipe plain
+lines only. It must not decide anything.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.rule import Rule
+from rich.text import Text
+
+from demo.claims import Claim
+from demo.frame import MUTED, Moment, draw
+
+REFRESH_SECONDS = 0.1
+READING_SECONDS = 2.0
+"""How long a picture stands on a terminal before the story goes on."""
+
+Picture = Callable[[float], Moment]
+
+
+class Screen:
+    """Where the demo shows itself."""
+
+    def __init__(self, console: Console, begun: float) -> None:
+        self.console = console
+        self._begun = begun
+        self._scenes = 0
+
+    def scene(self, title: str, explanation: str = "") -> None:
+        """Open a scene."""
+        self._scenes += 1
+        self.console.print()
+        elapsed = f"{time.monotonic() - self._begun:.0f} s"
+        self._rule(f"[bold]{self._scenes} · {title}[/] [{MUTED}]{elapsed}[/]")
+        if explanation:
+            self._line(Text(explanation))
+
+    def command(self, line: str, output: str = "") -> None:
+        """Show a command as it was run, and what it said."""
+        self._line(Text(f"$ {line}", style="bold"))
+        for said in output.splitlines():
+            self._line(Text(f"  {said}", style=MUTED))
+
+    def note(self, text: str) -> None:
+        """Show one line."""
+        self._line(Text(text))
+
+    @contextlib.asynccontextmanager
+    async def following(self, picture: Picture, waiting_for: str) -> AsyncIterator[None]:
+        """Show the picture while the block waits; leave the last one standing."""
+        begun = time.monotonic()
+
+        def moment() -> Moment:
+            return picture(time.monotonic() - begun)
+
+        if not self.console.is_terminal:
+            self._line(Text(f"waiting for {waiting_for} …"))
+        moving = self._moving if self.console.is_terminal else _still
+        async with moving(moment):
+            yield
+        self.console.print(draw(last(moment())))
+        self._line(Text(f"{waiting_for}: after {time.monotonic() - begun:.1f} s", style=MUTED))
+
+    @contextlib.asynccontextmanager
+    async def _moving(self, moment: Callable[[], Moment]) -> AsyncIterator[None]:
+        with Live(draw(moment()), console=self.console, transient=True, auto_refresh=False) as live:
+
+            async def redraw() -> None:
+                while True:
+                    live.update(draw(moment()), refresh=True)
+                    await asyncio.sleep(REFRESH_SECONDS)
+
+            task = asyncio.create_task(redraw())
+            try:
+                yield
+            finally:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    def claims(self, claims: Iterable[Claim]) -> None:
+        """Show what was checked; a contradiction in full."""
+        for claim in claims:
+            mark, style = ("✓", "green") if claim.holds else ("✗", "bold red")
+            self._line(Text(f"{mark} ", style=style) + Text(claim.text, style=""))
+            for line in claim.contradiction.splitlines():
+                self._line(Text(f"    {line}", style="red"))
+
+    def timeline(self, entries: Iterable[tuple[int, str]]) -> None:
+        """Show what happened, by the cluster's own revisions."""
+        for revision, text in entries:
+            self._line(Text(f"{revision:>6}  ", style=MUTED) + Text(text, style=""))
+
+    def verdict(self, claims: Iterable[Claim]) -> None:
+        """Say how it ended."""
+        all_of_them = list(claims)
+        wrong = [claim for claim in all_of_them if not claim.holds]
+        seconds = f"{time.monotonic() - self._begun:.0f} s"
+        self.console.print()
+        if wrong:
+            self._line(
+                Text(f"{len(wrong)} of {len(all_of_them)} checks failed, {seconds}", "bold red")
+            )
+        else:
+            self._line(Text(f"{len(all_of_them)} checks passed, {seconds}", "bold green"))
+
+    async def let_read(self) -> None:
+        """Give a person time to look; a pipe needs none."""
+        if self.console.is_terminal:
+            await asyncio.sleep(READING_SECONDS)
+
+    def log(self, path: Path, text: str) -> None:
+        """Show the end of a log."""
+        self._line(Text(f"the end of {path}:", style="bold"))
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _rule(self, title: str) -> None:
+        if self.console.is_terminal:
+            self.console.print(Rule(title, align="left", style=MUTED))
+        else:
+            self._line(Text.from_markup(f"== {title}"))
+
+    def _line(self, text: RenderableType) -> None:
+        self.console.print(text, highlight=False, soft_wrap=True)
+
+
+def last(moment: Moment) -> Moment:
+    """The moment without the line of what is waited for: nothing is any more."""
+    return Moment(moment.state, moment.original)
+
+
+@contextlib.asynccontextmanager
+async def _still(_: Callable[[], Moment]) -> AsyncIterator[None]:
+    yield

@@ -1,0 +1,28 @@
+"""Troubles of the service itself; what a script does wrong is never one of these but an outcome.
+
+ServiceTrouble
+├── Overloaded        no child became free in time, or too many calls wait
+├── NotReady          no zygote, or a sandbox that could not be proven
+├── BrokenChild       a child failed in our own code, or died without anybody's doing
+└── BadSetup          flags or files the process was started with
+"""
+
+
+class ServiceTrouble(Exception):
+    """Root of the tree; never raised itself."""
+
+
+class Overloaded(ServiceTrouble):
+    """The call was not started; the same call may succeed a little later."""
+
+
+class NotReady(ServiceTrouble):
+    """No script can run now, for the reason given."""
+
+
+class BrokenChild(ServiceTrouble):
+    """One call is lost, for no fault of its script."""
+
+
+class BadSetup(ServiceTrouble):
+    """Told to the operator at start; the process ends."""

@@ -1,0 +1,95 @@
+"""Who runs next: a bounded queue per tenant, served in turn, with a bound on what one tenant may run.
+
+Invariant: never more than `running` places are taken, never more than `per_tenant` by one tenant, never more than
+`limit` callers wait; a place that becomes free goes to the tenant that has waited for its turn longest. One
+tenant's flood costs the others at most one call's time. Knows nothing of children or scripts.
+"""
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from luaworker.errors import Overloaded
+
+
+class FairQueue:
+    """Places for calls, handed out fairly. For one event loop."""
+
+    def __init__(self, running: int, per_tenant: int, limit: int) -> None:
+        self._free = running
+        self._per_tenant = per_tenant
+        self._limit = limit
+        self._taken: Counter[str] = Counter()
+        # In the order of their turns: a tenant that was served goes to the end.
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self.waiting = 0
+
+    @property
+    def running(self) -> int:
+        """Places that are taken."""
+        return self._taken.total()
+
+    @asynccontextmanager
+    async def place(self, tenant: str, seconds: float) -> AsyncIterator[None]:
+        """Holds one place; raises `Overloaded` where none came free in time."""
+        await self._take(tenant, seconds)
+        try:
+            yield
+        finally:
+            self._give_back(tenant)
+
+    async def _take(self, tenant: str, seconds: float) -> None:
+        if self._free and self._taken[tenant] < self._per_tenant and tenant not in self._waiting:
+            self._occupy(tenant)
+            return
+        if self.waiting >= self._limit:
+            raise Overloaded(f"{self.waiting} calls are waiting already")
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(tenant, deque()).append(turn)
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(seconds):
+                await turn
+        except BaseException as gone:
+            if turn.done() and not turn.cancelled():
+                # The place came at the very moment when nobody was there any more to use it.
+                self._give_back(tenant)
+            else:
+                self._leave_queue(tenant, turn)
+            if isinstance(gone, TimeoutError):
+                raise Overloaded(f"no free place within {seconds * 1000:.0f} ms") from None
+            raise
+
+    def _leave_queue(self, tenant: str, turn: asyncio.Future[None]) -> None:
+        line = self._waiting[tenant]
+        line.remove(turn)
+        self.waiting -= 1
+        if not line:
+            del self._waiting[tenant]
+
+    def _occupy(self, tenant: str) -> None:
+        self._free -= 1
+        self._taken[tenant] += 1
+
+    def _give_back(self, tenant: str) -> None:
+        self._free += 1
+        self._taken[tenant] -= 1
+        if not self._taken[tenant]:
+            del self._taken[tenant]
+        self._serve_next()
+
+    def _serve_next(self) -> None:
+        while self._free:
+            tenant = next((t for t in self._waiting if self._taken[t] < self._per_tenant), None)
+            if tenant is None:
+                return
+            line = self._waiting[tenant]
+            turn = line.popleft()
+            self.waiting -= 1
+            if line:
+                self._waiting.move_to_end(tenant)
+            else:
+                del self._waiting[tenant]
+            self._occupy(tenant)
+            turn.set_result(None)

@@ -1,0 +1,81 @@
+"""Answers GET on a few fixed paths: metrics and probes.
+
+Why not a framework: three paths do not justify its memory in a process that is scaled out. Invariant: reads at most
+one short request head per connection, answers, closes; cannot be kept open by a slow client.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+_HEAD_BYTES = 8192
+_SECONDS = 5.0
+_REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One answer."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "text/plain; charset=utf-8"
+
+
+Pages = Mapping[str, Callable[[], Page]]
+
+
+def parse_address(address: str) -> tuple[str, int] | None:
+    """`:8080` or `host:8080`; `0` or nothing switches the server off."""
+    if address in ("", "0"):
+        return None
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal():
+        raise ValueError(f"{address!r} is not an address like :8080 or 127.0.0.1:8080")
+    return host.strip("[]"), int(port)
+
+
+def _respond(head: bytes, pages: Pages) -> bytes:
+    method, _, rest = head.partition(b" ")
+    path = rest.partition(b" ")[0].partition(b"?")[0].decode("latin-1")
+    if path not in pages:
+        page = Page(b"not found\n", 404)
+    elif method not in (b"GET", b"HEAD"):
+        page = Page(b"only GET\n", 405)
+    else:
+        page = pages[path]()
+    lines = (
+        f"HTTP/1.1 {page.status} {_REASONS[page.status]}\r\n"
+        f"Content-Type: {page.content_type}\r\n"
+        f"Content-Length: {len(page.body)}\r\n"
+        "Connection: close\r\n\r\n"
+    )
+    return lines.encode() + (b"" if method == b"HEAD" else page.body)
+
+
+async def serve(address: str, pages: Pages) -> asyncio.Server | None:
+    """Listens; None where the address switches it off."""
+    where = parse_address(address)
+    if where is None:
+        return None
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_SECONDS):
+                head = await reader.readuntil(b"\r\n\r\n")
+                writer.write(_respond(head, pages))
+                await writer.drain()
+        except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
+            pass  # a client that does not finish its question gets no answer
+        finally:
+            with suppress(OSError):
+                writer.close()
+
+    host, port = where
+    return await asyncio.start_server(connected, host or None, port, limit=_HEAD_BYTES)
+
+
+def port_of(server: asyncio.Server | None) -> int:
+    """The port that is listened on, 0 where none is."""
+    return int(server.sockets[0].getsockname()[1]) if server and server.sockets else 0

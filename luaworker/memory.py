@@ -1,0 +1,87 @@
+"""What the server remembers about scripts between calls: their texts, by hash, and which ones keep failing.
+
+Invariant: bounded, content-addressed and only ever a saving: whatever is forgotten is sent or found out again.
+Compiled code is never kept, since a compiler that read hostile text cannot be trusted.
+"""
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from luaworker.codes import Code
+
+_CACHE_BYTES = 16 * 1024 * 1024
+_BREAKER_SCRIPTS = 1024
+_FAILURES = 3
+_OPEN_SECONDS = 30.0
+# Outcomes that cost a child its life, or all of its budget; the others are cheap to repeat.
+_COSTLY = frozenset({Code.TIMEOUT, Code.MEMORY_LIMIT, Code.CRASHED, Code.SANDBOX_VIOLATION})
+
+
+class ScriptCache:
+    """Texts of scripts by SHA-256, the least recently used forgotten first."""
+
+    def __init__(self, capacity: int = _CACHE_BYTES) -> None:
+        self._capacity = capacity
+        self._texts: OrderedDict[bytes, bytes] = OrderedDict()
+        self._size = 0
+
+    def keep(self, script: bytes) -> bytes:
+        """Remembers a text and returns its hash."""
+        digest = hashlib.sha256(script).digest()
+        if digest in self._texts:
+            self._texts.move_to_end(digest)
+            return digest
+        self._texts[digest] = script
+        self._size += len(script)
+        while self._size > self._capacity:
+            _, forgotten = self._texts.popitem(last=False)
+            self._size -= len(forgotten)
+        return digest
+
+    def text(self, digest: bytes) -> bytes | None:
+        """The text of a hash, if it is still known."""
+        script = self._texts.get(digest)
+        if script is not None:
+            self._texts.move_to_end(digest)
+        return script
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    failures: int
+    last: float
+    what: str
+
+
+class Breaker:
+    """Refuses, for a while, a script that costs a child its life again and again.
+
+    Per tenant: an object that makes a good script slow must not close that script to everybody.
+    """
+
+    def __init__(self) -> None:
+        self._records: OrderedDict[tuple[str, bytes], _Record] = OrderedDict()
+
+    def refusal(self, tenant: str, digest: bytes, now: float) -> str:
+        """Why the script is not run now, or nothing. After the pause one call is let through to try."""
+        record = self._records.get((tenant, digest))
+        if record is None or record.failures < _FAILURES:
+            return ""
+        rest = record.last + _OPEN_SECONDS - now
+        if rest <= 0:
+            return ""
+        return (
+            f"not run: it failed {record.failures} times in a row, last with: {record.what} "
+            f"(tried again in {rest:.0f} s)"
+        )
+
+    def note(self, tenant: str, digest: bytes, code: Code, message: str, now: float) -> None:
+        """Learns from an outcome."""
+        known = self._records.pop((tenant, digest), None)
+        if code not in _COSTLY:
+            return
+        failures = known.failures + 1 if known else 1
+        self._records[tenant, digest] = _Record(failures, now, f"{code.name} {message}")
+        while len(self._records) > _BREAKER_SCRIPTS:
+            self._records.popitem(last=False)

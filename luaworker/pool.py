@@ -1,0 +1,264 @@
+"""Children in stock, one per call, and the zygote they come from.
+
+Invariant: a child serves one call and is killed after it, whatever it answered; no call waits longer than the queue
+wait; a zygote that dies is replaced, with a growing pause, and no call is lost to it that can be repeated; nothing
+runs before the self-test has proven the sandbox. Spares are made after a reply, not before it, to keep forks off
+the way of calls.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+
+from luaworker.errors import BrokenChild, NotReady, Overloaded
+from luaworker.exchange import converse
+from luaworker.fairness import FairQueue
+from luaworker.metrics import Metrics
+from luaworker.outcome import Outcome
+from luaworker.selftest import Verdict, prove
+from luaworker.settings import Settings
+from luaworker.spawn import Child, Zygote
+from luaworker.wire import Call
+
+_log = logging.getLogger(__name__)
+_PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_STEADY_SECONDS = 30.0
+_SELFTEST_SECONDS = 20.0
+
+
+class Pool:
+    """Runs calls on single-use children."""
+
+    def __init__(
+        self, settings: Settings, metrics: Metrics, on_ready: Callable[[bool], None] | None = None
+    ) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._on_ready = on_ready or (lambda _ready: None)
+        self._queue = FairQueue(settings.running, settings.running_per_tenant, settings.queue_limit)
+        self._zygote: Zygote | None = None
+        self._retired: set[Zygote] = set()
+        self._spares: deque[Child] = deque()
+        self._wanted: deque[asyncio.Future[Child]] = deque()
+        self._lost = asyncio.Event()
+        self._supervisor: asyncio.Task[None] | None = None
+        self._proven: Verdict | None = None
+        self.problem = "the worker is starting"
+        metrics.watch_pool(lambda: len(self._spares), self._queue)
+
+    @property
+    def ready(self) -> bool:
+        """Scripts can run now."""
+        return not self.problem
+
+    @property
+    def backend(self) -> str:
+        """The Lua engine's name."""
+        return self._zygote.backend if self._zygote else ""
+
+    async def start(self) -> None:
+        """Starts the zygote and proves the sandbox; returns when that succeeded or failed once."""
+        first = asyncio.Event()
+        self._supervisor = asyncio.create_task(self._supervise(first), name="zygote-supervisor")
+        await first.wait()
+
+    async def close(self) -> None:
+        """Kills every child and the zygote."""
+        if self._supervisor is not None:
+            self._supervisor.cancel()
+            await asyncio.gather(self._supervisor, return_exceptions=True)
+        for zygote in (self._zygote, *self._retired):
+            if zygote is not None:
+                zygote.end()
+        self._drop_spares()
+
+    async def run(self, call: Call, tenant: str, patience: float) -> tuple[Outcome, float]:
+        """The outcome of one call and the seconds it had to wait for a place."""
+        wait = min(patience, self._settings.queue_wait)
+        began = time.monotonic()
+        if self.problem and self._proven is None:
+            raise NotReady(self.problem)
+        async with self._queue.place(tenant, wait):
+            try:
+                return await self._attempt(call, began, wait)
+            except BrokenChild as problem:
+                # A script is a pure function of its object: running it again cannot do harm.
+                _log.warning("call repeated", extra={"problem": str(problem)})
+                return await self._attempt(call, time.monotonic(), wait)
+
+    async def _attempt(self, call: Call, began: float, wait: float) -> tuple[Outcome, float]:
+        child = await self._take(max(0.01, wait - (time.monotonic() - began)))
+        waited = time.monotonic() - began
+        demotion = asyncio.get_running_loop().call_later(
+            self._settings.demote_after, self._demote, child
+        )
+        try:
+            outcome = await converse(child, call, self._settings.kill_margin)
+        finally:
+            demotion.cancel()
+            if child.killed_for:
+                self._metrics.child_killed(child.killed_for)
+            child.discard()
+            asyncio.get_running_loop().call_soon(self._replenish)
+        return outcome, waited
+
+    def _demote(self, child: Child) -> None:
+        if child.demote():
+            self._metrics.demotions.inc()
+
+    async def _take(self, seconds: float) -> Child:
+        """A ready child; waits for one to be born where there is none."""
+        while self._spares:
+            child = self._spares.popleft()
+            if not child.exited.done():
+                return child
+            child.discard()
+        wanted: asyncio.Future[Child] = asyncio.get_running_loop().create_future()
+        self._wanted.append(wanted)
+        self._replenish()
+        try:
+            async with asyncio.timeout(seconds):
+                return await wanted
+        except BaseException as gone:
+            if wanted.done() and not wanted.cancelled():
+                # It came at the very moment when nobody was there any more to use it.
+                self._spares.append(wanted.result())
+            elif wanted in self._wanted:
+                self._wanted.remove(wanted)
+            if not isinstance(gone, TimeoutError):
+                raise
+            if self.problem:
+                raise NotReady(self.problem) from None
+            raise Overloaded(f"no child became ready within {seconds * 1000:.0f} ms") from None
+
+    def _replenish(self) -> None:
+        zygote = self._zygote
+        if zygote is not None and zygote.alive:
+            target = self._settings.spares + len(self._wanted)
+            zygote.fork(target - len(self._spares) - zygote.pending)
+
+    def _child_arrived(self, zygote: Zygote, child: Child) -> None:
+        child.exited.add_done_callback(lambda _exit: self._child_ended(zygote, child))
+        self._metrics.spawn_seconds.observe(child.spawn_seconds)
+        if zygote.retiring:
+            child.discard()
+            return
+        while self._wanted:
+            wanted = self._wanted.popleft()
+            if not wanted.done():
+                wanted.set_result(child)
+                return
+        self._spares.append(child)
+
+    def _child_ended(self, zygote: Zygote, child: Child) -> None:
+        self._metrics.child_ended(child.exited.result().status)
+        if child in self._spares:
+            self._spares.remove(child)
+            child.discard()
+            self._replenish()
+        if zygote.retiring and not zygote.children:
+            zygote.end()
+
+    def _drop_spares(self) -> None:
+        while self._spares:
+            self._spares.popleft().discard()
+
+    # ------------------------------------------------------------------ the zygote
+
+    async def _supervise(self, first: asyncio.Event) -> None:
+        """Keeps one good zygote: starts it, replaces it when it dies or has served its time."""
+        failures = 0
+        while True:
+            await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
+            began = time.monotonic()
+            self._lost.clear()
+            try:
+                await self._renew()
+            except (NotReady, OSError) as problem:
+                failures += 1
+                self._set_problem(str(problem))
+                _log.error("sandbox not ready", extra={"problem": str(problem)})
+                first.set()
+                continue
+            first.set()
+            await self._until_renewal()
+            steady = time.monotonic() - began > _STEADY_SECONDS
+            failures = 0 if steady or not self._lost.is_set() else failures + 1
+            if self._lost.is_set():
+                self._metrics.zygote_restarts.inc()
+                self._set_problem("the zygote died and is being replaced")
+                _log.error("zygote lost")
+
+    async def _until_renewal(self) -> None:
+        """Returns when the zygote died, or when it is old enough to be replaced."""
+        deadline = time.monotonic() + self._settings.recycle_seconds
+        while time.monotonic() < deadline:
+            zygote = self._zygote
+            if zygote is not None and zygote.forks >= self._settings.recycle_forks:
+                return
+            try:
+                async with asyncio.timeout(min(5.0, self._settings.recycle_seconds)):
+                    await self._lost.wait()
+                    return
+            except TimeoutError:
+                continue
+
+    async def _renew(self) -> None:
+        """A new zygote, proven, takes the place of the old one, which ends with its last call."""
+        fresh: asyncio.Queue[Child] = asyncio.Queue()
+        settled = False
+
+        def arrived(zygote: Zygote, child: Child) -> None:
+            if settled:
+                self._child_arrived(zygote, child)
+            else:
+                fresh.put_nowait(child)
+
+        zygote = await Zygote.start(
+            filtered=self._settings.filtered, on_child=arrived, on_end=self._zygote_ended
+        )
+
+        async def take_child() -> Child:
+            zygote.fork(1)
+            return await fresh.get()
+
+        try:
+            async with asyncio.timeout(_SELFTEST_SECONDS):
+                verdict = await prove(
+                    take_child, filtered=self._settings.filtered, complete=self._proven is None
+                )
+        except (TimeoutError, BrokenChild) as problem:
+            verdict = Verdict((), f"self-test of the sandbox failed: {str(problem) or 'no answer'}")
+        if verdict.problem:
+            zygote.end()
+            raise NotReady(verdict.problem)
+        settled = True
+        self._install(zygote, verdict)
+
+    def _install(self, zygote: Zygote, verdict: Verdict) -> None:
+        old = self._zygote
+        self._zygote = zygote
+        self._metrics.zygote_starts.inc()
+        if self._proven is None:
+            self._metrics.proven(verdict.proven, zygote.landlock)
+        self._proven = verdict
+        if old is not None and old.alive:
+            old.retiring = True
+            self._retired.add(old)
+            self._drop_spares()
+            if not old.children:
+                old.end()
+        self._set_problem("")
+        self._replenish()
+
+    def _zygote_ended(self, zygote: Zygote) -> None:
+        self._retired.discard(zygote)
+        if zygote is self._zygote:
+            self._drop_spares()
+            self._lost.set()
+
+    def _set_problem(self, problem: str) -> None:
+        self.problem = problem
+        self._on_ready(not problem)

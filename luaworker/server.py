@@ -1,0 +1,130 @@
+"""One worker process put together: pool, gRPC service, health, metrics; started in that order, stopped in the reverse.
+
+Invariant: the gRPC port answers from the start, and says UNAVAILABLE with the reason until the sandbox is proven;
+after a stop is asked for, no new call begins, those that run are finished within the drain time, and no process is
+left.
+"""
+
+import asyncio
+import ctypes
+import logging
+import signal
+
+import grpc.aio
+
+from luaworker import httpd, packaged
+from luaworker.errors import BadSetup
+from luaworker.health import Health
+from luaworker.httpd import Page
+from luaworker.metrics import CONTENT_TYPE, Metrics
+from luaworker.pool import Pool
+from luaworker.service import RECEIVE_BYTES, Executor
+from luaworker.settings import MEGABYTE, Settings
+from luaworker.tls import server_credentials
+from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
+
+_log = logging.getLogger(__name__)
+_PR_SET_DUMPABLE = 4
+_SEND_BYTES = 9 * MEGABYTE
+_CONCURRENT_RPCS = 512
+_OPTIONS = (
+    ("grpc.max_receive_message_length", RECEIVE_BYTES),
+    ("grpc.max_send_message_length", _SEND_BYTES),
+    ("grpc.so_reuseport", 0),
+    # A connection lives half an hour, so that clients spread over replicas that came later.
+    ("grpc.max_connection_age_ms", 30 * 60 * 1000),
+    ("grpc.max_connection_age_grace_ms", 20 * 1000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+)
+
+
+def _bind(server: grpc.aio.Server, settings: Settings) -> int:
+    """Opens the port; the number where it is TCP."""
+    local = settings.listen.startswith("unix:")
+    if not local and not settings.tls_dir:
+        _log.warning("listening without TLS: whoever reaches this port can run scripts")
+    try:
+        if settings.tls_dir:
+            return server.add_secure_port(settings.listen, server_credentials(settings.tls_dir))
+        return server.add_insecure_port(settings.listen)
+    except RuntimeError as problem:
+        raise BadSetup(f"cannot listen on {settings.listen}: {problem}") from problem
+
+
+def _probe_pages(pool: Pool, health: Health) -> httpd.Pages:
+    def ready() -> Page:
+        if health.serving:
+            return Page(b"ok\n")
+        return Page(f"not ready: {pool.problem or 'stopping'}\n".encode(), 503)
+
+    return {"/healthz": lambda: Page(b"ok\n"), "/readyz": ready}
+
+
+async def _until_stopped() -> str:
+    """The name of the signal that asked for the end."""
+    stop: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def ask(name: str) -> None:
+        if not stop.done():
+            stop.set_result(name)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ask, number.name)
+    return await stop
+
+
+def _announce(
+    settings: Settings,
+    pool: Pool,
+    port: int,
+    metrics: asyncio.Server | None,
+    probes: asyncio.Server | None,
+) -> None:
+    _log.info(
+        "serving" if pool.ready else "listening, not ready",
+        extra={
+            "listen": settings.listen,
+            "port": port,
+            "metrics_port": httpd.port_of(metrics),
+            "probe_port": httpd.port_of(probes),
+            "concurrency": settings.running,
+            "backend": pool.backend,
+        },
+    )
+
+
+async def run(settings: Settings) -> None:
+    """Serves until a signal asks for the end."""
+    # Nobody, a hostile child least of all, may read this process' memory or attach to it.
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if not settings.filtered:
+        _log.critical(
+            "RUNNING WITHOUT THE SYSTEM CALL FILTER: a hostile script can take over this "
+            "process' user; never do this outside a laptop"
+        )
+    metrics, health = Metrics(), Health()
+    pool = Pool(settings, metrics, health.set_serving)
+    executor = Executor(pool, settings, metrics, packaged.hashes())
+    server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_CONCURRENT_RPCS)
+    pb_grpc.add_LuaExecutorServicer_to_server(executor, server)
+    server.add_generic_rpc_handlers((health.handler(),))
+    port = _bind(server, settings)
+    pages = {"/metrics": lambda: Page(metrics.render(), content_type=CONTENT_TYPE)}
+    metrics_server = await httpd.serve(settings.metrics_address, pages)
+    probe_server = await httpd.serve(settings.probe_address, _probe_pages(pool, health))
+    try:
+        await server.start()
+        await pool.start()
+        _announce(settings, pool, port, metrics_server, probe_server)
+        name = await _until_stopped()
+        _log.info("stopping", extra={"signal": name})
+        health.set_serving(False)
+        await server.stop(settings.drain_seconds)
+    finally:
+        await server.stop(0)
+        await pool.close()
+        for listener in (metrics_server, probe_server):
+            if listener is not None:
+                listener.close()
+    _log.info("stopped")

@@ -1,0 +1,171 @@
+"""The gRPC face of the pool: requests in, outcomes out.
+
+Invariant: what a script did is a code of the response, with gRPC status OK; a gRPC status other than OK says that
+nothing is known about the script. No script text, object content or result is ever logged.
+"""
+
+import logging
+import time
+from typing import NoReturn, Protocol
+
+import grpc
+import grpc.aio
+
+from luaworker.codes import Code
+from luaworker.errors import BrokenChild, NotReady, Overloaded
+from luaworker.memory import Breaker, ScriptCache
+from luaworker.metrics import Metrics
+from luaworker.naming import shown_name
+from luaworker.outcome import Outcome
+from luaworker.pool import Pool
+from luaworker.settings import NAME_CHARACTERS, OBJECT_BYTES, SCRIPT_BYTES, Settings
+from luaworker.wire import Call, Limits, Task
+from protos.luaworker.v1 import luaworker_pb2 as pb
+from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
+
+_log = logging.getLogger(__name__)
+# A request that is too large for its parts must still arrive, to be refused by name.
+RECEIVE_BYTES = SCRIPT_BYTES + OBJECT_BYTES + 64 * 1024
+_ALARMING = frozenset({Code.CRASHED, Code.SANDBOX_VIOLATION})
+
+
+class _Context(Protocol):
+    """The part of a gRPC context that is needed here, whatever the call's types."""
+
+    def time_remaining(self) -> float | None: ...
+
+    async def abort(self, code: grpc.StatusCode, details: str = "") -> NoReturn: ...
+
+
+class Executor(pb_grpc.LuaExecutorServicer):
+    """Implements `luaworker.v1.LuaExecutor`."""
+
+    def __init__(
+        self, pool: Pool, settings: Settings, metrics: Metrics, packaged: frozenset[bytes]
+    ) -> None:
+        self._pool = pool
+        self._settings = settings
+        self._metrics = metrics
+        self._packaged = packaged
+        self._cache = ScriptCache()
+        self._breaker = Breaker()
+
+    async def Execute(
+        self,
+        request: pb.ExecuteRequest,
+        context: grpc.aio.ServicerContext[pb.ExecuteRequest, pb.ExecuteResponse],
+    ) -> pb.ExecuteResponse:
+        """Runs one script over one object."""
+        await _check_sizes(request.script, request.object_json, request.script_name, context)
+        script = request.script
+        if request.WhichOneof("source") == "script_sha256":
+            known = self._cache.text(request.script_sha256)
+            if known is None:
+                return pb.ExecuteResponse(
+                    code=pb.NEED_SCRIPT, message="this script is not known here: send its text"
+                )
+            script = known
+        digest = self._cache.keep(script)
+        name = shown_name(request.script_name)
+        refusal = self._breaker.refusal(request.tenant, digest, time.monotonic())
+        if refusal:
+            text = f"{name.decode()}: {refusal}"
+            return pb.ExecuteResponse(code=pb.CIRCUIT_OPEN, message=text)
+        asked = request.limits
+        limits = self._settings.clamp(
+            Limits(asked.cpu_ms, asked.wall_ms, asked.memory_bytes, asked.max_output_bytes)
+        )
+        call = Call(Task.EXECUTE, limits, name, script, request.object_json)
+        response, outcome = await self._run(call, request.tenant, context)
+        self._breaker.note(request.tenant, digest, outcome.code, outcome.message, time.monotonic())
+        self._report(outcome, digest, request.request_id, request.tenant)
+        return response
+
+    async def Validate(
+        self,
+        request: pb.ValidateRequest,
+        context: grpc.aio.ServicerContext[pb.ValidateRequest, pb.ExecuteResponse],
+    ) -> pb.ExecuteResponse:
+        """Compiles a script, in a child as well: the parser is as open to attack as the engine."""
+        await _check_sizes(request.script, b"", request.script_name, context)
+        digest = self._cache.keep(request.script)
+        name = shown_name(request.script_name)
+        call = Call(Task.VALIDATE, self._settings.limits, name, request.script)
+        response, outcome = await self._run(call, request.tenant, context)
+        self._report(outcome, digest, request.request_id, request.tenant)
+        return response
+
+    async def _run(
+        self, call: Call, tenant: str, context: _Context
+    ) -> tuple[pb.ExecuteResponse, Outcome]:
+        patience = context.time_remaining()
+        began = time.monotonic()
+        try:
+            outcome, waited = await self._pool.run(
+                call, tenant, self._settings.queue_wait if patience is None else patience
+            )
+        except Overloaded as trouble:
+            await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, trouble)
+        except NotReady as trouble:
+            await self._abort(context, grpc.StatusCode.UNAVAILABLE, trouble)
+        except BrokenChild as trouble:
+            await self._abort(context, grpc.StatusCode.INTERNAL, trouble)
+        wall = time.monotonic() - began - waited
+        self._metrics.call_ended(outcome, self._pool.backend, waited, wall)
+        response = pb.ExecuteResponse(
+            code=pb.Code.Name(outcome.code),
+            result_json=outcome.result,
+            message=outcome.message,
+            traceback=outcome.traceback,
+            line=outcome.line,
+            json_path=outcome.json_path,
+            log=outcome.log,
+            cpu_ms=outcome.cpu_ms,
+            wall_ms=wall * 1000,
+            queue_ms=waited * 1000,
+            peak_memory=outcome.memory,
+            backend=self._pool.backend,
+        )
+        return response, outcome
+
+    async def _abort(
+        self,
+        context: _Context,
+        status: grpc.StatusCode,
+        trouble: Exception,
+    ) -> NoReturn:
+        self._metrics.call_failed(trouble)
+        await context.abort(status, str(trouble))
+        raise AssertionError("abort returned")
+
+    def _report(self, outcome: Outcome, digest: bytes, request_id: str, tenant: str) -> None:
+        """One line for what an operator must hear of: a script that attacks, or an engine that breaks."""
+        if outcome.code not in _ALARMING:
+            return
+        _log.error(
+            "script process killed",
+            extra={
+                "code": outcome.code.name,
+                "script_sha256": digest.hex(),
+                "packaged": digest in self._packaged,
+                "tenant": tenant,
+                "request_id": request_id,
+            },
+        )
+
+
+async def _check_sizes(script: bytes, object_json: bytes, name: str, context: _Context) -> None:
+    """Refuses, with a gRPC status, what no child should be started for."""
+    for what, size, bound in (
+        ("script", len(script), SCRIPT_BYTES),
+        ("object", len(object_json), OBJECT_BYTES),
+    ):
+        if size > bound:
+            await context.abort(
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                f"the {what} has {size} bytes, more than the {bound} that are accepted",
+            )
+    if len(name) > NAME_CHARACTERS:
+        await context.abort(
+            grpc.StatusCode.INVALID_ARGUMENT, f"script_name is longer than {NAME_CHARACTERS}"
+        )

@@ -1,0 +1,85 @@
+"""What the operator can set, with the defaults and the hard maxima.
+
+Invariant: frozen after start. A caller's limits are clamped to the maxima here, so no request can ask for more than
+the pod was sized for: memory limit of the pod >= 64 MB + 16 MB + concurrency x (memory limit + 32 MB).
+"""
+
+import os
+from dataclasses import dataclass
+
+from luaworker.wire import Limits
+
+MEGABYTE = 1024 * 1024
+
+SCRIPT_BYTES = 1 * MEGABYTE
+OBJECT_BYTES = 8 * MEGABYTE
+NAME_CHARACTERS = 512
+
+_MAX = Limits(cpu_ms=5_000, wall_ms=10_000, memory_bytes=256 * MEGABYTE, output_bytes=8 * MEGABYTE)
+# The clock of some machines ticks every 4 ms, and a state with codec and libraries needs some memory of its own.
+_MIN = Limits(cpu_ms=20, wall_ms=20, memory_bytes=16 * MEGABYTE, output_bytes=1024)
+
+
+def default_concurrency() -> int:
+    """Three scripts per core: one that loops may take its time without holding up the others."""
+    return max(4, 3 * (os.cpu_count() or 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Flags of the process."""
+
+    listen: str
+    tls_dir: str = ""
+    cpu_ms: int = 500
+    wall_ms: int = 1_000
+    memory_mb: int = 64
+    output_bytes: int = 4 * MEGABYTE
+    concurrency: int = 0
+    metrics_address: str = ":8080"
+    probe_address: str = ":8081"
+    filtered: bool = True
+    queue_limit: int = 64
+    queue_wait: float = 0.5
+    demote_after: float = 0.03
+    kill_margin: float = 0.1
+    recycle_forks: int = 10_000
+    recycle_seconds: float = 3_600.0
+    drain_seconds: float = 10.0
+
+    @property
+    def running(self) -> int:
+        """Calls that run at the same time."""
+        return self.concurrency or default_concurrency()
+
+    @property
+    def running_per_tenant(self) -> int:
+        """Of these, what one tenant may have while others wait or not: a bad script never has all of them."""
+        return max(1, (self.running + 1) // 2)
+
+    @property
+    def spares(self) -> int:
+        """Children that wait, ready, for a call."""
+        return self.running + 2
+
+    @property
+    def limits(self) -> Limits:
+        """Bounds of a call that asks for none."""
+        return self.clamp(Limits(0, 0, 0, 0))
+
+    def clamp(self, asked: Limits) -> Limits:
+        """The bounds a call gets: what it asked for, or the default, within the hard limits."""
+        return Limits(
+            _within(asked.cpu_ms or self.cpu_ms, _MIN.cpu_ms, _MAX.cpu_ms),
+            _within(asked.wall_ms or self.wall_ms, _MIN.wall_ms, _MAX.wall_ms),
+            _within(
+                asked.memory_bytes or self.memory_mb * MEGABYTE,
+                _MIN.memory_bytes,
+                _MAX.memory_bytes,
+            ),
+            _within(asked.output_bytes or self.output_bytes, _MIN.output_bytes, _MAX.output_bytes),
+        )
+
+
+def _within(value: int, low: int, high: int) -> int:
+    return min(max(value, low), high)

@@ -1,0 +1,237 @@
+"""The server's end of a zygote: starting it, asking for children, hearing how they ended.
+
+Invariant: every child that was announced has a `Child` whose `exited` will be resolved, by the zygote's report or
+by the zygote's end, whichever comes first; the announcement always precedes the report on the control socket, so no
+report is ever without its child. Descriptors received are owned by the `Child` and closed by it, once.
+"""
+
+import asyncio
+import importlib.util
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from luaworker import wire
+from luaworker.errors import NotReady
+
+_log = logging.getLogger(__name__)
+_BOOT = (
+    "import sys; sys.path.extend(sys.argv[1:3]); "
+    "from luaworker.zygote import main; main(int(sys.argv[3]), filtered=sys.argv[4] == '1')"
+)
+_START_SECONDS = 10.0
+_DATAGRAM = 1024
+
+
+class Child:
+    """One forked process that waits for its one call."""
+
+    def __init__(
+        self,
+        pid: int,
+        channel: socket.socket,
+        pidfd: int,
+        exited: asyncio.Future[wire.Exit],
+        spawn_seconds: float = 0.0,
+    ) -> None:
+        self.pid = pid
+        self.spawn_seconds = spawn_seconds
+        self.channel = channel
+        self.exited = exited
+        self.killed_for = ""
+        self._pidfd = pidfd
+        channel.setblocking(False)
+
+    def kill(self, reason: str = "") -> None:
+        """Ends the process now, whatever it does. A reason says that it had not finished."""
+        if reason and not self.killed_for:
+            self.killed_for = reason
+        if self._pidfd >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def demote(self) -> bool:
+        """Lets everybody else go first. Says whether it was still there to be demoted."""
+        if self.exited.done():
+            return False
+        with suppress(ProcessLookupError, PermissionError):
+            os.setpriority(os.PRIO_PROCESS, self.pid, 19)
+            return True
+        return False
+
+    def discard(self) -> None:
+        """Kills and forgets; safe to repeat."""
+        self.kill()
+        self.channel.close()
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+
+def _import_roots() -> list[str]:
+    """Where a bare interpreter finds this package and lupa; the rest of site-packages stays out of the zygote."""
+    package = Path(__file__).resolve().parent.parent
+    lupa = importlib.util.find_spec("lupa")
+    if lupa is None or not lupa.submodule_search_locations:
+        raise NotReady("the package lupa is not installed")
+    return [str(package), str(Path(lupa.submodule_search_locations[0]).parent)]
+
+
+class Zygote:
+    """A running zygote process."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        control: socket.socket,
+        on_child: Callable[["Zygote", Child], None],
+        on_end: Callable[["Zygote"], None],
+    ) -> None:
+        self.backend = ""
+        self.landlock = 0
+        self.forks = 0
+        # When each child that is still to come was asked for.
+        self._asked: deque[float] = deque()
+        self.retiring = False
+        self._process = process
+        self._control = control
+        self._on_child = on_child
+        self._on_end = on_end
+        self._children: dict[int, Child] = {}
+        self._loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[None] = self._loop.create_future()
+        self._ended = False
+        self._loop.add_reader(control, self._readable)
+
+    @classmethod
+    async def start(
+        cls,
+        *,
+        filtered: bool,
+        on_child: Callable[["Zygote", Child], None],
+        on_end: Callable[["Zygote"], None],
+    ) -> "Zygote":
+        """Executes a clean interpreter and waits until it can fork."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            command = [sys.executable, "-I", "-S", "-c", _BOOT, *_import_roots()]
+            process = subprocess.Popen(  # noqa: ASYNC220 - returns after the exec, a millisecond
+                [*command, str(theirs.fileno()), "1" if filtered else "0"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env={},
+                start_new_session=True,
+            )
+        ours.setblocking(False)
+        zygote = cls(process, ours, on_child, on_end)
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                await zygote._ready
+        except TimeoutError:
+            zygote.end()
+            raise NotReady(f"the zygote did not answer within {_START_SECONDS:g} s") from None
+        return zygote
+
+    @property
+    def pid(self) -> int:
+        """Process id of the zygote."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Commands can still be sent."""
+        return not self._ended
+
+    @property
+    def pending(self) -> int:
+        """Children that were asked for and have not come yet."""
+        return len(self._asked)
+
+    @property
+    def children(self) -> int:
+        """Children that were announced and have not been reported dead."""
+        return len(self._children)
+
+    def fork(self, count: int) -> None:
+        """Asks for children; they arrive through `on_child`."""
+        if self._ended or count <= 0:
+            return
+        for _ in range(count):
+            try:
+                self._control.send(wire.FORK)
+            except (BlockingIOError, BrokenPipeError, ConnectionResetError):
+                return
+            self._asked.append(time.monotonic())
+            self.forks += 1
+
+    def end(self) -> None:
+        """Kills the zygote; the kernel kills its children. Every wait on a child is resolved."""
+        if self._ended:
+            return
+        self._ended = True
+        self._loop.remove_reader(self._control)
+        self._control.close()
+        self._process.kill()
+        self._process.wait()
+        if not self._ready.done():
+            self._ready.set_exception(NotReady("the zygote ended while it started"))
+            self._ready.exception()  # read here, in case nobody waits any more
+        for child in list(self._children.values()):
+            # Its channel may still hold a complete answer: the socket is the caller's to read and close.
+            child.kill("the zygote ended")
+            if not child.exited.done():
+                child.exited.set_result(wire.Exit(child.pid, signal.SIGKILL, 0, 0, 0))
+        self._children.clear()
+        self._on_end(self)
+
+    def _readable(self) -> None:
+        """Takes all datagrams that are there."""
+        while not self._ended:
+            try:
+                datagram, descriptors, _flags, _address = socket.recv_fds(
+                    self._control, _DATAGRAM, 2
+                )
+            except BlockingIOError:
+                return
+            except OSError:
+                datagram, descriptors = b"", []
+            if not datagram:
+                self.end()
+                return
+            self._take(datagram, descriptors)
+
+    def _take(self, datagram: bytes, descriptors: list[int]) -> None:
+        kind = datagram[:1]
+        if kind == wire.READY:
+            landlock, _, backend = datagram[1:].decode().partition(" ")
+            self.landlock, self.backend = int(landlock), backend
+            self._ready.set_result(None)
+        elif kind == wire.BORN:
+            asked = self._asked.popleft()
+            channel, pidfd = descriptors
+            child = Child(
+                wire.unpack_born(datagram),
+                socket.socket(fileno=channel),
+                pidfd,
+                self._loop.create_future(),
+                time.monotonic() - asked,
+            )
+            self._children[child.pid] = child
+            self._on_child(self, child)
+        elif kind == wire.EXITED:
+            report = wire.unpack_exited(datagram)
+            gone = self._children.pop(report.pid, None)
+            if gone is not None and not gone.exited.done():
+                gone.exited.set_result(report)
+        elif kind == wire.FORK_FAILED:
+            self._asked.popleft()
+            _log.error("fork failed", extra={"problem": datagram[1:].decode("utf-8", "replace")})

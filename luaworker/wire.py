@@ -1,0 +1,200 @@
+"""What the server, the zygote and the children say to each other, byte for byte.
+
+Invariant: a length that comes from a child is checked against what that child may send before anything is read;
+nothing is ever unpickled or evaluated. Only `struct` is used, since the zygote loads this too.
+"""
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+MESSAGE_BYTES = 4096
+TRACEBACK_BYTES = 2048
+PATH_BYTES = 512
+LOG_BYTES = 9 * 1024
+FAILED = 70  # exit status of a child that failed in our own code
+
+_REQUEST_MAGIC = b"msq1"
+_REPLY_MAGIC = b"msr1"
+_REQUEST = struct.Struct("<4sBIIQIHII")
+_REPLY = struct.Struct("<4sBIQQIIIII")
+
+REQUEST_HEADER = _REQUEST.size
+REPLY_HEADER = _REPLY.size
+
+
+class Task(IntEnum):
+    """What a child is asked to do; the probes are the self-test's."""
+
+    EXECUTE = 0
+    VALIDATE = 1
+    PROBE_SYSCALL = 2
+    PROBE_CPU = 3
+    PROBE_WALL = 4
+    PROBE_MEMORY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one call. `cpu_ms` is the polite one; the kernel's timers stop what ignores it."""
+
+    cpu_ms: int
+    wall_ms: int
+    memory_bytes: int
+    output_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to one child."""
+
+    task: Task
+    limits: Limits
+    name: bytes = b""
+    script: bytes = b""
+    object_json: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a child answered. Every field is the script's word, and no more than that."""
+
+    code: int
+    line: int
+    cpu_us: int
+    memory: int
+    result: bytes
+    message: bytes
+    traceback: bytes
+    path: bytes
+    log: bytes
+
+
+class Garbled(Exception):
+    """The peer's bytes are not of this protocol, or announce more than is allowed."""
+
+
+def pack_call(call: Call) -> bytes:
+    """A call as bytes."""
+    limits = call.limits
+    header = _REQUEST.pack(
+        _REQUEST_MAGIC,
+        call.task,
+        limits.cpu_ms,
+        limits.wall_ms,
+        limits.memory_bytes,
+        limits.output_bytes,
+        len(call.name),
+        len(call.script),
+        len(call.object_json),
+    )
+    return b"".join((header, call.name, call.script, call.object_json))
+
+
+def read_call(read: Callable[[int], bytes]) -> Call:
+    """Reads one call; `read(n)` returns exactly n bytes."""
+    magic, task, cpu, wall, memory, output, name, script, obj = _REQUEST.unpack(
+        read(REQUEST_HEADER)
+    )
+    if magic != _REQUEST_MAGIC:
+        raise Garbled("not a call")
+    limits = Limits(cpu, wall, memory, output)
+    return Call(Task(task), limits, read(name), read(script), read(obj))
+
+
+def pack_reply(reply: Reply) -> bytes:
+    """A reply as bytes, with its texts cut to what the server accepts."""
+    parts = (
+        reply.result,
+        reply.message[:MESSAGE_BYTES],
+        reply.traceback[:TRACEBACK_BYTES],
+        reply.path[:PATH_BYTES],
+        reply.log[:LOG_BYTES],
+    )
+    header = _REPLY.pack(
+        _REPLY_MAGIC, reply.code, reply.line, reply.cpu_us, reply.memory, *map(len, parts)
+    )
+    return b"".join((header, *parts))
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyHeader:
+    """The fixed part of a reply, checked."""
+
+    code: int
+    line: int
+    cpu_us: int
+    memory: int
+    lengths: tuple[int, int, int, int, int]
+
+    @property
+    def body_size(self) -> int:
+        """Bytes that follow the header."""
+        return sum(self.lengths)
+
+
+def parse_reply_header(header: bytes, output_bytes: int) -> ReplyHeader:
+    """Checks the announced sizes before a byte of the body is read."""
+    magic, code, line, cpu, memory, *lengths = _REPLY.unpack(header)
+    if magic != _REPLY_MAGIC:
+        raise Garbled("not a reply")
+    bounds = (output_bytes, MESSAGE_BYTES, TRACEBACK_BYTES, PATH_BYTES, LOG_BYTES)
+    if any(size > bound for size, bound in zip(lengths, bounds, strict=True)):
+        raise Garbled("reply announces more than it may send")
+    result, message, traceback, path, log = lengths
+    return ReplyHeader(code, line, cpu, memory, (result, message, traceback, path, log))
+
+
+def parse_reply_body(header: ReplyHeader, body: bytes) -> Reply:
+    """Cuts the body up."""
+    parts, start = [], 0
+    for size in header.lengths:
+        parts.append(body[start : start + size])
+        start += size
+    return Reply(header.code, header.line, header.cpu_us, header.memory, *parts)
+
+
+# The control socket between server and zygote: one SEQPACKET datagram per message, the kind in its first byte.
+FORK = b"F"
+READY = b"R"
+BORN = b"C"
+EXITED = b"X"
+FORK_FAILED = b"E"
+
+_BORN = struct.Struct("<cI")
+_EXITED = struct.Struct("<cIiQQQ")
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a child ended: raw wait status, and what it used."""
+
+    pid: int
+    status: int
+    user_us: int
+    system_us: int
+    max_rss_kb: int
+
+
+def pack_born(pid: int) -> bytes:
+    """The zygote's word for a new child; its socket and pidfd travel along."""
+    return _BORN.pack(BORN, pid)
+
+
+def unpack_born(datagram: bytes) -> int:
+    """The pid of the new child."""
+    return int(_BORN.unpack(datagram)[1])
+
+
+def pack_exited(report: Exit) -> bytes:
+    """The zygote's word for a child that it reaped."""
+    return _EXITED.pack(
+        EXITED, report.pid, report.status, report.user_us, report.system_us, report.max_rss_kb
+    )
+
+
+def unpack_exited(datagram: bytes) -> Exit:
+    """The report of one child's end."""
+    _, pid, status, user, system, rss = _EXITED.unpack(datagram)
+    return Exit(pid, status, user, system, rss)

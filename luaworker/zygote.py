@@ -1,0 +1,136 @@
+"""The zygote: a small clean process that forks children which already hold a prepared Lua state.
+
+Why: the gRPC server has threads and must not fork; starting an interpreter per call costs fifteen milliseconds, a
+fork one. Invariant: it is exec'd, imports almost nothing, runs one trusted warm-up script, and from then on never
+reads a byte that a user wrote: it gets one-byte commands, and hands every child's channel and pidfd to the server.
+It reaps all children and reports how they ended; when the server goes, it goes, and its children with it.
+"""
+
+import ctypes
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+from typing import NoReturn
+
+from luaworker import wire
+from luaworker.child import Inherited, live
+from luaworker.landlock import deny_all
+from luaworker.sandbox import BACKEND, Sandbox
+from luaworker.seccomp import Filter
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+_WARM_UP = b"local t = {} for k, v in pairs(obj) do t[k] = v end return t"
+_OOM_SCORE = b"900"
+
+
+def _own_memory() -> int:
+    """Virtual size of this process in bytes."""
+    with open("/proc/self/statm", "rb") as statm:
+        return int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _harden() -> None:
+    """The kernel takes children first when memory runs out; nobody may look into this process."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as score:
+        score.write(_OOM_SCORE)
+    prctl = ctypes.CDLL(None).prctl
+    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def _prepare(*, filtered: bool) -> tuple[Inherited, int]:
+    """Builds what children inherit, then gives up the file system; returns it with the Landlock version."""
+    # A state is good for one script, so the warm-up (lazy symbols, caches) has one of its own.
+    Sandbox().run(_WARM_UP, b"warm-up", b'{"a":[1,null,{}],"b":1e2}', 1000, 1000)
+    sandbox = Sandbox()
+    lock = None
+    guard = Filter()
+    guard.forbid_new_privileges()
+    if filtered:
+        lock = guard
+    prepared = Inherited(sandbox, lock, _own_memory(), os.getpid(), ctypes.CDLL(None).prctl)
+    landlock = deny_all()
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    return prepared, landlock
+
+
+def _fork(control: socket.socket, prepared: Inherited) -> None:
+    """One more child; its end of the channel goes to the server."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        try:
+            pid = os.fork()
+        except OSError as problem:
+            control.send(wire.FORK_FAILED + str(problem).encode())
+            return
+        if pid == 0:
+            live(theirs.fileno(), prepared)
+        pidfd = os.pidfd_open(pid)
+        try:
+            socket.send_fds(control, [wire.pack_born(pid)], [ours.fileno(), pidfd])
+        finally:
+            os.close(pidfd)
+
+
+def _reap(control: socket.socket) -> None:
+    """Reports every child that ended since the last time."""
+    while True:
+        try:
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        control.send(
+            wire.pack_exited(
+                wire.Exit(
+                    pid,
+                    status,
+                    round(usage.ru_utime * 1e6),
+                    round(usage.ru_stime * 1e6),
+                    usage.ru_maxrss,
+                )
+            )
+        )
+
+
+def _serve(control: socket.socket, prepared: Inherited) -> None:
+    """Forks on command and reaps, until the server closes the control socket."""
+    bell_read, bell_write = os.pipe()
+    for descriptor in (bell_read, bell_write):
+        os.set_blocking(descriptor, False)
+    signal.set_wakeup_fd(bell_write, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    poll.register(bell_read, select.POLLIN)
+    while True:
+        for descriptor, _event in poll.poll():
+            if descriptor == bell_read:
+                os.read(bell_read, 4096)
+                _reap(control)
+                continue
+            commands = control.recv(64)
+            if not commands:
+                return
+            for _ in commands:
+                _fork(control, prepared)
+
+
+def main(control_fd: int, *, filtered: bool) -> NoReturn:
+    """Prepares, says so, serves; ends with the server."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _harden()
+    prepared, landlock = _prepare(filtered=filtered)
+    control = socket.socket(fileno=control_fd)
+    with suppress(BrokenPipeError, ConnectionResetError):
+        control.send(wire.READY + f"{landlock} {BACKEND}".encode())
+        _serve(control, prepared)
+    sys.stderr.flush()
+    os._exit(0)

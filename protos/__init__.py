@@ -1,0 +1,1 @@
+"""Protocols between the processes, and the modules generated from them (`python -m protos.generate`)."""
