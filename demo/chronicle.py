@@ -9,7 +9,7 @@ from typing import Any
 
 from demo.claims import Claim, true
 from demo.expectations import BASE_RULE, CANARY_PAGE, CANARY_SUBSETS, HEADER_HTTP, WEIGHTED_HTTP
-from demo.routes import shares
+from demo.routes import WHOLE, shares
 from demo.world import (
     DEPLOYMENTS,
     DESTINATION_RULES,
@@ -20,10 +20,12 @@ from demo.world import (
     VIRTUAL_SERVICES,
     State,
     find,
+    has_succeeded,
     home_page,
     is_ready,
     labels_of,
     pods,
+    rollout_phase,
 )
 from localcluster.api import JsonObject
 from localcluster.history import Change, Key, Kind
@@ -40,7 +42,9 @@ def judge(changes: Iterable[Change]) -> list[Claim]:
     header = _first(history, VIRTUAL_SERVICES, lambda o: _http(o) == HEADER_HTTP, weights)
     upgraded = _first(history, PODS, _is_upgraded_pod, header)
     restored = _first(history, VIRTUAL_SERVICES, lambda o: _http(o) == [BASE_RULE], header)
-    removed = _first(history, DESTINATION_RULES, lambda o: _subsets(o) == CANARY_SUBSETS[:1], subset)
+    removed = _first(
+        history, DESTINATION_RULES, lambda o: _subsets(o) == CANARY_SUBSETS[:1], subset
+    )
     emptied = _first(history, PODS, _is_leaving_canary_pod, header)
     return [
         _before("the subset was there before the route that names it", subset, weights),
@@ -57,14 +61,12 @@ def judge(changes: Iterable[Change]) -> list[Claim]:
 
 def timeline(changes: Iterable[Change]) -> Iterator[tuple[int, str]]:
     """Tell what happened to routes, pods and Deployments, with the cluster's revisions."""
-    state: dict[Key, JsonObject] = {}
     said: dict[Key, str] = {}
     for change in changes:
         text = _tell(change)
         if text and said.get(change.key) != text:
+            said[change.key] = text
             yield change.resource_version, text
-        said[change.key] = text or said.get(change.key, "")
-        state[change.key] = change.object
 
 
 def nobody_behind(state: State) -> list[str]:
@@ -90,7 +92,9 @@ def _serving(state: State, destination: JsonObject) -> list[JsonObject]:
         if found is None:
             return []
         selector |= found
-    return [pod for pod in pods(state) if is_ready(pod) and selector.items() <= labels_of(pod).items()]
+    return [
+        pod for pod in pods(state) if is_ready(pod) and selector.items() <= labels_of(pod).items()
+    ]
 
 
 def _never_to_nobody(history: list[Change]) -> Claim:
@@ -102,7 +106,10 @@ def _never_to_nobody(history: list[Change]) -> Claim:
             state.pop(change.key, None)
         else:
             state[change.key] = change.object
-        begun = begun or (find(state, VIRTUAL_SERVICES, "nginx-vs") != {} and _all_served(state))
+        # From the moment the application is first complete: before, its own objects are still being applied.
+        begun = begun or (
+            find(state, VIRTUAL_SERVICES, "nginx-vs") != {} and not nobody_behind(state)
+        )
         if begun and change.key.kind in ROUTING_KINDS:
             judged += 1
             wrong += [f"revision {change.resource_version}: {to}" for to in nobody_behind(state)]
@@ -110,13 +117,7 @@ def _never_to_nobody(history: list[Change]) -> Claim:
     return true(text, judged > 0 and not wrong, "\n".join(wrong) or "nothing was recorded")
 
 
-def _all_served(state: State) -> bool:
-    return not nobody_behind(state)
-
-
-def _first(
-    history: list[Change], kind: Kind, test: Test, after: int | None = 0
-) -> int | None:
+def _first(history: list[Change], kind: Kind, test: Test, after: int | None = 0) -> int | None:
     """The revision of the first change of a kind that passes a test, after another one."""
     if after is None:
         return None
@@ -159,10 +160,10 @@ def _tell(change: Change) -> str:
     if kind == PODS:
         leaving = change.type == "DELETED" or "deletionTimestamp" in body["metadata"]
         what = "leaves" if leaving else "is ready" if is_ready(body) else ""
-        version = labels_of(body).get("version", "")
-        return what and f"pod {name} ({home_page(body)}, version={version}) {what}"
+        page = home_page(body).removeprefix("nginx-configmap-")
+        return what and f"pod {name} ({page} page) {what}"
     if kind == VIRTUAL_SERVICES:
-        return f"VirtualService: {describe_http(_http(body))}"
+        return f"VirtualService: {_describe_http(_http(body))}"
     if kind == DESTINATION_RULES:
         return f"DestinationRule: subsets {', '.join(s['name'] for s in _subsets(body))}"
     if kind == ROLLOUTS:
@@ -173,14 +174,23 @@ def _tell(change: Change) -> str:
 
 
 def _tell_rollout(rollout: JsonObject) -> str:
-    canary = (rollout.get("status") or {}).get("canaryStatus") or {}
+    if has_succeeded(rollout):
+        return "Rollout: the release has succeeded"
+    if rollout_phase(rollout) != "Progressing":
+        return ""
+    canary = rollout["status"].get("canaryStatus") or {}
     state = canary.get("currentStepState")
-    return f"Rollout: step {canary.get('currentStepIndex')}, {state}" if state else ""
+    return f"Rollout: step {canary.get('currentStepIndex')} {state}" if state else ""
 
 
-def describe_http(rules: list[Any]) -> str:
+def _describe_http(rules: list[Any]) -> str:
     """The http rules of a VirtualService in a few words."""
-    said = [
-        f"{share.when or 'all'} → {share.percent} % {share.subset}" for share in shares(rules)
-    ]
+    said = []
+    for rule in rules:
+        parts = list(shares([rule]))
+        to = ", ".join(
+            share.subset if share.percent == WHOLE else f"{share.percent} % {share.subset}"
+            for share in parts
+        )
+        said.append(f"{parts[0].when or 'requests'} → {to}")
     return "; ".join(said) or "no rule"

@@ -11,8 +11,9 @@ import shlex
 import sys
 from pathlib import Path
 
-from localcluster.errors import CommandFailed
+from localcluster.errors import ClusterError, CommandFailed
 from localcluster.plane import Plane
+from localcluster.state import read_state
 
 ROOT = Path(__file__).resolve().parent.parent
 USER = "developer"
@@ -42,7 +43,7 @@ class Commands:
         launcher.chmod(0o755)
         for name in NAMES:
             _link(self.folder / name, Path("moonshift"))
-        _link(self.folder / "kubectl", self._plane.kubectl_path)
+        _link(self.folder / "kubectl", self._kubectl())
 
     async def run(self, line: str) -> str:
         """Run a command line, without a shell, and return what it said.
@@ -78,6 +79,12 @@ class Commands:
         kubeconfig = str(self._plane.kubeconfig(USER))
         cache = str(self.folder.parent / "kubectl-cache")
         return {**os.environ, "PATH": path, "KUBECONFIG": kubeconfig, "KUBECACHEDIR": cache}
+
+    def _kubectl(self) -> Path:
+        state = read_state(self._plane.layout.directory)
+        if state is None:
+            raise ClusterError("the plane does not run")
+        return Path(state.kubectl)
 
 
 def _link(link: Path, target: Path) -> None:

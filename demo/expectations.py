@@ -64,9 +64,8 @@ def as_applied(seen: Snapshot) -> list[Claim]:
 
 def under_a_rollout(seen: Snapshot, before: Snapshot) -> list[Claim]:
     """A Rollout alone changes nothing but the mark on its workload."""
-    others = [name for name in APPLIED if name != DEPLOYMENT]
     return [
-        *(_untouched(name, seen, before) for name in others),
+        *_untouched(seen, before),
         equal(
             "the Deployment carries the mark of a workload under a Rollout, and nothing else",
             seen.owners_part(DEPLOYMENT),
@@ -118,10 +117,9 @@ def at_step_two(seen: Snapshot, first: Snapshot) -> list[Claim]:
 
 def at_the_end(seen: Snapshot, before: Snapshot) -> list[Claim]:
     """Everything is new, and nothing is left of the release."""
-    others = [name for name in APPLIED if name != DEPLOYMENT]
     return [
         _pods("one pod shows the canary page", seen, [(CANARY_PAGE, "base")]),
-        *(_untouched(name, seen, before) for name in others),
+        *_untouched(seen, before),
         equal(
             "the Deployment has the new template and no trace of the release",
             _without_revision(seen.owners_part(DEPLOYMENT)),
@@ -143,10 +141,19 @@ def _with_canary_subset(seen: Snapshot) -> Claim:
     )
 
 
-def _untouched(name: str, seen: Snapshot, before: Snapshot) -> Claim:
-    return equal(
-        f"{name} is exactly what it was", seen.owners_part(name), before.owners_part(name)
-    )
+def _untouched(seen: Snapshot, before: Snapshot) -> list[Claim]:
+    """Claim that routes, and everything else but the Deployment, are what they were."""
+    routes = [VIRTUAL_SERVICE, DESTINATION_RULE]
+    others = [name for name in APPLIED if name not in (*routes, DEPLOYMENT)]
+    groups = [*([name] for name in routes), others]
+    return [
+        equal(
+            f"exactly what it was: {', '.join(names)}",
+            {name: seen.owners_part(name) for name in names},
+            {name: before.owners_part(name) for name in names},
+        )
+        for names in groups
+    ]
 
 
 def _pods(text: str, seen: Snapshot, expected: list[tuple[str, str]]) -> Claim:

@@ -28,7 +28,7 @@ from localcluster.history import Kind
 
 BASE, CANARY, MUTED = "cyan", "yellow", "bright_black"
 SIGNS = {"+": "green", "-": "red", " ": ""}
-BAR_CELLS = 40
+BAR_CELLS = 30
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TURNS_PER_SECOND = 10
 
@@ -49,13 +49,13 @@ def draw(moment: Moment) -> RenderableType:
     parts += [Text(""), route_differences(moment)]
     if moment.waiting_for:
         parts += [Text(""), waiting_line(moment)]
-    return Padding(Group(*parts), (0, 0, 0, 2))
+    return Padding(Group(*parts), (0, 0, 0, 2), expand=False)
 
 
 def pod_table(state: State) -> Table:
-    """One line per pod: revision, page, labels, state."""
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style=MUTED)
-    for title in ("pod", "page (ConfigMap)", "version", "batch", "state"):
+    """One line per pod, old ones first: name, page (that is the revision), labels, state."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=MUTED)
+    for title in ("pod", "shows", "version", "batch", "state"):
         table.add_column(title, no_wrap=True)
     for pod in pods(state):
         labels = labels_of(pod)
@@ -96,7 +96,7 @@ def share_bars(state: State) -> list[Text]:
 
 def route_differences(moment: Moment) -> Table:
     """VirtualService and DestinationRule side by side, as differences against the original."""
-    table = Table(box=None, pad_edge=False, padding=(0, 4, 0, 0), header_style=MUTED)
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style=MUTED)
     kinds = ((VIRTUAL_SERVICES, "nginx-vs"), (DESTINATION_RULES, "nginx-dr"))
     cells = []
     for kind, name in kinds:
@@ -105,7 +105,7 @@ def route_differences(moment: Moment) -> Table:
         )
         lines = difference(original, current)
         changed = any(line.sign != " " for line in lines)
-        said = "against the original" if changed else "as applied"
+        said = "against the original" if changed else "is the original"
         table.add_column(f"{name} {said}", no_wrap=True, min_width=34)
         cells.append(colored(lines))
     table.add_row(*cells)
@@ -122,25 +122,37 @@ def colored(lines: list[Line]) -> Text:
 
 
 def waiting_line(moment: Moment) -> Text:
-    """What is waited for, the Rollout's own words, and since when."""
+    """What is waited for, what stands in its way, and since when."""
     turn = SPINNER[int(moment.seconds * TURNS_PER_SECOND) % len(SPINNER)]
     line = Text(f"{turn} ", style=CANARY)
     line.append(f"waiting for {moment.waiting_for}", style="bold")
-    said = rollout_says(moment.state)
-    if said:
-        line.append(f" · {said}", style=MUTED)
-    return line.append(f" · {moment.seconds:.0f} s", style=MUTED)
+    return line.append(f" · {obstacle(moment)} · {moment.seconds:.0f} s", style=MUTED)
 
 
-def rollout_says(state: State) -> str:
-    """Where the Rollout says it is."""
-    status = find(state, ROLLOUTS, "rollouts-demo").get("status") or {}
-    canary = status.get("canaryStatus") or {}
-    if status.get("phase") != "Progressing":
-        return str(status.get("phase", ""))
-    where = f"step {canary.get('currentStepIndex')} {canary.get('currentStepState')}"
-    finalising = canary.get("finalisingStep")
-    return f"{where} {finalising}" if finalising else where
+def obstacle(moment: Moment) -> str:
+    """What stands in the way, as far as an onlooker can tell."""
+    found = pods(moment.state)
+    if any("deletionTimestamp" in pod["metadata"] for pod in found):
+        return "a pod leaves"
+    if not all(map(is_ready, found)):
+        return "a pod starts"
+    if not any(labels_of(pod).get("version") == "canary" for pod in found):
+        return "the controllers are at work"
+    canary = (find(moment.state, ROLLOUTS, "rollouts-demo").get("status") or {}).get("canaryStatus")
+    where = (canary or {}).get("currentStepState")
+    if where == "StepTrafficRouting":
+        return "gateways get a moment to learn of the new pod"
+    if where == "Completed" and not routes_changed(moment):
+        return "no route leads to the canary pod; it stays a moment"
+    return str(where or "the controllers are at work")
+
+
+def routes_changed(moment: Moment) -> bool:
+    """Whether the VirtualService differs from its original."""
+    original, current = (
+        _spec(world, VIRTUAL_SERVICES, "nginx-vs") for world in (moment.original, moment.state)
+    )
+    return current != original
 
 
 def _spec(state: State, kind: Kind, name: str) -> JsonObject:

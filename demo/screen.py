@@ -7,7 +7,7 @@ lines only. It must not decide anything.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -38,7 +38,7 @@ class Screen:
         self._scenes += 1
         self.console.print()
         elapsed = f"{time.monotonic() - self._begun:.0f} s"
-        self._rule(f"[bold]{self._scenes} · {title}[/] [{MUTED}]{elapsed}[/]")
+        self._rule(f"[bold]{self._scenes} · {title}[/] [{MUTED}]· {elapsed}[/]")
         if explanation:
             self._line(Text(explanation))
 
@@ -65,8 +65,8 @@ class Screen:
         moving = self._moving if self.console.is_terminal else _still
         async with moving(moment):
             yield
-        self.console.print(draw(last(moment())))
-        self._line(Text(f"{waiting_for}: after {time.monotonic() - begun:.1f} s", style=MUTED))
+        self._picture(draw(last(moment())))
+        self._line(Text(f"{waiting_for} after {time.monotonic() - begun:.1f} s", style=MUTED))
 
     @contextlib.asynccontextmanager
     async def _moving(self, moment: Callable[[], Moment]) -> AsyncIterator[None]:
@@ -116,10 +116,21 @@ class Screen:
         if self.console.is_terminal:
             await asyncio.sleep(READING_SECONDS)
 
-    def log(self, path: Path, text: str) -> None:
-        """Show the end of a log."""
-        self._line(Text(f"the end of {path}:", style="bold"))
-        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+    def failure(self, error: Exception, logs: Mapping[Path, str]) -> None:
+        """Say what went wrong, and the last words of the processes."""
+        self._line(Text(f"✗ {error}", style="bold red"))
+        for path, text in logs.items():
+            self._line(Text(f"the end of {path}:", style="bold"))
+            self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _picture(self, picture: RenderableType) -> None:
+        if self.console.is_terminal:
+            self.console.print(picture)
+            return
+        with self.console.capture() as drawn:
+            self.console.print(picture)
+        for line in drawn.get().splitlines():
+            self._line(Text(line.rstrip()))
 
     def _rule(self, title: str) -> None:
         if self.console.is_terminal:
@@ -127,8 +138,9 @@ class Screen:
         else:
             self._line(Text.from_markup(f"== {title}"))
 
-    def _line(self, text: RenderableType) -> None:
-        self.console.print(text, highlight=False, soft_wrap=True)
+    def _line(self, text: Text) -> None:
+        # A pipe gets each line whole; a terminal gets it broken between words.
+        self.console.print(text, highlight=False, soft_wrap=not self.console.is_terminal)
 
 
 def last(moment: Moment) -> Moment:

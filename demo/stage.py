@@ -2,30 +2,36 @@
 
 Why by hand: the local cluster has no kubelet. Invariant: the processes run with the commands, arguments and
 ServiceAccount rights of the manifests in `deploy/kustomize/local`; only the arguments in `REPLACED` and
-`DROPPED` differ, because processes on one machine share its ports and files. Used by the demo, by cluster tests and by benches.
+`DROPPED` differ, because processes on one machine share its ports and files. Used by the demo, by cluster tests and
+by benches.
 """
 
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import yaml
 
+from localcluster.errors import RequestRefused
+from localcluster.history import Kind
 from localcluster.plane import Plane
 from localcluster.ports import free_ports
-from localcluster.process import Component, Program
+from localcluster.process import Component, Program, ReadyCheck
 
 ROOT = Path(__file__).resolve().parent.parent
 OVERLAY = ROOT / "deploy" / "kustomize" / "local"
+GATEWAY_KINDS = Path(__file__).resolve().parent / "crds"
 CRDS = ROOT / "deploy" / "crds"
 NAMESPACE = "kruise-rollout"
 CONTROLLER = "kruise-rollout-controller-manager"
 WORKER = "moonshift-luaworker"
 READY_SECONDS = 60.0
+SERVED_SECONDS = 30.0
+PROBE = aiohttp.ClientTimeout(total=2.0)
 
 REPLACED = (
     "--kubeconfig",
@@ -45,9 +51,12 @@ DROPPED = ("--tls-dir", "--lua-worker-tls-dir")
 class Product:
     """The controller and the worker on a plane, with their addresses."""
 
-    def __init__(self, plane: Plane, folder: Path, ports: Sequence[int]) -> None:
+    def __init__(
+        self, plane: Plane, folder: Path, ports: Sequence[int], *, tied: bool = True
+    ) -> None:
         self.plane = plane
         self.folder = folder
+        self._tied = tied
         self.webhook_port, *rest = ports
         self.controller_metrics, self.controller_probes, self.worker_metrics, self.worker_probes = (
             rest
@@ -65,6 +74,11 @@ class Product:
     def worker(self) -> Component:
         """The worker's process."""
         return self.components["luaworker"]
+
+    @property
+    def parts(self) -> tuple[Component, ...]:
+        """The processes that were made so far."""
+        return tuple(self.components.values())
 
     async def install(self) -> None:
         """Apply the manifests: CRDs, rights, webhook configurations, Deployments of no replicas."""
@@ -97,11 +111,11 @@ class Product:
         }
         self._add("luaworker", WORKER, worker, self.worker_probes)
         self._add("controller", CONTROLLER, controller, self.controller_probes, extra)
-        await asyncio.gather(*(part.start() for part in self.components.values()))
+        await asyncio.gather(*(part.start() for part in self.parts))
 
     async def stop(self) -> None:
         """End both processes."""
-        for part in reversed(tuple(self.components.values())):
+        for part in reversed(self.parts):
             await part.terminate()
 
     def arguments(self, deployment: str) -> list[str]:
@@ -123,7 +137,7 @@ class Product:
         extra: Sequence[str] = (),
     ) -> None:
         command = on_one_machine(self.arguments(deployment), values)
-        program = Program(name, [*command, *extra], self.folder / f"{name}.log")
+        program = Program(name, [*command, *extra], self.folder / f"{name}.log", self._tied)
         self.components[name] = Component(program, _answers(probes), READY_SECONDS)
 
 
@@ -137,18 +151,45 @@ def on_one_machine(arguments: Sequence[str], values: dict[str, str]) -> list[str
     return kept + [f"{flag}={value}" for flag, value in values.items()]
 
 
-def _answers(port: int) -> Any:
+def _answers(port: int) -> ReadyCheck:
     async def ready() -> bool:
         try:
             async with (
-                aiohttp.ClientSession() as session,
+                aiohttp.ClientSession(timeout=PROBE) as session,
                 session.get(f"http://127.0.0.1:{port}/readyz") as answer,
             ):
                 return answer.status == 200
-        except aiohttp.ClientError:
+        except (aiohttp.ClientError, TimeoutError):
             return False
 
     return ready
+
+
+async def install_gateway_kinds(plane: Plane) -> None:
+    """Make the stand-ins for Istio's kinds and wait until they are served."""
+    await plane.kubectl("apply", "-f", str(GATEWAY_KINDS))
+    names = (
+        f"crd/{path.stem}.networking.istio.io" for path in sorted(GATEWAY_KINDS.glob("*.yaml"))
+    )
+    await plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+
+
+async def served(plane: Plane, kinds: Iterable[Kind]) -> None:
+    """Return when kinds can be listed: an established one may still be initialising its cache, and answers 429."""
+    async with asyncio.timeout(SERVED_SECONDS):
+        for kind in kinds:
+            while not await _is_served(plane, kind):  # noqa: ASYNC110 - bounded polling at start-up
+                await asyncio.sleep(0.1)
+
+
+async def _is_served(plane: Plane, kind: Kind) -> bool:
+    try:
+        await plane.client().get(kind.path)
+    except RequestRefused as refused:
+        if refused.status not in (404, 429):
+            raise
+        return False
+    return True
 
 
 @contextlib.asynccontextmanager

@@ -112,7 +112,7 @@ class Pool:
         """A ready child; waits for one to be born where there is none."""
         while self._spares:
             child = self._spares.popleft()
-            if not child.exited.done():
+            if child.alive:
                 return child
             child.discard()
         wanted: asyncio.Future[Child] = asyncio.get_running_loop().create_future()

@@ -9,6 +9,7 @@ import asyncio
 import importlib.util
 import logging
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -49,6 +50,15 @@ class Child:
         self.killed_for = ""
         self._pidfd = pidfd
         channel.setblocking(False)
+
+    @property
+    def alive(self) -> bool:
+        """Asks the kernel: the zygote's report may still be on its way."""
+        if self.exited.done() or self._pidfd < 0:
+            return False
+        poll = select.poll()
+        poll.register(self._pidfd, select.POLLIN)
+        return not poll.poll(0)
 
     def kill(self, reason: str = "") -> None:
         """Ends the process now, whatever it does. A reason says that it had not finished."""

@@ -1,4 +1,4 @@
-"""Events about a Rollout, newest last. Read through the older of the two Event APIs, which every cluster lets people read."""
+"""Events about a Rollout, newest last, through the older of the two Event APIs: rights to read that one are common."""
 
 from datetime import datetime
 

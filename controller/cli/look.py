@@ -37,6 +37,7 @@ from controller.domain.observation import Observation
 from controller.domain.rollout.routing import pinned_to
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import condition
+from controller.kube.resources import SERVICES
 
 
 def summary_of(rollout: Rollout, sit: Situation | None = None) -> Summary:
@@ -85,7 +86,7 @@ def look_at(seen: Observation, now: datetime, gaps: Mapping[str, str]) -> Rollou
         summary=summary_of(rollout, sit),
         replicas=replicas,
         revisions=revision_views(sit) if seen.workload is not None else (),
-        services=service_views(sit),
+        services=service_views(sit) if SERVICES.name not in gaps else (),
         routes=route_views(sit) if seen.workload is not None or seen.routes else (),
         next=next_text(rollout, replicas),
         steps=step_views(rollout, replicas),

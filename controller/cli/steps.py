@@ -1,9 +1,15 @@
 """The plan in words: what each step does, and what comes after the present one."""
 
-from controller.api.rollout import HttpRouteMatch, Pause, Rollout, RolloutStatus, Step, Strategy
+from datetime import UTC, datetime
+
+from controller.api.rollout import HttpRouteMatch, Rollout, RolloutStatus, Step, Strategy
 from controller.cli.view import StepView
+from controller.domain.observation import Observation
 from controller.domain.pods.plan import batch_size
-from controller.domain.rollout.situation import canary_status, position
+from controller.domain.rollout.pause import last_step_needs_no_pause
+from controller.domain.rollout.situation import Situation, canary_status, position
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def steps_of(strategy: Strategy) -> tuple[Step, ...]:
@@ -50,11 +56,20 @@ def traffic_text(step: Step) -> str:
     return f"{step.traffic} of the traffic" if step.traffic is not None else "no routes"
 
 
-def pause_text(pause: Pause) -> str:
+def pause_text(rollout: Rollout, index: int) -> str:
     """How the step ends."""
-    if pause.duration is None:
-        return "until approved"
-    return f"{pause.duration} s" if pause.duration else "none"
+    duration = steps_of(rollout.spec.strategy)[index - 1].pause.duration
+    if duration == 0 or _goes_on_by_itself(rollout, index):
+        return "none"
+    return "until approved" if duration is None else f"{duration} s"
+
+
+def _goes_on_by_itself(rollout: Rollout, index: int) -> bool:
+    """The controller's own rule about a last step of all pods; it asks for nothing but the plan."""
+    if rollout.spec.strategy.canary is None:
+        return False
+    plan = Situation(seen=Observation(rollout=rollout, plan_hash=""), now=_NEVER)
+    return last_step_needs_no_pause(plan, index)
 
 
 def pods_text(steps: tuple[Step, ...], index: int, replicas: int | None) -> str:
@@ -74,7 +89,7 @@ def step_views(rollout: Rollout, replicas: int | None) -> tuple[StepView, ...]:
             index=index,
             pods=pods_text(steps, index, replicas),
             traffic=traffic_text(step),
-            pause=pause_text(step.pause),
+            pause=pause_text(rollout, index),
             mark="now" if index == now else "done" if index < now else "to come",
         )
         for index, step in enumerate(steps, 1)
@@ -98,5 +113,5 @@ def next_text(rollout: Rollout, replicas: int | None) -> str:
     pods = pods_text(steps, now + 1, replicas)
     return (
         f"step {now + 1}/{len(steps)}: {pods or 'no more'} new pods, {traffic_text(step)}, "
-        f"pause {pause_text(step.pause)}"
+        f"pause {pause_text(rollout, now + 1)}"
     )

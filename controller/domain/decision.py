@@ -10,6 +10,7 @@ from enum import StrEnum
 import msgspec
 
 from controller.api.meta import Key
+from controller.api.names import HOLD_MIN_READY_SECONDS, HOLD_PROGRESS_DEADLINE_SECONDS
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import (
     HeaderModifier,
@@ -154,7 +155,9 @@ class DeleteCanaryDeployment(Value, frozen=True, tag=True):
 
 
 class PaceDeployment(Value, frozen=True, tag=True):
-    """The workload rolls, held, between these knobs; `latch` is the token to take off, empty when there is none.
+    """The workload rolls between these knobs; `latch` is the token to take off, empty when there is none.
+
+    Held, unless the owner's own readiness is given: the hold is never on the revision that runs.
 
     `generation` is of the spec that was looked at: a late writer changes nothing.
     """
@@ -164,6 +167,8 @@ class PaceDeployment(Value, frozen=True, tag=True):
     max_surge: IntOrPercent
     max_unavailable: IntOrPercent
     latch: str = ""
+    min_ready_seconds: int = HOLD_MIN_READY_SECONDS
+    progress_deadline_seconds: int = HOLD_PROGRESS_DEADLINE_SECONDS
 
 
 class ReleaseDeployment(Value, frozen=True, tag=True):

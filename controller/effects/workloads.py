@@ -42,8 +42,8 @@ async def pace(writes: Writes, action: PaceDeployment) -> Done:
     rolling = {"maxSurge": action.max_surge, "maxUnavailable": action.max_unavailable}
     operations += [
         _set("strategy", {"type": "RollingUpdate", "rollingUpdate": rolling}),
-        _set("minReadySeconds", names.HOLD_MIN_READY_SECONDS),
-        _set("progressDeadlineSeconds", names.HOLD_PROGRESS_DEADLINE_SECONDS),
+        _set("minReadySeconds", action.min_ready_seconds),
+        _set("progressDeadlineSeconds", action.progress_deadline_seconds),
     ]
     await writes.patch(DEPLOYMENTS, action.workload, operations)
     return Done(wrote=True)

@@ -14,6 +14,7 @@ class Executed(msgspec.Struct, frozen=True):
     log: tuple[str, ...] = ()
     cpu_ms: float = 0.0
     wall_ms: float = 0.0
+    peak_memory: int = 0
 
 
 class Refused(msgspec.Struct, frozen=True):

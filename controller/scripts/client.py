@@ -170,7 +170,9 @@ def _refusal(error: grpc.aio.AioRpcError) -> Refused | None:
 def _answer(response: pb.ExecuteResponse) -> ScriptAnswer:
     log = tuple(response.log)
     if response.code == pb.OK:
-        return Executed(response.result_json, log, response.cpu_ms, response.wall_ms)
+        return Executed(
+            response.result_json, log, response.cpu_ms, response.wall_ms, response.peak_memory
+        )
     return Refused(
         pb.Code.Name(response.code),
         response.message,

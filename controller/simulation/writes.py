@@ -271,8 +271,8 @@ class Writes:
             strategy=DeploymentStrategy(
                 "RollingUpdate", RollingUpdate(action.max_surge, action.max_unavailable)
             ),
-            min_ready_seconds=names.HOLD_MIN_READY_SECONDS,
-            progress_deadline_seconds=names.HOLD_PROGRESS_DEADLINE_SECONDS,
+            min_ready_seconds=action.min_ready_seconds,
+            progress_deadline_seconds=action.progress_deadline_seconds,
         )
         self._cluster.deployments.put(structs.replace(found, metadata=meta, spec=spec))
 

@@ -10,12 +10,12 @@ local decode, encode, log = ...
 
 local HOOK_EVERY = 20000
 local MAX_DEPTH, MAX_NODES = 100, 1e6
-local MAX_MESSAGE, MAX_TRACEBACK, MAX_FRAMES = 4096, 2048, 60
+local MAX_MESSAGE, MAX_TRACEBACK, MAX_FRAMES, MAX_LEVELS = 4096, 2048, 60, 250
 
 local G = _G
 local error, loadstring, rawset, select, tonumber, type, xpcall =
   error, loadstring, rawset, select, tonumber, type, xpcall
-local byte, find, format, gsub, sub = string.byte, string.find, string.format, string.gsub, string.sub
+local byte, find, format, sub = string.byte, string.find, string.format, string.sub
 local concat = table.concat
 local clock = os.clock
 local getinfo, sethook = debug.getinfo, debug.sethook
@@ -23,14 +23,13 @@ local getinfo, sethook = debug.getinfo, debug.sethook
 local name, phase, deadline, limit_text, failure
 local run
 
--- The innermost line of the script itself, or nil while none of it runs.
+-- The innermost line of the script itself, or nil while none of it runs. Not too far down: lost tail calls are levels too.
 local function script_line(level)
   local source = '=' .. name
-  while true do
-    local info = getinfo(level, 'Sl')
+  for at = level, level + MAX_LEVELS do
+    local info = getinfo(at, 'Sl')
     if not info then return nil end
     if info.source == source and info.currentline > 0 then return info.currentline end
-    level = level + 1
   end
 end
 

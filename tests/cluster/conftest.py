@@ -14,12 +14,17 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from demo.stage import ROOT, Product
+from demo.stage import product as running_product
 from localcluster.build import ensure_built
 from localcluster.errors import ClusterError
 from localcluster.plane import Plane
 from localcluster.progress import ConsoleReporter
+from localcluster.record import Recorder
+from tests.cluster.kinds import RECORDED
 
 HERE = Path(__file__).parent
+GATEWAY_KINDS = ROOT / "demo" / "crds"
 NO_PLANE = pytest.StashKey[str]()
 
 
@@ -88,3 +93,24 @@ async def namespace(plane: Plane) -> AsyncIterator[str]:
     await client.create("/api/v1/namespaces", {"metadata": {"name": name}})
     yield name
     await client.delete(f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture(scope="session")
+async def product(
+    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Product]:
+    """Give Moonshift, installed and running on a plane of its own, with the gateway kinds of its demo."""
+    async with Plane.start(tmp_path_factory.mktemp("product-plane")) as started:
+        await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
+        async with running_product(started, tmp_path_factory.mktemp("product")) as running:
+            yield running
+
+
+@pytest.fixture(scope="session")
+async def recorder(product: Product) -> AsyncIterator[Recorder]:
+    """Give a recording of everything that releases touch, from before the first of them."""
+    # kubectl asks again while the storage of new kinds is being made.
+    kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)
+    await product.plane.kubectl("get", kinds, "--all-namespaces")
+    async with product.plane.recorder(*RECORDED) as started:
+        yield started

@@ -49,7 +49,7 @@ def _head(view: RolloutView, now: datetime) -> Text:
 
 
 def _add_revisions(tree: Tree, view: RolloutView, now: datetime) -> None:
-    size = "" if view.replicas is None else f"  {view.replicas} replicas"
+    size = "" if view.replicas is None else f"  {_count(view.replicas, 'replica')}"
     branch = tree.add(f"{view.summary.workload}{size}")
     if view.replicas is None:
         branch.add(
@@ -65,8 +65,7 @@ def _add_revisions(tree: Tree, view: RolloutView, now: datetime) -> None:
 def _revision(revision: RevisionView) -> Text:
     text = Text(revision.role.value, style=_ROLE_STYLES[revision.role])
     text.append(f" {revision.revision or 'unknown'}", style="bold")
-    count = f"{len(revision.pods)} pods" if len(revision.pods) != 1 else "1 pod"
-    text.append(f"  {count}, {revision.ready} ready", style="default")
+    text.append(f"  {_count(len(revision.pods), 'pod')}, {revision.ready} ready", style="default")
     if revision.wanted is not None:
         text.append(f", {revision.wanted} wanted", style="default")
     return text
@@ -94,8 +93,12 @@ def _service(service: ServiceView, view: RolloutView) -> Text:
     else:
         target = "as its owner wrote it"
     text = Text(f"{service.name}  {target}  ")
-    ready = f"{service.endpoints} ready endpoint{'' if service.endpoints == 1 else 's'}"
+    ready = _count(service.endpoints, "ready endpoint")
     return text.append(ready, style="default" if service.endpoints else "red")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _route(route: RouteView) -> Text:

@@ -16,9 +16,16 @@ from controller.domain.decision import (
     Action,
     DeleteCanaryDeployment,
     DeleteCanaryService,
+    PaceDeployment,
     ReleaseDeployment,
 )
-from controller.domain.pods.deployment import latched, marked_for, owners_limits
+from controller.domain.pods.deployment import (
+    Knobs,
+    latched,
+    marked_for,
+    owners_limits,
+    write_knobs,
+)
 from controller.domain.rollout import batches, routing
 from controller.domain.rollout.situation import Situation, Style, position
 from controller.domain.rollout.status import with_canary
@@ -180,24 +187,32 @@ def _rolled_out(sit: Situation) -> bool:
 def _restore_stable_capacity(sit: Situation, status: RolloutStatus) -> Stop | None:
     """Partition style rollback: with too few stable pods ready, grow them before the traffic comes back.
 
-    Two thirds of the wanted size are enough to take all traffic for the moment it needs; below that the Deployment
-    is given its owner's values first, and its controller replaces new pods by stable ones as these become ready.
+    Two thirds of the wanted size are enough to take all traffic for the moment it needs. Below that stable grows by
+    surge, nothing allowed to be unavailable: the Deployment's controller takes a new pod away only for a stable one
+    that became available. Without the hold: it would make the pods that carry the traffic count as unavailable.
     """
-    if sit.style is Style.CANARY or not sit.routes_in_use or not _still_held(sit):
-        return None
-    stable = sit.ready(sit.pods_of(position(status).stable_revision))
-    if 3 * stable.ready >= 2 * sit.replicas:
-        return None
-    return Stop(status=status, actions=(_release(sit, keep_mark=True),), wake_at=stable.next_at)
-
-
-def _wait_for_two_thirds(sit: Situation, status: RolloutStatus) -> Stop | None:
     if sit.style is Style.CANARY or not sit.routes_in_use:
         return None
     stable = sit.ready(sit.pods_of(position(status).stable_revision))
     if 3 * stable.ready >= 2 * sit.replicas:
         return None
-    return Stop(status=status, wake_at=stable.next_at)
+    actions = (_grow_stable(sit, stable.pods),) if latched(sit.deployment) else ()
+    return Stop(status=status, actions=actions, wake_at=stable.next_at)
+
+
+def _grow_stable(sit: Situation, stable: int) -> PaceDeployment:
+    owners = sit.owners_values
+    knobs = write_knobs(Knobs(sit.replicas - stable, 0), sit.replicas)
+    deadline = owners.progress_deadline_seconds
+    return PaceDeployment(
+        workload=sit.workload_key,
+        generation=sit.deployment.metadata.generation,
+        max_surge=knobs.max_surge,
+        max_unavailable=knobs.max_unavailable,
+        latch=sit.deployment.metadata.annotations[names.LATCH],
+        min_ready_seconds=owners.min_ready_seconds,
+        progress_deadline_seconds=600 if deadline is None else deadline,
+    )
 
 
 def _clear_abandoned(sit: Situation, status: RolloutStatus) -> Stop | None:
@@ -236,7 +251,6 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
     ),
     Goal.ROLLBACK: (
         (FinalisingStep.ROUTE_TO_STABLE, _restore_stable_capacity),
-        (FinalisingStep.ROUTE_TO_STABLE, _wait_for_two_thirds),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.ROUTE_TO_STABLE, _margin),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),

@@ -158,9 +158,12 @@ def _healthy(sit: Situation, status: RolloutStatus) -> Turn:
     owner = marked_for(sit.deployment)
     if owner == sit.seen.rollout.metadata.name:
         status = without_condition(status, "Progressing")
-        return begin(
+        begun = begin(
             sit, structs.replace(status, phase=Phase.PROGRESSING), stable_at_admission(sit)
         )
+        # The position is written before anything is touched: should we crash and the workload vanish, it alone says
+        # that a Service may be pinned.
+        return Stop(begun.status, notes=begun.notes)
     if owner:
         problem = Refusal(
             reasons.WORKLOAD_TAKEN,

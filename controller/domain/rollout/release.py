@@ -36,7 +36,7 @@ from controller.domain.rollout.turn import Advance, Stop, Turn
 # --- the beginning ------------------------------------------------------------------------------
 
 
-def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Turn:
+def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Advance:
     """Start a release at step 1: remember what is stable, forget everything of the release before.
 
     `stable` is the revision and the template hash of what runs.
@@ -113,14 +113,15 @@ def workload_was_replaced(sit: Situation, status: RolloutStatus) -> bool:
 
 
 def rolled_back(sit: Situation, status: RolloutStatus) -> bool:
-    """The template is again what ran before the release."""
-    stable = position(status).stable_template
-    return bool(stable) and sit.template_hash == stable and not _expected(sit, status)
+    """The template is again what ran before the release (perhaps already when the release was first looked at)."""
+    ours = position(status)
+    back = bool(ours.stable_template) and sit.template_hash == ours.stable_template
+    return back and ours.goal != Goal.ROLLBACK
 
 
 def another_revision_came(sit: Situation, status: RolloutStatus) -> bool:
-    """The template is neither the release's nor the stable one's."""
-    return not _expected(sit, status)
+    """The template is neither the release's nor the stable one's, or one that came is still being made way for."""
+    return position(status).goal == Goal.CONTINUOUS or not _expected(sit, status)
 
 
 def _expected(sit: Situation, status: RolloutStatus) -> bool:

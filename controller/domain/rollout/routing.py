@@ -218,6 +218,7 @@ def ensure_routes(sit: Situation, status: RolloutStatus, index: int) -> tuple[Ac
         not isinstance(route.state, RoutePresent)
         or route.state.plan != plan.identity
         or route.state.touched
+        or route.state.edited
         for route in sit.seen.routes
     )
     return (EnsureRoutes(plan),) if wrong else ()
@@ -227,7 +228,9 @@ def restore_routes(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
     """Gateway objects that still follow a plan of ours."""
     if not sit.routes_in_use:
         return ()
-    return (RestoreRoutes(sit.namespace, sit.references, position(status).release),)
+    name = sit.seen.rollout.metadata.name
+    release = position(status).release
+    return (RestoreRoutes(sit.namespace, sit.references, release, rollout=name),)
 
 
 def revisions_are_mixed(sit: Situation, status: RolloutStatus) -> Refusal | None:

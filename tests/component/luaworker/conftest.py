@@ -9,9 +9,11 @@ from tests.component.luaworker.process import Worker, worker
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def shared_worker(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Worker]:
-    """One worker for all tests that do not harm it; limits short enough for tests that run into them."""
+    """One worker for all tests that do not harm it.
+
+    CPU is short, for tests that run into it; wall time is not, for busy machines."""
     folder: Path = tmp_path_factory.mktemp("worker")
     async with worker(
-        f"unix://{folder}/w.sock", "--cpu-ms", "200", "--wall-ms", "1500", "--memory-mb", "32"
+        f"unix://{folder}/w.sock", "--cpu-ms", "200", "--wall-ms", "8000", "--memory-mb", "32"
     ) as running:
         yield running

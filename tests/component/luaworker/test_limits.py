@@ -44,7 +44,7 @@ async def test_what_no_hook_interrupts_is_killed(shared_worker: Worker, script: 
     began = time.monotonic()
     answer = await shared_worker.run(script)
     assert answer.code == pb.TIMEOUT, answer.message
-    assert time.monotonic() - began < 2.0
+    assert time.monotonic() - began < 9.0
     await canary(shared_worker)
 
 

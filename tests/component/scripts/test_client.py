@@ -17,6 +17,7 @@ from controller.scripts.client import ScriptClient
 from controller.scripts.lookup import Script
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
+from tests.component.luaworker.certificates import authority, write_pair
 from tests.component.luaworker.process import Worker, worker
 
 
@@ -78,7 +79,7 @@ async def test_validation_says_whether_a_script_compiles(shared_worker: Worker) 
         good = await client.validate(script("error('not run')"), tenant="t", request_id="r")
         bad = await client.validate(script("x ="), tenant="t", request_id="r")
     assert (
-        good == Executed(b"", (), good.cpu_ms, good.wall_ms)
+        good == Executed(b"", (), good.cpu_ms, good.wall_ms, good.peak_memory)
         if isinstance(good, Executed)
         else False
     )
@@ -236,3 +237,17 @@ async def test_an_address_of_no_kind_is_refused(address: str) -> None:
 async def test_missing_certificates_are_named(tmp_path: Path) -> None:
     with pytest.raises(BadConfiguration, match=r"ca\.crt, tls\.crt, tls\.key missing"):
         ScriptClient("dns:///x:1", tls_dir=str(tmp_path))
+
+
+async def test_mutual_tls(tmp_path: Path) -> None:
+    ours = authority()
+    server = write_pair(tmp_path / "server", ours, "localhost")
+    friend = write_pair(tmp_path / "friend", ours, "controller")
+    async with worker("127.0.0.1:0", "--tls-dir", str(server)) as running:
+        address = f"dns:///localhost:{running.start_entry['port']}"
+        client = ScriptClient(address, tls_dir=str(friend))
+        assert isinstance(await echo(client), Executed)
+        await client.close()
+        async with client_of(address) as plain:
+            with pytest.raises(WorkerUnavailable):
+                await echo(plain)

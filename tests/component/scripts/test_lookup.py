@@ -61,18 +61,24 @@ def test_a_script_says_where_it_comes_from() -> None:
     [
         (
             LIBRARY.resolve_custom("g.io", "K", "auto", {}),
-            ("no script for K of g.io: neither packaged as g.io/K/trafficRouting.lua nor in "
-            "key lua.traffic.routing.K.g.io of ConfigMap kruise-rollout-configuration"),
+            (
+                "no script for K of g.io: neither packaged as g.io/K/trafficRouting.lua nor in "
+                "key lua.traffic.routing.K.g.io of ConfigMap kruise-rollout-configuration"
+            ),
         ),
         (
             LIBRARY.resolve_ingress("istio", "auto", None),
-            ("no script for the Ingress class istio: neither packaged as trafficrouting_ingress/istio.lua nor in "
-            "key lua.traffic.routing.ingress.istio of ConfigMap kruise-rollout-configuration, which does not exist"),
+            (
+                "no script for the Ingress class istio: neither packaged as trafficrouting_ingress/istio.lua nor in "
+                "key lua.traffic.routing.ingress.istio of ConfigMap kruise-rollout-configuration, which does not exist"
+            ),
         ),
         (
             custom("configMap", {}),
-            ("no script for VirtualService of networking.istio.io in "
-            f"key {VS_KEY} of ConfigMap kruise-rollout-configuration"),
+            (
+                "no script for VirtualService of networking.istio.io in "
+                f"key {VS_KEY} of ConfigMap kruise-rollout-configuration"
+            ),
         ),
         (
             LIBRARY.resolve_custom("g.io", "K", "packaged", CONFIG),

@@ -1,0 +1,198 @@
+"""`approve`: let the step that waits for a person go on.
+
+Two ways. Plain, the patch every client of the original sends: whichever step waits is approved. With `--step N`, a JSON
+patch that the API server applies only while step N waits: an approval that comes late approves nothing else.
+Invariant: nothing is sent unless a step is seen to wait; the answer names the state that was seen instead.
+"""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import click
+import msgspec
+
+from controller.api.rollout import CanaryStatus, Rollout, StepState
+from controller.api.workloads import Deployment
+from controller.cli.durations import DURATION
+from controller.cli.failures import ExitCode, Failure
+from controller.cli.following import follow_rollout
+from controller.cli.objects import read_rollout
+from controller.cli.options import connection_options
+from controller.cli.session import Session, run
+from controller.cli.steps import current_state, current_step, steps_of
+from controller.cli.targets import rollout_names
+from controller.cli.waiting import waits_for
+from controller.domain.rollout.situation import position
+from controller.errors import Conflict
+from controller.kube.resources import ROLLOUTS
+
+NAMED = "rollout.rollouts.kruise.io"
+"""How kubectl names a Rollout in what it prints."""
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME...")
+@click.option(
+    "--step", type=click.IntRange(min=1), metavar="N", help="Approve step N and no other one."
+)
+@click.option("--wait", is_flag=True, help="Wait until the controller has taken it up.")
+@click.option(
+    "--timeout", type=DURATION, default="30s", show_default=True, help="How long --wait waits."
+)
+@connection_options
+def approve(words: tuple[str, ...], step: int | None, wait: bool, timeout: timedelta) -> None:
+    """Approve the step a release waits at.
+
+    Refused, with the reason, unless the Rollout is in StepPaused. Use --step where somebody else, or a script run
+    twice, might approve too: it cannot let a later step go on by mistake.
+
+    \b
+    Examples:
+      kubectl moonshift approve web
+      kubectl moonshift approve rollout/web --step 2 --wait
+      kubectl-kruise rollout approve rollout/web     # the same program under that name
+
+    Exit codes: 0 approved, 1 not approved, 5 --wait timed out (approved, but not taken up yet).
+    """
+    names = rollout_names(words)
+    if step is not None and len(names) > 1:
+        raise click.UsageError("--step is about one Rollout: give one NAME")
+    run(lambda session: _approve_all(session, names, step, timeout if wait else None))
+
+
+async def _approve_all(
+    session: Session, names: tuple[str, ...], step: int | None, wait: timedelta | None
+) -> None:
+    """All of them, as far as possible; the first failure is the command's own."""
+    failures: list[Failure] = []
+    for name in names:
+        try:
+            await _approve(session, name, step, wait)
+        except Failure as failure:
+            failures.append(failure)
+    for also in failures[1:]:
+        also.show()
+    if failures:
+        raise failures[0]
+
+
+async def _approve(session: Session, name: str, step: int | None, wait: timedelta | None) -> None:
+    rollout = await read_rollout(session, name)
+    if (problem := not_approvable(rollout, step)) != "":
+        raise Failure(problem)
+    if step is None:
+        await session.client.merge_patch(
+            ROLLOUTS, session.namespace, name, plain_patch(rollout), "status"
+        )
+    else:
+        await _approve_exactly(session, name, step)
+    click.echo(f"{NAMED}/{name} approved")
+    if wait is not None:
+        await _wait_until_taken_up(session, rollout, wait)
+
+
+async def _approve_exactly(session: Session, name: str, step: int) -> None:
+    operations = exact_patch(step, datetime.now(UTC))
+    try:
+        await session.client.json_patch(ROLLOUTS, session.namespace, name, operations, "status")
+    except Conflict as moved:
+        now = await read_rollout(session, name)
+        text = not_approvable(now, step) or f"Rollout {now.metadata.key} changed meanwhile"
+        raise Failure(f"{text}; nothing was approved") from moved
+
+
+# --- what is sent -------------------------------------------------------------------------------
+
+
+def plain_patch(rollout: Rollout) -> dict[str, object]:
+    """The merge patch on the status, byte for byte what clients of the original send."""
+    canary = isinstance(rollout.status.canary_status, CanaryStatus)
+    part = "canaryStatus" if canary else "blueGreenStatus"
+    return {"status": {part: {"currentStepState": StepState.STEP_READY.value}}}
+
+
+def exact_patch(step: int, now: datetime) -> list[dict[str, object]]:
+    """The JSON patch on the status that holds for step `step` only; admission adds who sent it."""
+    said = {"step": step, "at": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    return [
+        {"op": "test", "path": "/status/moonshift/step", "value": step},
+        {"op": "test", "path": "/status/moonshift/state", "value": StepState.STEP_PAUSED.value},
+        {"op": "add", "path": "/status/moonshift/approval", "value": said},
+    ]
+
+
+def not_approvable(rollout: Rollout, step: int | None) -> str:
+    """Why there is nothing to approve; empty when there is."""
+    status, key = rollout.status, rollout.metadata.key
+    state, now = current_state(status), current_step(status)
+    if isinstance(status.canary_status, CanaryStatus):
+        # clients of the original look here, and an approval under way shows here first
+        state = status.canary_status.current_step_state or state
+    at = f"step {now}/{len(steps_of(rollout.spec.strategy))}"
+    if status.phase != "Progressing":
+        phase = status.phase or "not looked at by a controller yet"
+        return f"Rollout {key} has no release under way ({phase}): nothing to approve"
+    if step is not None and not position(status).state:
+        return f"Rollout {key} is not led by Moonshift, which --step needs: approve without --step"
+    if step is not None and step != now:
+        return f"Rollout {key} is at {at} ({state}), not at step {step}: look at it with get, then repeat"
+    if state == StepState.STEP_READY:
+        return f"Rollout {key} is at {at} and was approved already: the controller has not taken it up yet"
+    if state != StepState.STEP_PAUSED:
+        return f"Rollout {key} is at {at} in {state}, not in StepPaused: it waits for {waits_for(rollout)}"
+    return ""
+
+
+# --- --wait -------------------------------------------------------------------------------------
+
+
+async def _wait_until_taken_up(session: Session, before: Rollout, wait: timedelta) -> None:
+    key, seconds = before.metadata.key, wait.total_seconds()
+
+    def look(rollout: Rollout | None, _: Deployment | None) -> Answer | None:
+        return answer_to(before, rollout)
+
+    try:
+        async with asyncio.timeout(seconds):
+            patched = await read_rollout(session, key.name)
+            answer = await follow_rollout(session.client, patched, None, look)
+    except TimeoutError as late:
+        raise Failure(
+            f"Rollout {key} was approved, but no controller took it up within {seconds:g} s: is one running?",
+            ExitCode.TIMED_OUT,
+        ) from late
+    if not answer.honoured:
+        raise Failure(f"Rollout {key} {answer.text}")
+    click.echo(f"{NAMED}/{key.name} {answer.text}")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What became of an approval."""
+
+    honoured: bool
+    text: str
+
+
+def answer_to(before: Rollout, now: Rollout | None) -> Answer | None:
+    """The controller's answer to an approval sent after `before` was seen; None while there is none."""
+    if now is None:
+        return Answer(False, "was deleted")
+    step, ours = current_step(now.status), position(now.status)
+    if step != current_step(before.status) or now.status.phase != before.status.phase:
+        total = len(steps_of(now.spec.strategy))
+        return Answer(True, f"is at step {step}/{total} ({current_state(now.status)})")
+    if ours.approved_at is not None and ours.approved_at != position(before.status).approved_at:
+        return Answer(True, f"went on from step {step}")
+    inner = now.status.canary_status
+    if (
+        isinstance(inner, CanaryStatus)
+        and inner.current_step_state == StepState.STEP_PAUSED
+        and ours.approval is None
+    ):
+        # our patch is in this status or an earlier one: the mailbox was emptied without an approval
+        return Answer(
+            False,
+            f"is still at step {step}: the controller put the approval back (one that comes within 2 s of another "
+            "counts as the same): see its Events, then repeat",
+        )
+    return None

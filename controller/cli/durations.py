@@ -1,0 +1,33 @@
+"""Durations on the command line, as kubectl writes them: `90s`, `5m`, `1h30m`; `0` means without end."""
+
+import re
+from datetime import timedelta
+
+import click
+
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+class Duration(click.ParamType["timedelta"]):
+    """A click type for them."""
+
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Read it, or say how it is written."""
+        if isinstance(value, timedelta):
+            return value
+        text = str(value)
+        if text.isdecimal():
+            return timedelta(seconds=int(text))
+        if text and not _PART.sub("", text):
+            return timedelta(seconds=sum(float(n) * _SECONDS[u] for n, u in _PART.findall(text)))
+        raise click.BadParameter(
+            f"{text!r} is no duration: write it like 90s, 5m or 1h30m", ctx=ctx, param=param
+        )
+
+
+DURATION = Duration()

@@ -1,0 +1,81 @@
+"""The entry: `moonshift`, `kubectl moonshift` (kubectl-moonshift), `kubectl-kruise`.
+
+The name the program is called by changes help and hints, never what it does. Invariant: every command is its own
+module; this one only puts them together.
+"""
+
+import logging
+import os
+import sys
+
+import click
+
+from controller.cli.approve import approve
+from controller.cli.describe import describe
+from controller.cli.get import get
+from controller.cli.options import connection_options
+from controller.cli.pause import pause
+from controller.cli.resume import resume
+from controller.cli.status import status
+from controller.cli.undo import undo
+from controller.cli.version import version
+
+PLUGIN = "kubectl-"
+_HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(context_settings=_HELP, commands=[approve, pause, resume, status, undo])
+@connection_options
+def rollout() -> None:
+    """The commands as kubectl-kruise spells them.
+
+    \b
+    Example:
+      kubectl-kruise rollout approve rollout/web
+    """
+
+
+@click.group(
+    context_settings=_HELP,
+    commands=[get, describe, approve, pause, resume, status, undo, version, rollout],
+)
+@connection_options
+def cli() -> None:
+    """See and steer releases in steps.
+
+    A release is started by changing the workload (kubectl set image, kubectl apply); the Rollout says in which steps.
+
+    \b
+    A day with it:
+      kubectl moonshift get                      what is being released, and what it waits for
+      kubectl moonshift get web -w               one release, live
+      kubectl moonshift approve web              let the step go on
+      kubectl moonshift undo web                 back to what ran before
+      kubectl moonshift status web --timeout 9m  the outcome, as an exit code
+      kubectl moonshift describe web             everything, with diffs of the routes
+
+    \b
+    Exit codes: 0 done, 1 not done (the line on standard error says why), 2 wrong command line;
+    of status: 3 rolled back, 4 stalled, 5 timed out.
+
+    Completion for bash: eval "$(_MOONSHIFT_COMPLETE=bash_source moonshift)"; zsh_source and fish_source likewise.
+    """
+
+
+def program_name(path: str) -> str:
+    """How a person called it: kubectl shows a plugin's dash as a space."""
+    name = os.path.basename(path)
+    if name.startswith(PLUGIN):
+        return f"kubectl {name.removeprefix(PLUGIN)}"
+    return name if name not in ("__main__.py", "main.py", "") else "moonshift"
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    # what a watch has to say while it reconnects is shown by the views
+    logging.getLogger("controller").addHandler(logging.NullHandler())
+    cli.main(prog_name=program_name(sys.argv[0]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""A private script worker: the production program on a socket nobody else knows, for as long as a command runs.
+
+Invariant: the worker is started as a process of its own (nothing here imports it) and is gone when the block ends,
+whatever ended it. Every call gets a tenant of its own, so that the worker's circuit breaker, which is about a service
+under load, never hides the outcome of a later step.
+"""
+
+import asyncio
+import itertools
+import json
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+import controller
+from controller.errors import WorkerUnavailable
+from controller.scripts.answer import ScriptAnswer
+from controller.scripts.client import ScriptClient
+from controller.scripts.lookup import Script
+
+START_SECONDS = 30.0
+STOP_SECONDS = 15.0
+_ROOT = Path(controller.__file__).resolve().parent.parent
+_STARTED = ("serving", "listening, not ready")
+_LINES_KEPT = 20
+
+
+class Execution(msgspec.Struct, frozen=True):
+    """One call: what was run, on what, and what came of it."""
+
+    script: Script
+    obj: bytes
+    answer: ScriptAnswer
+
+
+class Engine:
+    """Runs and compiles scripts in the private worker. Implements the controller's `ScriptRunner`."""
+
+    def __init__(self, client: ScriptClient) -> None:
+        self._client = client
+        self._calls = itertools.count(1)
+
+    async def execute(
+        self, script: Script, obj: bytes, *, tenant: str, request_id: str
+    ) -> ScriptAnswer:
+        """One call. Raises WorkerUnavailable."""
+        unique = f"{tenant}-{next(self._calls)}"
+        return await self._client.execute(script, obj, tenant=unique, request_id=request_id)
+
+    async def validate(self, script: Script) -> ScriptAnswer:
+        """Whether the script compiles. Raises WorkerUnavailable."""
+        return await self._client.validate(script, tenant="validate", request_id="validate")
+
+
+class Recorder:
+    """Passes calls on and remembers them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.executions: list[Execution] = []
+
+    async def execute(
+        self, script: Script, obj: bytes, *, tenant: str, request_id: str
+    ) -> ScriptAnswer:
+        """One call, remembered."""
+        answer = await self._engine.execute(script, obj, tenant=tenant, request_id=request_id)
+        self.executions.append(Execution(script, obj, answer))
+        return answer
+
+
+def worker_command(address: str, *, filtered: bool) -> list[str]:
+    """The command line of a worker that serves one person."""
+    command = [sys.executable, "-m", "luaworker", "--listen", address]
+    command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
+    return command if filtered else [*command, "--insecure-no-seccomp"]
+
+
+@asynccontextmanager
+async def private_worker(*, filtered: bool = True) -> AsyncIterator[Engine]:
+    """A worker of one's own. Raises WorkerUnavailable where it cannot be started."""
+    with tempfile.TemporaryDirectory(prefix="moonshift-") as folder:
+        address = f"unix://{folder}/w"
+        paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        process = await asyncio.create_subprocess_exec(
+            *worker_command(address, filtered=filtered),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )
+        log = _Log(process)
+        try:
+            await log.started()
+            client = ScriptClient(address)
+            try:
+                yield Engine(client)
+            finally:
+                await client.close()
+        finally:
+            await _end(process)
+            await log.close()
+
+
+class _Log:
+    """What the worker says on standard error: kept for messages, and read so that the pipe never fills."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._lines: list[str] = []
+        self._started: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        assert self._process.stderr is not None
+        async for raw in self._process.stderr:
+            line = raw.decode(errors="replace").rstrip()
+            self._lines = [*self._lines, line][-_LINES_KEPT:]
+            message = _message(line)
+            if message in _STARTED and not self._started.done():
+                self._started.set_result(message == _STARTED[0])
+        if not self._started.done():
+            self._started.set_result(False)
+
+    async def started(self) -> None:
+        """Returns when scripts can be run. Raises WorkerUnavailable when they never will."""
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                ready = await asyncio.shield(self._started)
+        except TimeoutError:
+            raise WorkerUnavailable(
+                f"the script worker did not start within {START_SECONDS:g} s"
+            ) from None
+        if not ready:
+            said = next((line for line in reversed(self._lines) if "problem" in line), "")
+            raise WorkerUnavailable(
+                f"the script worker cannot run scripts here: {said or self._lines[-1:] or 'it ended'}; "
+                "on a machine without system call filters use --insecure-no-seccomp, for scripts you trust"
+            )
+
+    async def close(self) -> None:
+        """The pipe is at its end."""
+        await self._reading
+
+
+def _message(line: str) -> str:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        return ""
+    return str(entry.get("msg", "")) if isinstance(entry, dict) else ""
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Stop the worker; with force where it does not stop."""
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        async with asyncio.timeout(STOP_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

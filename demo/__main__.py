@@ -1,0 +1,158 @@
+"""`python -m demo`: the product's main job, played and checked on a real control plane.
+
+Invariant: ends with 0 only if every check held; what it started it ends, unless it was asked to keep it. It must not
+do more than put the parts together.
+"""
+
+import asyncio
+import contextlib
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from demo import kept
+from demo.commands import Commands
+from demo.sabotage import break_the_restore
+from demo.screen import Screen
+from demo.stage import Product, install_gateway_kinds, served
+from demo.story import Story
+from demo.world import KINDS
+from localcluster.errors import ClusterError
+from localcluster.plane import Plane
+from localcluster.ports import free_ports
+from localcluster.progress import ConsoleReporter
+
+KEPT_FOLDER = Path(".localcluster/demo")
+LOG_LINES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What was asked for on the command line."""
+
+    folder: Path
+    keep: bool = False
+    sabotage: str = ""
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--keep", is_flag=True, help="Leave the cluster and Moonshift up, and say how to go on."
+)
+@click.option("--stop", is_flag=True, help="End what --keep left up.")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help=f"Folder for logs and kubeconfigs; {KEPT_FOLDER} with --keep, else a temporary one.",
+)
+@click.option("--sabotage", type=click.Choice(["restore"]), default=None, hidden=True)
+def main(keep: bool, stop: bool, folder: Path | None, sabotage: str | None) -> None:
+    """Play the article's canary release with Istio on a real control plane, and check every step."""
+    if stop:
+        ended = asyncio.run(kept.stop((folder or KEPT_FOLDER).absolute()))
+        click.echo(f"ended: {', '.join(ended)}" if ended else "nothing was left up")
+        return
+    temporary = folder is None and not keep
+    chosen = (
+        Path(tempfile.mkdtemp(prefix="moonshift-demo-")) if temporary else folder or KEPT_FOLDER
+    )
+    wishes = Wishes(chosen.absolute(), keep, sabotage or "")
+    if asyncio.run(play(wishes)):
+        if temporary:
+            shutil.rmtree(wishes.folder, ignore_errors=True)
+        return
+    click.echo(f"logs, audit log and kubeconfigs: {wishes.folder}", err=True)
+    sys.exit(1)
+
+
+async def play(wishes: Wishes) -> bool:
+    """Play the whole demo; say whether every check held."""
+    if kept.is_kept(wishes.folder):
+        raise ClusterError(
+            f"a demo was left up in {wishes.folder}: end it by `python -m demo --stop`"
+        )
+    begun = time.monotonic()
+    screen = Screen(Console(), begun)
+    async with stage(screen, wishes) as (plane, product):
+        try:
+            held = await tell(screen, plane, wishes)
+        except (ClusterError, TimeoutError) as failure:
+            screen.failure(failure, {part.program.log: part.log_tail() for part in product.parts})
+            held = False
+        if wishes.keep:
+            kept.write_down(product, wishes.folder)
+            screen.note(kept.instructions(plane, _commands(plane, wishes), wishes.folder))
+    return held
+
+
+@contextlib.asynccontextmanager
+async def stage(screen: Screen, wishes: Wishes) -> AsyncIterator[tuple[Plane, Product]]:
+    """The cluster with Moonshift in it; ended with the block unless it is kept."""
+    screen.scene(
+        "A control plane with Moonshift", "kube-apiserver, etcd, controllers: the real ones."
+    )
+    reporter = ConsoleReporter(screen.console)
+    tied = not wishes.keep
+    plane = await Plane.launch(kept.plane_folder(wishes.folder), tied=tied, reporter=reporter)
+    product = Product(plane, wishes.folder, free_ports(5), tied=tied)
+    stays = False
+    try:
+        with reporter.phase("install Istio's kinds and Moonshift's manifests", 2) as phase:
+            await install_gateway_kinds(plane)
+            phase.advance()
+            await product.install()
+            phase.advance()
+        with reporter.phase("start controller and script worker", 2) as phase:
+            await product.start()
+            phase.advance()
+            await served(plane, KINDS)
+            phase.advance()
+        yield plane, product
+        stays = wishes.keep
+    finally:
+        if stays:
+            await plane.close()
+        else:
+            await product.stop()
+            await plane.shut_down()
+
+
+async def tell(screen: Screen, plane: Plane, wishes: Wishes) -> bool:
+    """Tell the story; say whether every check held."""
+    commands = _commands(plane, wishes)
+    commands.install()
+    async with plane.recorder(*KINDS) as recorder:
+        story = Story(screen, recorder, plane.client("recorder"), commands)
+        before = await story.deploy()
+        await screen.let_read()
+        await story.declare(before)
+        await screen.let_read()
+        first = await story.change(before)
+        await screen.let_read()
+        await story.approve_first(first)
+        await screen.let_read()
+        await story.approve_second()
+        if wishes.sabotage:
+            await break_the_restore(plane.client("developer"))
+        await story.judge_the_end(before)
+    screen.verdict(story.claims)
+    return all(claim.holds for claim in story.claims)
+
+
+def _commands(plane: Plane, wishes: Wishes) -> Commands:
+    return Commands(plane, wishes.folder / "bin")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ClusterError as error:
+        raise SystemExit(f"error: {error}") from error

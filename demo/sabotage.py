@@ -1,0 +1,15 @@
+"""Breaks what the demo is about, to show that the demo notices.
+
+Why it exists: a check that cannot fail proves nothing. Only the hidden option `--sabotage` comes here.
+"""
+
+from demo.snapshot import APPLIED
+from localcluster.api import ApiClient
+
+
+async def break_the_restore(client: ApiClient) -> None:
+    """Leave a piece of the release in the VirtualService, as a restore that forgets something would."""
+    annotations = {"rollouts.kruise.io/original-spec-configuration": "{}"}
+    await client.patch(
+        APPLIED["VirtualService nginx-vs"], {"metadata": {"annotations": annotations}}
+    )

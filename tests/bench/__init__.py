@@ -1,0 +1,1 @@
+"""What the README quotes, measured: `python -m tests.bench`. Each file of `measurements` is one measurement."""

@@ -1,0 +1,81 @@
+"""The command line: `python -m tests.bench [--only NAME] [--large] [-o json]`.
+
+Why it exists: the figures that the documentation quotes are made by one command. Invariant: the exit status is 0 only
+where every row that was asked for was measured and reached; the report goes to standard output, progress to standard
+error. It must not measure.
+"""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import aiohttp
+import click
+from rich.console import Console
+
+from localcluster.errors import ClusterError
+from localcluster.progress import ConsoleReporter, Reporter
+from tests.bench.ground import Ground, ground
+from tests.bench.measurements import ALL
+from tests.bench.registry import Measurement, Row
+from tests.bench.report import print_json, print_rows
+from tests.bench.runs import warm_up
+
+MEASUREMENT_SECONDS = 400.0
+
+
+@click.command(help="Measure what the documentation quotes, on a control plane of its own.")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice([measurement.name for measurement in ALL]),
+    help="Measure only this; may be repeated.",
+)
+@click.option("--large", is_flag=True, help="Also 1 000 Rollouts and 10 000 pods.")
+@click.option("-o", "output", type=click.Choice(["table", "json"]), default="table")
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep logs and the audit log in this folder.",
+)
+def main(only: tuple[str, ...], large: bool, output: str, directory: Path | None) -> None:
+    """Measure, report, and fail where a figure is missed."""
+    chosen = [m for m in ALL if (m.name in only if only else m.usual or large)]
+    reporter = ConsoleReporter(Console(stderr=True))
+    if directory is not None:
+        rows = asyncio.run(run(chosen, directory, reporter))
+    else:
+        with tempfile.TemporaryDirectory(prefix="moonshift-bench-") as folder:
+            rows = asyncio.run(run(chosen, Path(folder), reporter))
+    print_json(rows) if output == "json" else print_rows(rows)
+    for left_out in [m for m in ALL if m not in chosen and not only]:
+        reporter.note(f"NOT MEASURED: {left_out.about} (--{left_out.name} measures it)")
+    sys.exit(0 if all(row.ok for row in rows) else 1)
+
+
+async def run(chosen: Sequence[Measurement], folder: Path, reporter: Reporter) -> list[Row]:
+    """All rows of the chosen measurements."""
+    rows: list[Row] = []
+    async with ground(folder, reporter) as made:
+        await warm_up(made)
+        for measurement in chosen:
+            rows += await _one(made, measurement)
+    return rows
+
+
+async def _one(made: Ground, measurement: Measurement) -> list[Row]:
+    """The rows of a measurement; one that fails is a missed row, and the others go on."""
+    try:
+        async with asyncio.timeout(MEASUREMENT_SECONDS):
+            return await measurement.measure(made)
+    except (ClusterError, TimeoutError, aiohttp.ClientError, ExceptionGroup) as failure:
+        text = f"{type(failure).__name__}: {failure}"
+        made.reporter.note(f"{measurement.name} failed: {text}")
+        return [Row(measurement.about, "", 0, None, note=text)]
+
+
+if __name__ == "__main__":
+    main()

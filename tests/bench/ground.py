@@ -1,0 +1,73 @@
+"""The ground all measurements stand on: a control plane, the product, watches and users.
+
+Why it exists: a plane takes seconds, and a warm process is what is measured. Invariant: one plane and one product for
+all measurements, a namespace for each; runs that several measurements judge are made once. It must not judge.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar, cast
+
+from demo.stage import CONTROLLER, NAMESPACE, ROOT, Product, product
+from localcluster.api import ApiClient
+from localcluster.plane import Plane
+from localcluster.progress import Reporter
+from tests.bench.follow import Follower
+from tests.bench.objects import DEPLOYMENTS, ROLLOUTS
+
+USER = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
+"""As whom the controller is seen by the API server."""
+VIRTUAL_SERVICE_CRD = ROOT / "demo" / "crds" / "virtualservices.yaml"
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Ground:
+    """What a measurement may use."""
+
+    plane: Plane
+    product: Product
+    reporter: Reporter
+    rollouts: Follower
+    deployments: Follower
+    _known: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def admin(self) -> ApiClient:
+        """Who installs things."""
+        return self.plane.client()
+
+    @property
+    def developer(self) -> ApiClient:
+        """Who changes templates."""
+        return self.plane.client("developer")
+
+    @property
+    def approver(self) -> ApiClient:
+        """Who lets steps go on."""
+        return self.plane.client("approver")
+
+    async def once(self, name: str, make: Callable[[], Awaitable[T]]) -> T:
+        """What `make` returns, made at the first call of that name."""
+        if name not in self._known:
+            self._known[name] = await make()
+        return cast("T", self._known[name])
+
+
+@asynccontextmanager
+async def ground(folder: Path, reporter: Reporter) -> AsyncIterator[Ground]:
+    """A plane with the product on it, until the block ends."""
+    async with Plane.start(folder / "plane", reporter=reporter) as plane:
+        crd = await asyncio.to_thread(VIRTUAL_SERVICE_CRD.read_text)
+        await plane.apply(crd, server_side=True)
+        async with AsyncExitStack() as stack:
+            with reporter.phase("install and start the product"):
+                made = await stack.enter_async_context(product(plane, folder / "product"))
+            admin, follow = plane.client(), stack.enter_async_context
+            rollouts = await follow(Follower.start(admin, f"{ROLLOUTS}/rollouts"))
+            deployments = await follow(Follower.start(admin, f"{DEPLOYMENTS}/deployments"))
+            yield Ground(plane, made, reporter, rollouts, deployments)

@@ -1,0 +1,137 @@
+"""Releases of a whole fleet, with everything that several measurements judge.
+
+Why it exists: makespan, requests, CPU and memory are four sides of one run. Invariant: each style is run once; counting
+starts at rest and ends when the controller is quiet again. It must not judge.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from localcluster.usage import ResourceUse
+from tests.bench.fleet import Fleet, approving, fleet, quiet, release
+from tests.bench.ground import Ground
+from tests.bench.objects import Style
+from tests.bench.requests import breakdown, ours_since
+from tests.bench.timeline import Approved, Span, Timeline, makespan, spans
+
+TOGETHER = 50
+APPROVED = 10
+SAMPLE_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a release of a fleet cost."""
+
+    releases: tuple[Span, ...]
+    requests: Mapping[str, float]
+    """Per Rollout, by verb and resource."""
+    controller: ResourceUse
+    worker: ResourceUse
+    peak_bytes: int
+    rest_bytes: int
+
+    @property
+    def makespan(self) -> float:
+        """Seconds from the first change to the last end."""
+        return makespan(self.releases)
+
+    @property
+    def requests_each(self) -> float:
+        """Requests per Rollout."""
+        return sum(self.requests.values())
+
+    @property
+    def cpu_each(self) -> float:
+        """CPU seconds per Rollout, both processes."""
+        return (self.controller.cpu_seconds + self.worker.cpu_seconds) / len(self.releases)
+
+
+async def automatic(ground: Ground, style: Style, count: int) -> Run:
+    """`count` Rollouts of five automatic steps, all at once; made once."""
+
+    async def make() -> Run:
+        async with fleet(ground, f"auto-{style}-{count}", style, count) as made:
+            return await _measured(ground, made)
+
+    return await ground.once(f"automatic {style} {count}", make)
+
+
+async def approved(ground: Ground, style: Style) -> tuple[Approved, ...]:
+    """Steps of some Rollouts that a person approves; made once."""
+
+    async def make() -> tuple[Approved, ...]:
+        return await approvals_of(ground, f"approve-{style}", style)
+
+    return await ground.once(f"approved {style}", make)
+
+
+async def approvals_of(ground: Ground, namespace: str, style: Style) -> tuple[Approved, ...]:
+    """Release a fleet of its own, approving every step."""
+    async with fleet(ground, namespace, style, APPROVED, approvals=True) as made:
+        mark = ground.plane.audit.mark()
+        async with approving(ground, namespace):
+            with ground.reporter.phase(f"{namespace}: release, every step approved"):
+                await release(ground, made)
+        seen = Timeline(ground.plane.audit, mark, namespace)
+        return tuple(step for name in made.names for step in seen.approved(name, style))
+
+
+async def _measured(ground: Ground, made: Fleet) -> Run:
+    log, product = ground.plane.audit, ground.product
+    mark = log.mark()
+    controller, worker = product.controller.resource_use(), product.worker.resource_use()
+    async with _sampled_memory(ground) as samples:
+        with ground.reporter.phase(f"{made.namespace}: release"):
+            await release(ground, made)
+    await quiet(ground)
+    after = product.controller.resource_use(), product.worker.resource_use()
+    timeline = Timeline(log, mark, made.namespace)
+    return Run(
+        releases=tuple(spans(timeline, made.names)),
+        requests=breakdown(ours_since(log, mark), len(made.names)),
+        controller=_difference(after[0], controller),
+        worker=_difference(after[1], worker),
+        peak_bytes=max(samples),
+        rest_bytes=after[0].pss_bytes + after[1].pss_bytes,
+    )
+
+
+def _difference(after: ResourceUse, before: ResourceUse) -> ResourceUse:
+    return ResourceUse(
+        after.cpu_seconds - before.cpu_seconds, after.rss_bytes, after.pss_bytes, after.processes
+    )
+
+
+def memory(ground: Ground) -> int:
+    """Proportional memory of all processes of controller and worker."""
+    product = ground.product
+    return (product.controller.resource_use() + product.worker.resource_use()).pss_bytes
+
+
+@asynccontextmanager
+async def _sampled_memory(ground: Ground) -> AsyncIterator[list[int]]:
+    """Memory, looked at again and again until the block ends."""
+    samples = [memory(ground)]
+
+    async def look() -> None:
+        while True:
+            await asyncio.sleep(SAMPLE_SECONDS)
+            samples.append(memory(ground))
+
+    task = asyncio.create_task(look())
+    try:
+        yield samples
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def warm_up(ground: Ground) -> None:
+    """One release of each style whose figures are thrown away: modules, caches and children are there after it."""
+    for style in Style:
+        async with fleet(ground, f"warm-up-{style}", style, 1) as made:
+            with ground.reporter.phase(f"warm-up: {style}"):
+                await release(ground, made)

@@ -1,0 +1,362 @@
+"""What must be so at every revision of a release, judged from the recorded history of the whole cluster.
+
+The history is one total order (one etcd). It is folded change by change into a `View`, and after each
+change every rule is asked; at the end the last state is compared with what the owner had. Invariant: rules look at
+what clients of the cluster can see (objects and their revisions), never at the product's memory or logs. It must do
+no I/O.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from localcluster.api import JsonObject
+from localcluster.history import Change, Key
+from tests.cluster.kinds import DEPLOYMENTS, PODS, ROLLOUTS, SERVICES, VIRTUAL_SERVICES
+from tests.cluster.manifests import STABLE_IMAGE, Application
+from tests.cluster.view import View, deleting, image_of, ready
+
+EPSILON = 1e-9
+TOLERANCE_SECONDS = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something a person did: `release` (of an image), `approve`, `disable` or `delete`."""
+
+    revision: int
+    what: str
+    image: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that did not hold after a change."""
+
+    revision: int
+    rule: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.revision}: {self.rule}: {self.detail}"
+
+
+Times = Callable[[Change], datetime | None]
+"""When a change was made, as far as the audit log tells."""
+
+
+class Permission:
+    """What the person has allowed so far, from the deeds alone."""
+
+    def __init__(self, app: Application, deeds: Iterable[Deed]) -> None:
+        self._app = app
+        self._deeds = sorted(deeds, key=lambda deed: deed.revision)
+        self.released = False
+        self.image = STABLE_IMAGE
+        self.step = 0
+        self.free = False
+        self.pods: dict[str, int] = {}
+
+    @property
+    def finished(self) -> bool:
+        """The last step was approved."""
+        return self.step > len(self._app.steps)
+
+    @property
+    def traffic(self) -> int:
+        """The largest share in percent that the new revision may have."""
+        if self.image == STABLE_IMAGE:
+            return max((step.traffic or 0 for step in self._app.steps), default=0)
+        if self.finished or self.free:
+            return 100
+        return self._app.steps[self.step - 1].traffic or 0
+
+    @property
+    def whole(self) -> bool:
+        """The approved step makes all pods new ones (of the workload itself)."""
+        return not self.finished and self._app.steps[self.step - 1].pods >= self._app.replicas
+
+    def advance(self, revision: int) -> None:
+        """Take in the deeds up to a revision."""
+        while self._deeds and self._deeds[0].revision <= revision:
+            self._do(self._deeds.pop(0))
+
+    def _do(self, deed: Deed) -> None:
+        match deed.what:
+            case "release":
+                self.released, self.image, self.step = True, deed.image, 1
+            case "approve":
+                self.step += 1
+            case "disable" | "delete":
+                self.free = True
+        while not self.finished and self._app.automatic(self.step):
+            self.step += 1
+        most = self._app.replicas if self.finished else self._app.steps[self.step - 1].pods
+        if self.released and self.image != STABLE_IMAGE:
+            self.pods[self.image] = max(most, self.pods.get(self.image, 0))
+
+
+Rule = Callable[[Application, View, Permission], str | None]
+
+
+def weights_are_well_formed(app: Application, view: View, allowed: Permission) -> str | None:
+    """Every list of destinations adds up to 100."""
+    for destinations in view.routes(app.name):
+        weights = [destination.weight for destination in destinations]
+        if any(weight < 0 for weight in weights) or sum(weights) != 100:
+            return f"weights {weights}"
+    return None
+
+
+def routes_lead_to_ready_pods(app: Application, view: View, allowed: Permission) -> str | None:
+    """A destination that gets requests has a Service, its subset, and a ready pod behind them."""
+    for destination in view.destinations(app.name):
+        if destination.host not in (app.name, app.canary_service) or destination.weight == 0:
+            continue
+        if view.service(destination.host) is None:
+            return f"Service {destination.host} does not exist"
+        if destination.subset and view.subset(app.name, destination.subset) is None:
+            return f"subset {destination.subset} does not exist"
+        if not view.behind(app.name, destination):
+            return f"no ready pod behind {destination.host} {destination.subset}".strip()
+    return None
+
+
+def new_pods_find_the_stable_service_pinned(
+    app: Application, view: View, allowed: Permission
+) -> str | None:
+    """Two Services: until the last approval the stable one leads to no new pod, from the first on."""
+    if not app.virtual_service or app.shared or allowed.free or allowed.finished:
+        return None
+    if not app.canary and allowed.whole:
+        return None
+    stable = view.service(app.name)
+    pinned = stable is not None and "pod-template-hash" in stable["spec"]["selector"]
+    new = [pod for pod in view.pods(app.name) if image_of(pod) != STABLE_IMAGE]
+    if any(map(ready, new)) and not pinned:
+        return f"{new[0]['metadata']['name']} is ready, and Service {app.name} selects every revision"
+    leaked = [pod for pod in view.endpoints(app.name) if image_of(pod) != STABLE_IMAGE]
+    if leaked:
+        return f"Service {app.name} leads to {leaked[0]['metadata']['name']}"
+    return None
+
+
+def new_pods_stay_within_the_approved_step(
+    app: Application, view: View, allowed: Permission
+) -> str | None:
+    """No more pods of a revision than the approved step of its release says."""
+    if allowed.free:
+        return None
+    for image, most in allowed.pods.items():
+        if allowed.finished and image == allowed.image:
+            continue
+        alive = [p for p in view.pods(app.name) if image_of(p) == image and not deleting(p)]
+        if len(alive) > most:
+            return f"{len(alive)} pods of {image}, approved are {most}"
+    return None
+
+
+def traffic_stays_within_the_approved_step(
+    app: Application, view: View, allowed: Permission
+) -> str | None:
+    """The route gives the new revision no more than the approved step says."""
+    share = sum(
+        destination.weight
+        for destination in view.destinations(app.name)
+        if destination.is_canary(app)
+    )
+    if share > allowed.traffic:
+        return f"{share} % to the new revision, approved are {allowed.traffic} %"
+    return None
+
+
+def enough_pods_are_ready(app: Application, view: View, allowed: Permission) -> str | None:
+    """Old and new together never fall below what the owner's maxUnavailable (25 %) allows."""
+    count = sum(1 for pod in view.pods(app.name) if ready(pod))
+    least = app.replicas - app.replicas // 4
+    return f"{count} of {app.replicas} pods are ready" if count < least else None
+
+
+def the_strategy_is_never_recreate(
+    app: Application, view: View, allowed: Permission
+) -> str | None:
+    """No moment at which a crash would leave a workload that kills all its pods at once."""
+    workload = view.get(DEPLOYMENTS, app.name)
+    kind = workload["spec"]["strategy"]["type"] if workload is not None else ""
+    return "the workload's strategy is Recreate" if kind == "Recreate" else None
+
+
+def there_is_one_extra_deployment_at_most(
+    app: Application, view: View, allowed: Permission
+) -> str | None:
+    """A crash between two writes makes no second canary."""
+    extra = [d for d in view.extra_deployments(app.name) if not deleting(d)]
+    return f"{len(extra)} extra Deployments" if len(extra) > 1 else None
+
+
+RULES: tuple[Rule, ...] = (
+    weights_are_well_formed,
+    routes_lead_to_ready_pods,
+    new_pods_find_the_stable_service_pinned,
+    new_pods_stay_within_the_approved_step,
+    traffic_stays_within_the_approved_step,
+    enough_pods_are_ready,
+    the_strategy_is_never_recreate,
+    there_is_one_extra_deployment_at_most,
+)
+
+
+def judge(
+    app: Application,
+    before: Iterable[Change],
+    history: Sequence[Change],
+    deeds: Sequence[Deed],
+    times: Times = lambda change: None,
+) -> list[Violation]:
+    """All violations from the first deed on; a rule that goes on not to hold is reported once."""
+    view = View(app.namespace)
+    for change in before:
+        view.apply(change)
+    allowed = Permission(app, deeds)
+    share, margin = ShareNeverFalls(), Margin(app, times)
+    found: list[Violation] = []
+    broken: set[str] = set()
+    for change in history:
+        if change.key.namespace != app.namespace:
+            continue
+        margin.before(change, view)
+        view.apply(change)
+        allowed.advance(change.resource_version)
+        if not allowed.released:
+            continue
+        told = {rule.__name__: rule(app, view, allowed) for rule in RULES}
+        told[ShareNeverFalls.__name__] = share.look(app, view, allowed)
+        told[Margin.__name__] = margin.after(change, view)
+        for rule, detail in told.items():
+            if detail is not None and rule not in broken:
+                found.append(Violation(change.resource_version, rule, detail))
+        broken = {rule for rule, detail in told.items() if detail is not None}
+    return found
+
+
+class ShareNeverFalls:
+    """After the last approval the new revision's share of the traffic only grows."""
+
+    def __init__(self) -> None:
+        self._most = 0.0
+
+    def look(self, app: Application, view: View, allowed: Permission) -> str | None:
+        """The share now, against the largest since the last approval."""
+        if not allowed.finished or allowed.free or allowed.image == STABLE_IMAGE:
+            self._most = 0.0
+            return None
+        share = view.share(app, allowed.image)
+        if share < self._most - EPSILON:
+            return f"the share fell from {self._most:.2f} to {share:.2f}"
+        self._most = max(self._most, share)
+        return None
+
+
+class Margin:
+    """What was behind a route goes no sooner than the grace period after the route left it."""
+
+    def __init__(self, app: Application, times: Times) -> None:
+        self._app = app
+        self._times = times
+        self._behind: frozenset[Key] = frozenset()
+        self._left: dict[Key, datetime] = {}
+
+    def before(self, change: Change, view: View) -> None:
+        """Note what the route leads to, and when it leaves it."""
+        if change.key.kind != VIRTUAL_SERVICES or change.key.name != self._app.name:
+            return
+        self._behind = self._led_to(view)
+
+    def after(self, change: Change, view: View) -> str | None:
+        """A thing that goes is not led to, and has not been for the grace period."""
+        key = change.key
+        if key.kind == VIRTUAL_SERVICES and key.name == self._app.name:
+            at = self._times(change)
+            now = self._led_to(view)
+            if at is not None:
+                self._left.update(dict.fromkeys(self._behind - now, at))
+            for stays in now:
+                self._left.pop(stays, None)
+        if change.type != "DELETED" or key not in self._left:
+            return None
+        at = self._times(change)
+        waited = (at - self._left.pop(key)).total_seconds() if at is not None else None
+        if waited is not None and waited < self._app.grace - TOLERANCE_SECONDS:
+            return f"{key.kind.plural} {key.name} went {waited:.3f} s after the route left it"
+        return None
+
+    def _led_to(self, view: View) -> frozenset[Key]:
+        app, found = self._app, set[Key]()
+        for destination in view.destinations(app.name):
+            if not destination.is_canary(app) or destination.weight == 0:
+                continue
+            if not app.shared:
+                found.add(Key(SERVICES, app.namespace, destination.host))
+            found |= {
+                Key(PODS, app.namespace, pod["metadata"]["name"])
+                for pod in view.behind(app.name, destination)
+            }
+        return frozenset(found)
+
+
+# --- the end ------------------------------------------------------------------------------------
+
+OWN_PREFIXES = ("rollouts.kruise.io/", "moonshift.dev/")
+OTHERS_ANNOTATIONS = (
+    "deployment.kubernetes.io/revision",
+    "kubectl.kubernetes.io/last-applied-configuration",
+)
+WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
+
+
+def owned(obj: JsonObject) -> JsonObject:
+    """The part of an object that is its owner's: spec, labels, annotations."""
+    metadata = obj["metadata"]
+    annotations = metadata.get("annotations") or {}
+    return {
+        "spec": obj.get("spec"),
+        "labels": metadata.get("labels") or {},
+        "annotations": {k: v for k, v in annotations.items() if k not in OTHERS_ANNOTATIONS},
+    }
+
+
+def judge_end(
+    app: Application, state: Mapping[Key, JsonObject], expected: Mapping[Key, JsonObject]
+) -> list[Violation]:
+    """What is left of a release that has ended; `expected` are the owner's objects as they should be."""
+    found: list[Violation] = []
+    for key, wanted in expected.items():
+        kept = dict(owned(wanted))
+        actual = state.get(key)
+        if actual is None:
+            found.append(Violation(0, "everything_is_restored", f"{key.name} is gone"))
+            continue
+        now = owned(actual)
+        if key.kind == DEPLOYMENTS and _governed(app, state):
+            now["labels"].pop(WORKLOAD_TYPE, None)
+        if now != kept:
+            detail = f"{key.kind.plural} {key.name} is {now}, was {kept}"
+            found.append(Violation(0, "everything_is_restored", detail))
+    for key, obj in state.items():
+        if key.namespace == app.namespace and _left_over(app, key, obj):
+            detail = f"{key.kind.plural} {key.name} is left over"
+            found.append(Violation(0, "nothing_is_left_over", detail))
+    return found
+
+
+def _governed(app: Application, state: Mapping[Key, JsonObject]) -> bool:
+    return Key(ROLLOUTS, app.namespace, app.name) in state
+
+
+def _left_over(app: Application, key: Key, obj: JsonObject) -> bool:
+    if key.kind == SERVICES:
+        return not app.shared and key.name == app.canary_service
+    labels = obj["metadata"].get("labels") or {}
+    return (
+        key.kind == DEPLOYMENTS and labels.get("rollouts.kruise.io/canary-deployment") == app.name
+    )

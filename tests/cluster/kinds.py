@@ -1,0 +1,38 @@
+"""The resources that cluster tests record, write and judge, and the paths they are found under."""
+
+from localcluster.history import Key, Kind
+
+ROLLOUTS = Kind("rollouts.kruise.io", "v1beta1", "rollouts")
+ROLLOUTS_V1ALPHA1 = Kind("rollouts.kruise.io", "v1alpha1", "rollouts")
+DEPLOYMENTS = Kind("apps", "v1", "deployments")
+REPLICA_SETS = Kind("apps", "v1", "replicasets")
+PODS = Kind("", "v1", "pods")
+SERVICES = Kind("", "v1", "services")
+SLICES = Kind("discovery.k8s.io", "v1", "endpointslices")
+EVENTS = Kind("", "v1", "events")
+CONFIG_MAPS = Kind("", "v1", "configmaps")
+VIRTUAL_SERVICES = Kind("networking.istio.io", "v1", "virtualservices")
+DESTINATION_RULES = Kind("networking.istio.io", "v1", "destinationrules")
+
+RECORDED = (
+    ROLLOUTS,
+    DEPLOYMENTS,
+    REPLICA_SETS,
+    PODS,
+    SERVICES,
+    SLICES,
+    VIRTUAL_SERVICES,
+    DESTINATION_RULES,
+    EVENTS,
+)
+
+
+def collection(kind: Kind, namespace: str) -> str:
+    """The path of a kind's objects in a namespace."""
+    root = f"/apis/{kind.group}" if kind.group else "/api"
+    return f"{root}/{kind.version}/namespaces/{namespace}/{kind.plural}"
+
+
+def path_of(key: Key) -> str:
+    """The path of one object."""
+    return f"{collection(key.kind, key.namespace)}/{key.name}"

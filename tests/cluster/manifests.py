@@ -1,0 +1,178 @@
+"""What the owner of a workload writes: Deployment, Service, Istio objects, Rollout.
+
+All objects of one application have its name, so that several can share a namespace. Invariant: builders return fresh
+objects; nothing here talks to a cluster.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from localcluster.api import JsonObject
+
+STABLE_IMAGE = "shop:v1"
+NEW_IMAGE = "shop:v2"
+THIRD_IMAGE = "shop:v3"
+KEPT = {"owner.example/keep": "me"}
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """One step: new pods in all, their share of the traffic in percent, and how it ends.
+
+    `pause` is None for an approval, else seconds.
+    """
+
+    pods: int
+    traffic: int | None = None
+    pause: int | None = None
+
+    def manifest(self, replicas: int) -> JsonObject:
+        """The step in a Rollout."""
+        step: JsonObject = {"replicas": "100%" if self.pods == replicas else self.pods}
+        if self.traffic is not None:
+            step["traffic"] = f"{self.traffic}%"
+        step["pause"] = {} if self.pause is None else {"duration": self.pause}
+        return step
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """An application and the way it is released."""
+
+    name: str
+    namespace: str
+    canary: bool
+    steps: tuple[StepPlan, ...]
+    virtual_service: bool = False
+    shared: bool = False
+    replicas: int = 4
+    grace: int = 1
+
+    @property
+    def canary_service(self) -> str:
+        """The Service that leads to new pods."""
+        return self.name if self.shared else f"{self.name}-canary"
+
+    def automatic(self, step: int) -> bool:
+        """Whether a step (1-based) ends without a person."""
+        plan = self.steps[step - 1]
+        whole = step == len(self.steps) and plan.pods == self.replicas
+        return plan.pause is not None or whole
+
+
+def deployment(app: Application, image: str = STABLE_IMAGE, **spec: Any) -> JsonObject:
+    """The workload."""
+    labels = {"app": app.name, "version": "base"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": app.name, "namespace": app.namespace, "annotations": KEPT},
+        "spec": {
+            "replicas": app.replicas,
+            "selector": {"matchLabels": {"app": app.name}},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "main", "image": image}]},
+            },
+            **spec,
+        },
+    }
+
+
+def service(app: Application, name: str = "") -> JsonObject:
+    """The stable Service."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": name or app.name,
+            "namespace": app.namespace,
+            "annotations": KEPT,
+            "labels": {"team": "shop"},
+        },
+        "spec": {"selector": {"app": app.name}, "ports": [{"port": 80, "protocol": "TCP"}]},
+    }
+
+
+def virtual_service(app: Application) -> JsonObject:
+    """A VirtualService with a rule of somebody else's besides."""
+    destination = {"host": app.name, **({"subset": "base"} if app.shared else {})}
+    return {
+        "apiVersion": "networking.istio.io/v1",
+        "kind": "VirtualService",
+        "metadata": {"name": app.name, "namespace": app.namespace, "annotations": KEPT},
+        "spec": {
+            "hosts": ["shop.example"],
+            "http": [
+                {
+                    "match": [{"uri": {"prefix": "/assets"}}],
+                    "route": [{"destination": {"host": "assets"}}],
+                },
+                {"route": [{"destination": destination}]},
+            ],
+        },
+    }
+
+
+def destination_rule(app: Application) -> JsonObject:
+    """A DestinationRule whose subset holds stable pods only."""
+    return {
+        "apiVersion": "networking.istio.io/v1",
+        "kind": "DestinationRule",
+        "metadata": {"name": app.name, "namespace": app.namespace, "labels": {"team": "shop"}},
+        "spec": {
+            "host": app.name,
+            "trafficPolicy": {"loadBalancer": {"simple": "ROUND_ROBIN"}},
+            "subsets": [{"name": "base", "labels": {"version": "base"}}],
+        },
+    }
+
+
+def objects(app: Application) -> list[JsonObject]:
+    """Everything the owner has before there is a Rollout."""
+    made = [deployment(app), service(app)]
+    if app.virtual_service:
+        made.append(virtual_service(app))
+    if app.shared:
+        made.append(destination_rule(app))
+    return made
+
+
+def references(app: Application) -> list[JsonObject]:
+    """The gateway objects that lead to the application."""
+    kinds = ["VirtualService", *(["DestinationRule"] if app.shared else [])]
+    return [
+        {"apiVersion": "networking.istio.io/v1", "kind": kind, "name": app.name} for kind in kinds
+    ]
+
+
+def rollout(app: Application, steps: Sequence[JsonObject] | None = None) -> JsonObject:
+    """The Rollout, in v1beta1."""
+    plan: JsonObject = {
+        "steps": steps
+        if steps is not None
+        else [step.manifest(app.replicas) for step in app.steps],
+    }
+    if app.canary:
+        plan["enableExtraWorkloadForCanary"] = True
+    if app.virtual_service:
+        plan["trafficRoutings"] = [
+            {
+                "service": app.name,
+                "gracePeriodSeconds": app.grace,
+                "customNetworkRefs": references(app),
+            }
+        ]
+    if app.shared:
+        plan["disableGenerateCanaryService"] = True
+        plan["patchPodTemplateMetadata"] = {"labels": {"version": "canary"}}
+    return {
+        "apiVersion": "rollouts.kruise.io/v1beta1",
+        "kind": "Rollout",
+        "metadata": {"name": app.name, "namespace": app.namespace},
+        "spec": {
+            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": app.name},
+            "strategy": {"canary": plan},
+        },
+    }

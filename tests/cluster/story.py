@@ -1,0 +1,328 @@
+"""One application on the cluster, a person who releases it, and the record of what both did.
+
+Why it exists: a scenario should read like the instructions of a colleague. Invariant: everything is waited for on the
+recorder, never on the clock; what the person does is logged with the revision it got. It must not judge: that is
+`invariants`.
+"""
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import datetime
+
+import yaml
+
+from localcluster.api import ApiClient, JsonObject
+from localcluster.audit import AuditRecord
+from localcluster.errors import NotReady
+from localcluster.history import Change, Key, Kind
+from localcluster.plane import Plane
+from localcluster.record import Recorder
+from tests.cluster import manifests
+from tests.cluster.invariants import Deed, Times, Violation, judge, judge_end
+from tests.cluster.kinds import (
+    DEPLOYMENTS,
+    EVENTS,
+    ROLLOUTS,
+    collection,
+    path_of,
+)
+from tests.cluster.kinds import DESTINATION_RULES, SERVICES, VIRTUAL_SERVICES
+from tests.cluster.manifests import Application
+
+KINDS = {
+    "Deployment": DEPLOYMENTS,
+    "Service": SERVICES,
+    "VirtualService": VIRTUAL_SERVICES,
+    "DestinationRule": DESTINATION_RULES,
+    "Rollout": ROLLOUTS,
+}
+JSON_PATCH = "application/json-patch+json"
+APPLY = "application/apply-patch+yaml"
+RELEASE_SECONDS = 60.0
+WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
+
+
+class Story:
+    """An application and what is done to it; `expected` is what the owner's objects should be in the end."""
+
+    def __init__(self, plane: Plane, recorder: Recorder, app: Application) -> None:
+        self.plane = plane
+        self.recorder = recorder
+        self.app = app
+        self.deeds: list[Deed] = []
+        self.expected: dict[Key, JsonObject] = {}
+        self._audit_mark = plane.audit.mark()
+        self._last = 0
+
+    @property
+    def client(self) -> ApiClient:
+        """Requests as the developer."""
+        return self.plane.client("developer")
+
+    def key(self, kind: Kind, name: str = "") -> Key:
+        """An object of this application."""
+        return Key(kind, self.app.namespace, name or self.app.name)
+
+    # --- what the person does -----------------------------------------------------------------------
+
+    async def create(self, *objects: JsonObject) -> None:
+        """Create objects."""
+        for body in objects:
+            await self.client.create(
+                collection(KINDS[body["kind"]], self.app.namespace), body
+            )
+
+    async def install(self) -> None:
+        """The application as its owner has it, with all pods ready."""
+        await self.create(*manifests.objects(self.app))
+        await self.pods_ready()
+
+    async def govern(self, body: JsonObject | None = None) -> None:
+        """Create the Rollout and wait until the workload is under its protection."""
+        await self.create(body or manifests.rollout(self.app))
+        await self.labelled()
+
+    async def labelled(self) -> None:
+        """Wait until the workload carries the label that admission selects by."""
+        await self.until(
+            DEPLOYMENTS, lambda d: WORKLOAD_TYPE in (d["metadata"].get("labels") or {})
+        )
+
+    async def begin(self) -> None:
+        """Install, govern, release the new image."""
+        await self.install()
+        await self.govern()
+        await self.release(manifests.NEW_IMAGE)
+
+    async def release(self, image: str) -> None:
+        """Change the template."""
+        await self._patched(
+            "release", DEPLOYMENTS, [_replace("/spec/template/spec/containers/0/image", image)],
+            image=image,
+        )  # fmt: skip
+
+    async def approve(self, step: int = 1, kind: Kind = ROLLOUTS) -> None:
+        """Let the step that waits go on.
+
+        Step 1 as `kubectl-kruise rollout approve` does it; others exactly, because what comes within two seconds of
+        another approval counts as the same one sent again.
+        """
+        exact: JsonObject = {"moonshift": {"approval": {"step": step}}}
+        plain: JsonObject = {"canaryStatus": {"currentStepState": "StepReady"}}
+        path = f"{path_of(self.key(kind))}/status"
+        body = {"status": plain if step == 1 else exact}
+        self._did("approve", await self.plane.client("approver").patch(path, body))
+
+    async def reach(self, last: int, first: int = 1) -> None:
+        """Wait until step `last` waits for its approval, approving those before it."""
+        for step in range(first, last):
+            await self.paused_at(step)
+            await self.approve(step)
+        await self.paused_at(last)
+
+    async def approve_all(self, first: int = 1) -> None:
+        """Approve every step that waits for a person, from the `first` on."""
+        for step in range(first, len(self.app.steps) + 1):
+            if not self.app.automatic(step):
+                await self.paused_at(step)
+                await self.approve(step)
+
+    async def amend(self, patch: JsonObject, kind: Kind = ROLLOUTS) -> int:
+        """Merge a patch into the Rollout (or another object); answers its revision."""
+        answer = await self.client.patch(path_of(self.key(kind)), patch)
+        return int(answer["metadata"]["resourceVersion"])
+
+    async def disable(self) -> None:
+        """Switch the Rollout off."""
+        revision = await self.amend({"spec": {"disabled": True}})
+        self._note("disable", revision)
+
+    async def delete(self) -> None:
+        """Delete the Rollout."""
+        answer = await self.client.delete(path_of(self.key(ROLLOUTS)))
+        self._note("delete", int(answer["metadata"].get("resourceVersion", 0)) or self._last)
+
+    async def apply(self, body: JsonObject, *, server_side: bool) -> None:
+        """`kubectl apply` a manifest, as the owner's pipeline does."""
+        text = yaml.safe_dump(body)
+        await self.plane.apply(text, user="developer", server_side=server_side)
+
+    async def remove(self) -> None:
+        """Delete everything of the application; not waited for."""
+        for kind in (ROLLOUTS, VIRTUAL_SERVICES, DESTINATION_RULES, SERVICES, DEPLOYMENTS):
+            if self.key(kind) in self.recorder.state():
+                await self.client.delete(path_of(self.key(kind)), propagationPolicy="Background")
+
+    async def _patched(
+        self, what: str, kind: Kind, operations: list[JsonObject], image: str = ""
+    ) -> None:
+        if not self.deeds:
+            await self._snapshot()
+        path = path_of(self.key(kind))
+        answer = await self.client._send("PATCH", path, {}, operations, JSON_PATCH)  # type: ignore[arg-type]
+        self._did(what, answer, image)
+
+    async def _snapshot(self) -> None:
+        """What the owner has now is what should be there in the end."""
+        for kind in (DEPLOYMENTS, SERVICES, VIRTUAL_SERVICES, DESTINATION_RULES):
+            key = self.key(kind)
+            if key in self.recorder.state():
+                self.expected[key] = copy.deepcopy(await self.client.get(path_of(key)))
+        labels = self.expected[self.key(DEPLOYMENTS)]["metadata"].get("labels")
+        if labels:
+            labels.pop(WORKLOAD_TYPE, None)
+
+    def _did(self, what: str, answer: JsonObject, image: str = "") -> None:
+        self._note(what, int(answer["metadata"]["resourceVersion"]), image)
+
+    def _note(self, what: str, revision: int, image: str = "") -> None:
+        self.deeds.append(Deed(revision, what, image))
+        self._last = revision
+        if image:
+            spec = self.expected[self.key(DEPLOYMENTS)]["spec"]
+            spec["template"]["spec"]["containers"][0]["image"] = image
+
+    # --- what is waited for ---------------------------------------------------------------------------
+
+    async def until(
+        self,
+        kind: Kind,
+        accepts: Callable[[JsonObject], bool],
+        name: str = "",
+        after: int = 0,
+        seconds: float = RELEASE_SECONDS,
+    ) -> Change:
+        """An object of ours, as it was at some revision past `after`."""
+        key = self.key(kind, name)
+        try:
+            return await self.recorder.until(
+                lambda c: c.key == key
+                and c.type != "DELETED"
+                and c.resource_version >= after
+                and accepts(c.object),
+                seconds,
+            )
+        except NotReady as late:
+            raise NotReady(f"{late}\n{self.report()}") from late
+
+    async def gone(self, kind: Kind, name: str = "") -> Change:
+        """The deletion of an object."""
+        key = self.key(kind, name)
+        return await self.recorder.until(lambda c: c.key == key and c.type == "DELETED")
+
+    async def pods_ready(self) -> None:
+        """All pods of the workload are ready."""
+        await self.until(
+            DEPLOYMENTS,
+            lambda d: d.get("status", {}).get("availableReplicas") == self.app.replicas
+            and d["status"].get("observedGeneration") == d["metadata"]["generation"],
+        )
+
+    async def paused_at(self, step: int) -> Change:
+        """The step waits for its approval."""
+        return await self.rollout(lambda status: at(status, step, "StepPaused"))
+
+    async def completed(self) -> Change:
+        """The release has ended, one way or the other."""
+        return await self.rollout(
+            lambda status: status.get("phase") == "Healthy"
+            and status.get("canaryStatus", {}).get("finalisingStep") == "END"
+        )
+
+    async def rollout(
+        self, accepts: Callable[[JsonObject], bool], seconds: float = RELEASE_SECONDS
+    ) -> Change:
+        """The Rollout's status after what was done last."""
+        return await self.until(
+            ROLLOUTS, lambda r: accepts(r.get("status") or {}), after=self._last, seconds=seconds
+        )
+
+    async def event(self, reason: str) -> JsonObject:
+        """An Event about the Rollout."""
+        app = self.app
+        found = await self.recorder.until(
+            lambda c: c.key.kind == EVENTS
+            and c.key.namespace == app.namespace
+            and c.object["involvedObject"].get("name") == app.name
+            and c.object["reason"] == reason
+        )
+        return found.object
+
+    # --- the judgement --------------------------------------------------------------------------------
+
+    async def violations(self, *, ended: bool = True) -> list[Violation]:
+        """Everything that was wrong at any revision so far."""
+        await self.recorder.caught_up()
+        history = self.recorder.history()
+        found = judge(self.app, self.recorder.initial(), history, self.deeds, self.times(history))
+        if ended:
+            found += judge_end(self.app, self.recorder.state(), self.expected)
+        return found
+
+    def times(self, history: tuple[Change, ...]) -> Times:
+        """When changes were made, by the audit log."""
+        records = self.plane.audit.since(
+            self._audit_mark,
+            where=lambda r: r.is_write and r.code < 300 and r.namespace == self.app.namespace,
+        )
+        made = {r.resource_version: r.at for r in records if r.resource_version is not None}
+        ended = _deletions(records)
+
+        def when(change: Change) -> datetime | None:
+            if change.type != "DELETED":
+                return made.get(change.resource_version)
+            found = ended.get((change.key.kind.plural, change.key.name), [])
+            return found[0] if found else None
+
+        return when
+
+    def report(self) -> str:
+        """The newest state of what is ours, for a failure's text."""
+        lines = [f"{deed.revision} {deed.what} {deed.image}" for deed in self.deeds]
+        for key, obj in self.recorder.state().items():
+            if key.namespace != self.app.namespace or not key.name.startswith(self.app.name):
+                continue
+            if key.kind == ROLLOUTS:
+                lines.append(f"status {obj.get('status')}")
+            elif key.kind == DEPLOYMENTS:
+                spec = {k: v for k, v in obj["spec"].items() if k != "template"}
+                lines.append(f"{key.name} {obj['metadata'].get('annotations')} {spec}")
+                lines.append(f"{obj.get('status')}")
+            elif key.kind == EVENTS:
+                lines.append(f"event {obj['reason']}: {obj['message']}")
+        return "\n".join(lines)
+
+
+async def conclude(story: Story) -> None:
+    """Wait for the end of the release and hold it against every invariant."""
+    await story.completed()
+    assert_kept(await story.violations(), story)
+
+
+def assert_kept(found: list[Violation], story: Story) -> None:
+    """No violation; else the story so far."""
+    assert not found, "\n".join(map(str, found)) + "\n" + story.report()
+
+
+def at(status: JsonObject, step: int, state: str) -> bool:
+    """The release is at a state of a step."""
+    canary = status.get("canaryStatus") or {}
+    return canary.get("currentStepIndex") == step and canary.get("currentStepState") == state
+
+
+def condition(status: JsonObject, kind: str) -> JsonObject:
+    """A condition, empty when there is none."""
+    return next((c for c in status.get("conditions") or () if c["type"] == kind), {})
+
+
+def _replace(path: str, value: object) -> JsonObject:
+    return {"op": "replace", "path": path, "value": value}
+
+
+def _deletions(records: list[AuditRecord]) -> dict[tuple[str, str], list[datetime]]:
+    found: dict[tuple[str, str], list[datetime]] = defaultdict(list)
+    for record in records:
+        if record.verb == "delete":
+            found[record.resource, record.name].append(record.at)
+    return found

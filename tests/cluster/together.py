@@ -1,0 +1,35 @@
+"""Scenarios that run at the same time, each in a namespace of its own, and are reported one by one.
+
+Why it exists: a release spends most of its time waiting for pods and grace periods. Invariant: only scenarios that
+were selected run; a scenario's failure is its own test's failure; nothing runs on in the background of another test.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+
+Scenario = Callable[[], Awaitable[None]]
+
+
+class Together:
+    """Runs scenarios, at most `width` at once; the first that is asked for starts all."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def start(self, scenarios: Iterable[tuple[str, Scenario]]) -> None:
+        """Begin those that have not been begun."""
+        room = asyncio.Semaphore(self._width)
+
+        async def run(scenario: Scenario) -> None:
+            async with room:
+                await scenario()
+
+        for name, scenario in scenarios:
+            if name not in self._tasks:
+                self._tasks[name] = asyncio.create_task(run(scenario), name=name)
+
+    async def result(self, name: str) -> None:
+        """Return when all scenarios have ended and this one well; raise what it raised."""
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await self._tasks[name]

@@ -1,0 +1,246 @@
+"""Field rules, by the table of the original and by our own additions."""
+
+import copy
+
+import pytest
+
+from controller.api.conversion import to_v1alpha1
+from controller.api.jsontree import JsonObject, changed, child, items
+from controller.api.names import KEPT_V1BETA1, ROLLING_STYLE, V1ALPHA1, V1BETA1
+from controller.api.validation import Rules, uses_extra_workload, validate, warnings
+
+
+def beta(strategy: JsonObject, kind: str = "Deployment", version: str = "apps/v1") -> JsonObject:
+    """A v1beta1 Rollout."""
+    return {
+        "apiVersion": V1BETA1,
+        "kind": "Rollout",
+        "metadata": {"name": "r"},
+        "spec": {
+            "workloadRef": {"apiVersion": version, "kind": kind, "name": "w"},
+            "strategy": strategy,
+        },
+    }
+
+
+def canary(*steps: JsonObject, **fields: object) -> JsonObject:
+    """A canary strategy."""
+    return {"canary": {"steps": list(steps), **fields}}
+
+
+def texts(obj: JsonObject, rules: Rules | None = None) -> list[str]:
+    """All findings as text."""
+    return [str(finding) for finding in validate(obj, rules or Rules())]
+
+
+EXTRA = {"enableExtraWorkloadForCanary": True}
+CLONE_SET = ("CloneSet", "apps.kruise.io/v1alpha1")
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        pytest.param(
+            beta(canary({"replicas": 1}, {"replicas": "50%"}, {"replicas": "100%"})), id="mixed"
+        ),
+        pytest.param(beta(canary({"replicas": 500})), id="many"),
+        pytest.param(beta(canary({"replicas": 5}, {"replicas": "20%"})), id="not-comparable"),
+        pytest.param(beta(canary({"replicas": "51%", "traffic": "1%"}, **EXTRA)), id="extra"),
+        pytest.param(beta(canary({"replicas": 99, "traffic": "1%"})), id="integers-are-exempt"),
+        pytest.param(beta(canary({"replicas": "50%", "traffic": "100%"})), id="limit-on-replicas"),
+        pytest.param(beta({"blueGreen": {"steps": [{"replicas": 1, "traffic": "0%"}]}}), id="zero"),
+        pytest.param(beta(canary({"replicas": 1}), *CLONE_SET), id="clone-set"),
+        pytest.param(
+            beta(
+                canary({"replicas": 1}, trafficRoutings=[{"service": "s", "customNetworkRefs": []}])
+            ),
+            id="empty-references",
+        ),
+    ],
+)
+def test_accepted(obj: JsonObject) -> None:
+    assert texts(obj) == []
+
+
+@pytest.mark.parametrize(
+    ("obj", "found"),
+    [
+        (
+            beta(canary({"replicas": "12.5%"})),
+            "spec.strategy.canary.steps[0].replicas: Invalid value",
+        ),
+        (beta(canary({"replicas": True})), "spec: Invalid value"),
+        (beta(canary({"replicas": 0})), "a step has at least one new pod"),
+        (beta(canary({})), "spec.strategy.canary.steps[0].replicas: Required value"),
+        (beta(canary({"replicas": 1, "traffic": "20"})), "steps[0].traffic: Invalid value"),
+        (beta(canary({"replicas": 1, "traffic": "101%"})), "steps[0].traffic: Invalid value"),
+        (beta(canary({"replicas": "50%"}, {"replicas": "20%"})), "20% after 50%"),
+        (
+            beta(canary({"replicas": 3}, {"replicas": 2})),
+            "steps[1].replicas: Invalid value: 2 after 3",
+        ),
+        (beta(canary({"replicas": "51%", "matches": [{}]})), "more than 50%"),
+        (beta(canary({"replicas": "51%", "traffic": "1%"}, **EXTRA), *CLONE_SET), "more than 50%"),
+        (beta({"blueGreen": {"steps": [{"replicas": 2}, {"replicas": 1}]}}), "blueGreen.steps[1]"),
+        (
+            beta({"blueGreen": {"steps": [{"replicas": 1}]}}, "StatefulSet"),
+            "cannot be released blue-green",
+        ),
+        (beta(canary({"replicas": 1}), "Pod", "v1"), "Pod of group core cannot be released"),
+        (beta(canary({"replicas": 1}), "ReplicaSet"), "name the Deployment that owns it"),
+        (
+            beta(canary({"replicas": 1}, trafficRoutings=[{"service": "", "gateway": {}}])),
+            "trafficRoutings[0].service: Required value",
+        ),
+        (
+            beta(canary({"replicas": 1}, trafficRoutings=[{"service": "s", "ingress": {}}])),
+            "trafficRoutings[0].ingress.name: Required value",
+        ),
+        (
+            beta(
+                canary(
+                    {"replicas": 1},
+                    trafficRoutings=[
+                        {"service": "s", "gracePeriodSeconds": -1, "customNetworkRefs": []}
+                    ],
+                )
+            ),
+            "gracePeriodSeconds: Invalid value: -1",
+        ),
+        (
+            beta(
+                canary(
+                    {"replicas": 1},
+                    disableGenerateCanaryService=True,
+                    trafficRoutings=[{"service": "s", "gateway": {"httpRouteName": "h"}}],
+                )
+            ),
+            "trafficRoutings[0].gateway: Forbidden",
+        ),
+    ],
+)
+def test_refused(obj: JsonObject, found: str) -> None:
+    assert found in "\n".join(texts(obj))
+
+
+def test_the_administrator_may_change_the_limit_and_the_kinds() -> None:
+    obj = beta(canary({"replicas": "80%", "traffic": "1%"}), "Thing", "example.com/v1")
+    assert len(texts(obj)) == 2
+    assert texts(obj, Rules(partition_percent_limit=80, filter_workload_type=False)) == []
+
+
+def test_warnings_name_what_will_not_happen() -> None:
+    shared = canary(
+        {"replicas": 1},
+        disableGenerateCanaryService=True,
+        trafficRoutings=[{"service": "s", "ingress": {"name": "i"}}],
+    )
+    assert "Ingress cannot tell revisions apart" in warnings(beta(shared))[0]
+    assert "blueGreen is not released" in warnings(beta({"blueGreen": {"steps": []}}))[0]
+    assert warnings(beta(canary({"replicas": 1}))) == ()
+    assert warnings({"kind": "Rollout"}) == ()
+
+
+def test_only_a_deployment_gets_an_extra_workload() -> None:
+    assert uses_extra_workload(child(beta(canary({"replicas": 1}, **EXTRA)), "spec"))
+    assert not uses_extra_workload(child(beta(canary(**EXTRA), *CLONE_SET), "spec"))
+
+
+# --- v1alpha1 -----------------------------------------------------------------------------------
+
+
+def alpha(*steps: JsonObject, style: str = "partition", **canary_fields: object) -> JsonObject:
+    """A v1alpha1 Rollout."""
+    return {
+        "apiVersion": V1ALPHA1,
+        "kind": "Rollout",
+        "metadata": {"name": "r", "annotations": {ROLLING_STYLE: style}},
+        "spec": {
+            "objectRef": {
+                "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "w"}
+            },
+            "strategy": {"canary": {"steps": list(steps), **canary_fields}},
+        },
+    }
+
+
+ROUTING: JsonObject = {"service": "s", "ingress": {"name": "i"}}
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        pytest.param(alpha({"weight": 20}, {"weight": 50}), id="weights"),
+        pytest.param(alpha({"weight": 80}, style="CANARY"), id="canary-has-no-limit"),
+        pytest.param(alpha({"weight": 0, "replicas": 1}), id="weight-0-with-replicas"),
+        pytest.param(
+            alpha({"weight": 9, "replicas": 1}, {"weight": 5, "replicas": 2}), id="no-routing"
+        ),
+    ],
+)
+def test_accepted_in_v1alpha1(obj: JsonObject) -> None:
+    assert texts(obj) == []
+
+
+@pytest.mark.parametrize(
+    ("obj", "found"),
+    [
+        (alpha({"weight": 20}, style="blue"), "canary or partition"),
+        (alpha({}), "spec.strategy.canary.steps[0].replicas: Required value"),
+        (alpha({"weight": 0}), "spec.strategy.canary.steps[0].weight: Invalid value: 0"),
+        (alpha({"weight": 60}), "more than 50%"),
+        (
+            alpha({"weight": 200, "replicas": 1}),
+            "spec.strategy.canary.steps[0].weight: Invalid value",
+        ),
+        (
+            alpha({"weight": 20}, {"weight": 10}, trafficRoutings=[ROUTING]),
+            "weights do not go down",
+        ),
+        (alpha({"weight": 20}, {"replicas": "10%"}), "10% after 20%"),
+        (
+            alpha(
+                {"weight": 1},
+                disableGenerateCanaryService=False,
+                trafficRoutings=[{**ROUTING, "createCanaryService": True}],
+            ),
+            "trafficRoutings[0].createCanaryService: Forbidden",
+        ),
+        (
+            alpha(
+                {"weight": 1}, trafficRoutings=[ROUTING, {**ROUTING, "createCanaryService": False}]
+            ),
+            "must be the same in all entries",
+        ),
+        (
+            alpha(
+                {"weight": 1},
+                trafficRoutings=[{"service": "s", "customNetworkRefs": [], "networkRefs": []}],
+            ),
+            "trafficRoutings[0].networkRefs: Forbidden",
+        ),
+    ],
+)
+def test_refused_in_v1alpha1(obj: JsonObject, found: str) -> None:
+    assert found in "\n".join(texts(obj))
+
+
+def test_a_missing_workload_is_named_as_v1alpha1_calls_it() -> None:
+    obj = alpha({"weight": 1})
+    assert (
+        "spec.objectRef.workloadRef: Required" in texts(changed(obj, ("spec", "objectRef"), {}))[0]
+    )
+    unnamed = changed(obj, ("spec", "objectRef", "workloadRef", "name"), None)
+    assert texts(unnamed)[0].startswith("spec.objectRef.workloadRef.name: Required")
+
+
+def test_what_an_annotation_smuggles_in_is_judged_too() -> None:
+    obj = to_v1alpha1(beta({"blueGreen": {"steps": [{"replicas": 1}]}}))
+    assert texts(obj) == []
+    smuggled = copy.deepcopy(obj)
+    annotations = child(smuggled, "metadata", "annotations")
+    annotations[KEPT_V1BETA1] = str(annotations[KEPT_V1BETA1]).replace(
+        '"replicas":1', '"replicas":[]'
+    )
+    assert "spec: Invalid value" in "\n".join(texts(smuggled))
+    assert items(child(smuggled), "nothing") == []

@@ -1,0 +1,208 @@
+"""The manifests agree with the code and with each other."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from controller.api import names
+from controller.certificates.publish import PUBLISHED
+from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
+from controller.runtime.clock import SystemClock
+from controller.webhook.admission import Admission
+
+DEPLOY = Path(__file__).parents[3] / "deploy"
+FILES = sorted([*DEPLOY.glob("crds/*.yaml"), *DEPLOY.glob("kustomize/**/*.yaml")])
+
+Json = dict[str, Any]
+
+
+def documents() -> Iterator[Json]:
+    """Every document of every file."""
+    for path in FILES:
+        yield from filter(None, yaml.safe_load_all(path.read_text()))
+
+
+def of_kind(kind: str) -> list[Json]:
+    """All objects of a kind."""
+    return [one for one in documents() if one.get("kind") == kind]
+
+
+def named(kind: str, name: str) -> Json:
+    """The one object."""
+    (found,) = [one for one in of_kind(kind) if one["metadata"]["name"] == name]
+    return found
+
+
+def webhooks() -> list[Json]:
+    """All entries of both configurations."""
+    kinds = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    return [entry for kind in kinds for one in of_kind(kind) for entry in one["webhooks"]]
+
+
+def served() -> set[str]:
+    """The paths the server answers."""
+    reads: Any = None
+    return set(Admission(reads, reads, SystemClock(), namespace="n").handlers())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(DEPLOY).as_posix())
+def test_every_file_is_listed_and_parses(path: Path) -> None:
+    assert all(isinstance(one, dict) for one in yaml.safe_load_all(path.read_text()))
+    listing = path.parent / "kustomization.yaml"
+    if path.name not in ("kustomization.yaml", "ignore-differences.yaml") and listing.exists():
+        assert path.name in yaml.safe_load(listing.read_text())["resources"]
+
+
+def test_every_webhook_is_answered_and_lets_the_controller_pass() -> None:
+    user = f"system:serviceaccount:{names.DEFAULT_NAMESPACE}:{names.CONTROLLER_ACCOUNT}"
+    assert len({entry["name"] for entry in webhooks()}) == len(webhooks())
+    for entry in webhooks():
+        service = entry["clientConfig"]["service"]
+        assert service["path"] in served()
+        assert service["name"] == names.WEBHOOK_SERVICE
+        assert service["namespace"] == names.DEFAULT_NAMESPACE
+        assert any(user in one["expression"] for one in entry["matchConditions"])
+        assert entry["sideEffects"] == "None"
+
+
+def test_workloads_are_selected_by_their_label() -> None:
+    for entry in webhooks():
+        if any("deployments" in rule["resources"] for rule in entry["rules"]):
+            keys = [one["key"] for one in entry["objectSelector"]["matchExpressions"]]
+            assert names.WORKLOAD_TYPE in keys
+            assert names.WORKLOAD_TYPE in entry["matchConditions"][1]["expression"]
+            # Called again with what it answered, admission would take the hold for the owner's.
+            assert entry["reinvocationPolicy"] == "Never"
+    policies = {entry["name"]: entry["failurePolicy"] for entry in webhooks()}
+    assert policies == {
+        "mdeployment.kb.io": "Fail",
+        "mdeployment-leave.moonshift.dev": "Ignore",
+        "mservice.moonshift.dev": "Ignore",
+        "mrolloutstatus.moonshift.dev": "Ignore",
+        "vrollout.kb.io": "Fail",
+    }
+
+
+def test_the_objects_that_carry_the_authority_are_installed_and_writable() -> None:
+    rules = named("ClusterRole", "kruise-rollout-manager-role")["rules"]
+    for kind, name in PUBLISHED:
+        assert named(kind, name)
+        (rule,) = [one for one in rules if name in one.get("resourceNames", ())]
+        assert {"get", "update"} <= set(rule["verbs"])
+
+
+def test_the_secrets_the_controller_keeps_are_its_to_write() -> None:
+    roles = {one["metadata"]["name"]: one for one in of_kind("Role")}
+    rules = roles["kruise-rollout-manager-role"]["rules"]
+    (rule,) = [one for one in rules if one["resources"] == ["secrets"] and "resourceNames" in one]
+    assert set(rule["resourceNames"]) == {names.WEBHOOK_SECRET, WORKER_SECRET, CLIENT_SECRET}
+    (lease,) = [
+        one
+        for one in roles["kruise-rollout-leader-election-role"]["rules"]
+        if "resourceNames" in one
+    ]
+    assert lease["resourceNames"] == [names.LEASE]
+
+
+def test_no_role_has_a_wildcard() -> None:
+    for role in (*of_kind("ClusterRole"), *of_kind("Role")):
+        for rule in role["rules"]:
+            assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"]), role
+
+
+def test_bindings_name_what_exists() -> None:
+    for kind in ("ClusterRoleBinding", "RoleBinding"):
+        for binding in of_kind(kind):
+            assert named(binding["roleRef"]["kind"], binding["roleRef"]["name"])
+            for subject in binding["subjects"]:
+                assert named("ServiceAccount", subject["name"])
+
+
+def pods() -> list[Json]:
+    """Pod specs of both processes."""
+    return [one["spec"]["template"]["spec"] for one in of_kind("Deployment")]
+
+
+def test_processes_are_locked_down() -> None:
+    assert len(pods()) == 2
+    for pod in pods():
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        for container in pod["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert container["resources"]["limits"]["memory"]
+
+
+def test_the_worker_has_no_credential_and_no_way_out() -> None:
+    pod = named("Deployment", "moonshift-luaworker")["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False
+    account = named("ServiceAccount", pod["serviceAccountName"])
+    assert account["automountServiceAccountToken"] is False
+    assert not [
+        one
+        for kind in ("ClusterRoleBinding", "RoleBinding")
+        for one in of_kind(kind)
+        if any(subject["name"] == pod["serviceAccountName"] for subject in one["subjects"])
+    ]
+    policy = named("NetworkPolicy", "moonshift-luaworker")["spec"]
+    assert policy["egress"] == []
+    assert set(policy["policyTypes"]) == {"Ingress", "Egress"}
+    assert pod["volumes"][0]["secret"]["secretName"] == WORKER_SECRET
+
+
+def test_services_find_their_pods_and_ports() -> None:
+    templates = [one["spec"]["template"] for one in of_kind("Deployment")]
+    for service in of_kind("Service"):
+        selector = service["spec"]["selector"].items()
+        (template,) = [one for one in templates if selector <= one["metadata"]["labels"].items()]
+        ports = {port["name"] for port in template["spec"]["containers"][0]["ports"]}
+        assert {port["targetPort"] for port in service["spec"]["ports"]} <= ports
+
+
+def subtrees(tree: object, name: str) -> Iterator[Json]:
+    """All schemas called `name`."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            if key == name and isinstance(value, dict):
+                yield value
+            yield from subtrees(value, name)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from subtrees(value, name)
+
+
+def test_schemas_that_mean_the_same_are_the_same() -> None:
+    """The CRDs repeat themselves, because a CRD cannot refer."""
+    versions = {one["name"]: one for one in named(*PUBLISHED[0])["spec"]["versions"]}
+    alpha, beta = versions["v1alpha1"], versions["v1beta1"]
+    for name in (
+        "canaryStatus",
+        "conditions",
+        "moonshift",
+        "requestHeaderModifier",
+        "pause",
+        "ingress",
+    ):
+        first, *others = [*subtrees(alpha["schema"], name), *subtrees(beta["schema"], name)]
+        assert all(other == first for other in others), name
+    plans = beta["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["strategy"]
+    both = [plans["properties"][style]["properties"] for style in ("canary", "blueGreen")]
+    for name in ("steps", "trafficRoutings", "failureThreshold"):
+        assert both[0][name] == both[1][name]
+
+
+def test_v1beta1_is_stored_and_both_are_served() -> None:
+    versions = named(*PUBLISHED[0])["spec"]["versions"]
+    assert [(one["name"], one["served"], one["storage"]) for one in versions] == [
+        ("v1alpha1", True, False),
+        ("v1beta1", True, True),
+    ]
+    for one in of_kind("CustomResourceDefinition"):
+        for version in one["spec"]["versions"]:
+            assert version["subresources"] == {"status": {}}

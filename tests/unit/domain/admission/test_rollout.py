@@ -1,0 +1,184 @@
+"""One Rollout per workload, what is frozen in mid-release, and what always passes."""
+
+import copy
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from controller.api.conversion import to_v1alpha1
+from controller.api.jsontree import JsonObject, changed, child
+from controller.api.meta import ObjectMeta
+from controller.api.names import ROLLING_STYLE, V1BETA1
+from controller.api.rollout import RolloutSpec, WorkloadRef
+from controller.domain.admission.rollout import admit_rollout, workload_type
+from tests.unit.domain.admission.objects import rollout
+
+
+def raw(phase: str = "Healthy", **canary: object) -> JsonObject:
+    """A valid v1beta1 Rollout of Deployment `web`."""
+    plan = {"steps": [{"replicas": 1}, {"replicas": "50%"}], **canary}
+    return {
+        "apiVersion": V1BETA1,
+        "kind": "Rollout",
+        "metadata": {"name": "mine", "namespace": "shop"},
+        "spec": {
+            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "strategy": {"canary": plan},
+        },
+        "status": {"phase": phase},
+    }
+
+
+def edited(obj: JsonObject, *path: str, to: object) -> JsonObject:
+    """A changed copy."""
+    return changed(copy.deepcopy(obj), path, to)
+
+
+def test_a_sound_rollout_passes() -> None:
+    assert admit_rollout(None, raw(), ()).findings == ()
+
+
+@pytest.mark.parametrize("version", ["apps/v1", "apps/v1beta1"])
+def test_a_workload_has_one_rollout_whatever_the_version(version: str) -> None:
+    obj = edited(raw(), "spec", "workloadRef", "apiVersion", to=version)
+    verdict = admit_rollout(None, obj, [rollout()])
+    assert "Rollout r releases Deployment web already" in verdict.message
+
+
+def test_conflicts_are_seen_through_v1alpha1() -> None:
+    assert admit_rollout(None, to_v1alpha1(raw()), [rollout()]).findings
+
+
+def test_itself_and_what_is_being_deleted_is_no_conflict() -> None:
+    going = msgspec.structs.replace(
+        rollout(),
+        metadata=ObjectMeta(name="x", deletion_timestamp=datetime(2026, 1, 1, tzinfo=UTC)),
+    )
+    other = msgspec.structs.replace(
+        rollout(name="y"), spec=RolloutSpec(workload_ref=WorkloadRef("apps/v1", "Deployment", "b"))
+    )
+    assert not admit_rollout(None, raw(), [rollout(name="mine"), going, other]).findings
+
+
+FROZEN = [
+    pytest.param(("spec", "workloadRef", "name"), "other", "the workload", id="workload"),
+    pytest.param(
+        ("spec", "strategy", "canary", "trafficRoutings"),
+        [{"service": "a", "gateway": {"httpRouteName": "h"}}],
+        "what leads the traffic",
+        id="traffic",
+    ),
+    pytest.param(
+        ("spec", "strategy", "canary", "enableExtraWorkloadForCanary"),
+        True,
+        "the style",
+        id="style",
+    ),
+    pytest.param(
+        ("spec", "strategy"),
+        {"blueGreen": {"steps": [{"replicas": 1}] * 2}},
+        "the style",
+        id="blue",
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "what"), FROZEN)
+@pytest.mark.parametrize("phase", ["Progressing", "Terminating", "Disabling"])
+def test_frozen_while_busy(phase: str, path: tuple[str, ...], value: object, what: str) -> None:
+    verdict = admit_rollout(raw(phase), edited(raw(phase), *path, to=value), ())
+    assert f"{what}" in verdict.message
+    assert f"cannot change while the phase is {phase}" in verdict.message
+
+
+@pytest.mark.parametrize(("path", "value", "what"), FROZEN)
+@pytest.mark.parametrize("phase", ["", "Initial", "Healthy", "Disabled"])
+def test_free_while_idle(phase: str, path: tuple[str, ...], value: object, what: str) -> None:
+    assert not admit_rollout(raw(phase), edited(raw(phase), *path, to=value), ()).findings, what
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("spec", "strategy", "paused"), True),
+        (("spec", "disabled"), True),
+        (("spec", "strategy", "canary", "failureThreshold"), 1),
+        (("spec", "strategy", "canary", "steps"), [{"replicas": 2}, {"replicas": "20%"}]),
+    ],
+)
+def test_the_plan_may_be_edited_in_mid_release(path: tuple[str, ...], value: object) -> None:
+    obj = raw("Progressing")
+    assert not admit_rollout(obj, edited(obj, *path, to=value), ()).findings
+
+
+def test_the_number_of_steps_is_frozen_in_both_versions() -> None:
+    obj = raw("Progressing")
+    fewer = edited(obj, "spec", "strategy", "canary", "steps", to=[{"replicas": 1}])
+    assert "the number of steps" in admit_rollout(obj, fewer, ()).message
+    assert admit_rollout(to_v1alpha1(obj), to_v1alpha1(fewer), ()).findings
+    assert not admit_rollout(raw("Disabling"), fewer, ()).findings
+
+
+def test_the_style_annotation_is_frozen_in_v1alpha1() -> None:
+    obj = to_v1alpha1(raw("Progressing"))
+    other = edited(obj, "metadata", "annotations", to={ROLLING_STYLE: "canary"})
+    assert "the style" in admit_rollout(obj, other, ()).message
+
+
+def test_an_update_that_changes_nothing_judged_always_passes() -> None:
+    wrong = raw(steps=[])
+    assert admit_rollout(None, wrong, ()).findings
+    labelled = edited(wrong, "metadata", "labels", to={"a": "b"})
+    assert not admit_rollout(wrong, labelled, [rollout()]).findings
+
+
+def test_a_rollout_that_is_being_deleted_always_passes() -> None:
+    gone = edited(raw(steps=[]), "metadata", "deletionTimestamp", to="2026-01-01T00:00:00Z")
+    assert not admit_rollout(raw(), gone, ()).findings
+
+
+def test_an_unconvertible_object_is_judged_by_its_fields() -> None:
+    obj = to_v1alpha1(raw())
+    empty = edited(obj, "spec", "objectRef", to={})
+    assert "spec.objectRef.workloadRef: Required value" in admit_rollout(None, empty, ()).message
+    assert admit_rollout(empty, obj, ()).findings == ()
+
+
+def test_several_findings_are_listed() -> None:
+    verdict = admit_rollout(None, edited(raw(steps=[]), "spec", "workloadRef", to={}), ())
+    assert verdict.message.startswith("[spec.workloadRef.apiVersion: Required value: ")
+    assert verdict.message.endswith("]")
+
+
+def test_what_is_not_released_yet_is_said_in_a_warning() -> None:
+    obj = edited(
+        raw(),
+        "spec",
+        "workloadRef",
+        to={"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "name": "c"},
+    )
+    verdict = admit_rollout(None, obj, ())
+    assert not verdict.findings
+    assert "CloneSet.apps.kruise.io is not released by this version" in verdict.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "label"),
+    [
+        ("apps/v1", "Deployment", "deployment"),
+        ("apps/v1", "StatefulSet", "statefulset"),
+        ("apps.kruise.io/v1alpha1", "CloneSet", "cloneset"),
+        ("apps.kruise.io/v1beta1", "StatefulSet", "statefulset"),
+        ("apps.kruise.io/v1alpha1", "DaemonSet", "daemonset"),
+        ("v1", "Pod", ""),
+    ],
+)
+def test_the_label_that_admission_selects_by(version: str, kind: str, label: str) -> None:
+    assert workload_type(WorkloadRef(version, kind, "x")) == label
+
+
+def test_old_and_new_may_be_of_other_versions() -> None:
+    obj = raw("Progressing")
+    assert not admit_rollout(to_v1alpha1(obj), obj, ()).findings
+    assert child(obj, "spec")

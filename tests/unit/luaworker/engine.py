@@ -1,0 +1,20 @@
+"""The worker's Lua files in this very process: for tests of trusted text only."""
+
+from pathlib import Path
+
+import luaworker
+from luaworker.sandbox import Answer, Sandbox
+
+LUA = Path(luaworker.__file__).parent / "lua"
+
+
+def run(script: str, obj: bytes | None = b"{}", *, name: bytes = b"s") -> Answer:
+    """A fresh state runs the script; no timers, no memory limit."""
+    return Sandbox().run(script.encode(), name, obj, 60_000, 64 << 20)
+
+
+def result(script: str, obj: bytes = b"{}") -> bytes:
+    """The result of a script that works."""
+    answer = run(script, obj)
+    assert answer.code == 0, answer
+    return answer.result

@@ -1,0 +1,154 @@
+"""JSON through plain Lua tables and back: what a script does not touch is text-exact."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.luaworker.engine import result, run
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20)
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=5)
+    ),
+    max_leaves=25,
+)
+
+
+def compact(value: object) -> bytes:
+    """As the codec writes it: keys sorted by bytes, no spaces, no needless escapes."""
+    return _text(value).encode()
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        keys = sorted(value, key=lambda k: k.encode())
+        return "{" + ",".join(f"{_string(k)}:{_text(value[k])}" for k in keys) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_text, value)) + "]"
+    return _string(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+@given(VALUES)
+@settings(max_examples=150, deadline=None)
+def test_what_is_not_touched_comes_back_byte_for_byte(value: object) -> None:
+    document = compact({"value": value})
+    assert result("return obj", document) == document
+
+
+@given(VALUES)
+@settings(max_examples=50, deadline=None)
+def test_moving_a_value_keeps_it(value: object) -> None:
+    found = result("return {moved = {obj.list}}", compact({"list": [value]}))
+    if value is None:
+        assert found == b'{"moved":[[null]]}'
+    else:
+        assert json.loads(found) == {"moved": [[value]]}
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["80", "80.0", "1e2", "1E+2", "-0", "-0.0", "0.1", "1e-7", "9007199254740993",
+     "18446744073709551615", "-9223372036854775808", "12345678901234567890.123", "1e300", "5e-324"],
+)  # fmt: skip
+def test_numbers_keep_their_spelling(number: str) -> None:
+    assert result("return {obj.n}", f'{{"n":{number}}}'.encode()) is not None
+    document = f'{{"n":{number}}}'.encode()
+    assert result("return obj", document) == document
+
+
+def test_a_wide_integer_may_move() -> None:
+    found = result("return {b = obj.a}", b'{"a":9007199254740993}')
+    assert found == b'{"b":9007199254740993}'
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [("80 * 0.3", "24"), ("1e15", "1000000000000000"), ("1e20", "100000000000000000000"),
+     ("1e21", "1e+21"), ("1/4", "0.25"), ("1/3", "0.3333333333333333"), ("0.1 + 0.2", "0.30000000000000004")],
+)  # fmt: skip
+def test_computed_numbers_are_written_as_short_as_they_can_be(expression: str, text: str) -> None:
+    assert result(f"return {{{expression}}}") == f"[{text}]".encode()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@settings(max_examples=50, deadline=None)
+def test_computed_numbers_lose_nothing(number: float) -> None:
+    (found,) = json.loads(result("return {obj.n * 1 + 0}", compact({"n": number})))
+    assert math.isclose(found, number, rel_tol=0, abs_tol=0)
+
+
+@pytest.mark.parametrize(
+    ("script", "document", "expected"),
+    [
+        ("obj.list[1] = nil return obj", b'{"list":["x"]}', b'{"list":[]}'),
+        ("obj.map.a = nil return obj", b'{"map":{"a":1}}', b'{"map":{}}'),
+        ("obj.a = 1 return obj", b'{"a":null}', b'{"a":1}'),
+        ("obj.a = nil return obj", b'{"a":null,"b":1}', b'{"a":null,"b":1}'),
+        ("table.insert(obj.l, 4) return obj", b'{"l":[1,null,3]}', b'{"l":[1,3,4]}'),
+        ("obj.n = 100 return obj", b'{"n":1e2}', b'{"n":1e2}'),
+        ("obj.n = 101 return obj", b'{"n":1e2}', b'{"n":101}'),
+        ("table.remove(obj.l, 1) return obj", b'{"l":[{"a":[]},{"b":{}}]}', b'{"l":[{"b":{}}]}'),
+        ("return {}", b"{}", b"{}"),
+        ("return {json.array(), json.object(), json.null}", b"{}", b"[[],{},null]"),
+        ("return {a = json.null}", b"{}", b'{"a":null}'),
+    ],
+)
+def test_changes_are_written_and_the_rest_kept(
+    script: str, document: bytes, expected: bytes
+) -> None:
+    assert result(script, document) == expected
+
+
+def test_escapes_are_understood() -> None:
+    document = rb'{"a":"\u00e9\ud83d\ude00\n\"\\\/\u0000","b":"\ud800"}'
+    assert json.loads(result("return obj", document)) == {"a": 'é😀\n"\\/\0', "b": "\ufffd"}
+
+
+def test_depth_100_goes_through_and_101_does_not() -> None:
+    assert result("return obj", b"[" * 100 + b"]" * 100) == b"[" * 100 + b"]" * 100
+    assert run("return obj", b"[" * 101 + b"]" * 101).code.name == "BAD_INPUT"
+    deep = "local t = {} local top = t for i = 1, 100 do t[1] = {} t = t[1] end return top"
+    assert run(deep).code.name == "BAD_RESULT"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [b"", b"[1,]", b'{"a"}', b'{"a":1,}', b"[01]", b"truth", b'["\x01"]', b"[1] x", b'"\\x"', b"[1e]",
+     b"[.5]", b"[+1]", b'"abc', b"[1 2]", b"1e999", b"\xff"],
+)  # fmt: skip
+def test_what_is_not_json_is_refused(document: bytes) -> None:
+    answer = run("return {obj}", document)
+    assert answer.code.name == "BAD_INPUT"
+    assert answer.message.startswith(b"the object is not usable JSON: ")
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("return {json.encode({b = 1, a = '<&>'})}", [r'{"a":"\u003c\u0026\u003e","b":1}']),
+        ("return {json.encode({})}", ["null"]),
+        ("return {json.encode(json.decode('[]'))}", ["[]"]),
+        ("return {select('#', json.encode(print)), (select(2, json.encode(print)))}",
+         [2, "a function cannot be written as JSON at $"]),
+        ("return json.decode('{\"a\":[1,null,2]}')", {"a": [1, None, 2]}),
+        ("return {#json.decode('[1,null,2]')}", [2]),
+        ("return {json.decode('{') == nil}", [True]),
+    ],
+)  # fmt: skip
+def test_the_json_of_scripts_is_gos(script: str, expected: object) -> None:
+    assert json.loads(result(script)) == expected

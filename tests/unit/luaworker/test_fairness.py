@@ -1,0 +1,76 @@
+"""Who gets the next place."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from luaworker.errors import Overloaded
+from luaworker.fairness import FairQueue
+
+
+async def test_a_tenant_never_has_more_than_its_part() -> None:
+    queue = FairQueue(running=4, per_tenant=2, limit=8)
+    async with AsyncExitStack() as held:
+        for _ in range(2):
+            await held.enter_async_context(queue.place("a", 1))
+        with pytest.raises(Overloaded, match="no free place within 0 ms"):
+            await held.enter_async_context(queue.place("a", 0))
+        await held.enter_async_context(queue.place("b", 1))
+        assert queue.running == 3
+    assert (queue.running, queue.waiting) == (0, 0)
+
+
+async def test_tenants_take_turns() -> None:
+    queue = FairQueue(running=1, per_tenant=1, limit=8)
+    order: list[str] = []
+
+    async def work(tenant: str) -> None:
+        async with queue.place(tenant, 5):
+            order.append(tenant)
+
+    async with asyncio.TaskGroup() as tasks, queue.place("x", 1):
+        for tenant in ("a", "a", "a", "b", "c"):
+            tasks.create_task(work(tenant))
+        await asyncio.sleep(0)
+        assert queue.waiting == 5
+    assert order == ["a", "b", "c", "a", "a"]
+
+
+async def test_a_full_queue_refuses_at_once() -> None:
+    queue = FairQueue(running=1, per_tenant=1, limit=1)
+    async with queue.place("a", 1), asyncio.TaskGroup() as tasks:
+        waiting = tasks.create_task(_hold(queue, "b"))
+        await asyncio.sleep(0)
+        with pytest.raises(Overloaded, match="1 calls are waiting already"):
+            await _hold(queue, "c")
+        waiting.cancel()
+
+
+async def test_who_gives_up_leaves_no_trace() -> None:
+    queue = FairQueue(running=1, per_tenant=1, limit=4)
+    async with queue.place("a", 1):
+        tasks = [asyncio.create_task(_hold(queue, tenant)) for tenant in "bbc"]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert queue.waiting == 0
+    await _hold(queue, "d")
+    assert queue.running == 0
+
+
+async def test_a_place_given_to_somebody_who_left_at_that_moment_is_not_lost() -> None:
+    queue = FairQueue(running=1, per_tenant=1, limit=4)
+    async with queue.place("a", 1):
+        task = asyncio.create_task(_hold(queue, "b"))
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert queue.running == 0
+    await _hold(queue, "c")
+
+
+async def _hold(queue: FairQueue, tenant: str) -> None:
+    async with queue.place(tenant, 5):
+        pass

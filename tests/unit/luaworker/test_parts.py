@@ -1,0 +1,138 @@
+"""The small pure parts: frames, outcomes of ends, what is remembered of scripts, addresses, limits."""
+
+import hashlib
+import logging
+import signal
+from pathlib import Path
+
+import pytest
+
+from luaworker import httpd, logs, packaged, wire
+from luaworker.codes import Code
+from luaworker.errors import BrokenChild
+from luaworker.memory import Breaker, ScriptCache
+from luaworker.outcome import of_exit, of_reply
+from luaworker.settings import MEGABYTE, Settings
+from luaworker.wire import Call, Exit, Garbled, Limits, Reply, Task
+
+LIMITS = Limits(100, 200, 8 * MEGABYTE, 1000)
+
+
+def test_a_call_survives_the_wire() -> None:
+    call = Call(Task.EXECUTE, LIMITS, b"name", b"return {}", b'{"a":1}')
+    data = wire.pack_call(call)
+
+    def read(size: int) -> bytes:
+        nonlocal data
+        piece, data = data[:size], data[size:]
+        return piece
+
+    assert wire.read_call(read) == call
+    assert data == b""
+
+
+def test_a_reply_survives_the_wire_with_its_texts_cut() -> None:
+    reply = Reply(0, 3, 4, 5, b"{}", b"m" * 9999, b"t", b"$.a", b"log")
+    data = wire.pack_reply(reply)
+    header = wire.parse_reply_header(data[: wire.REPLY_HEADER], 1000)
+    found = wire.parse_reply_body(header, data[wire.REPLY_HEADER :])
+    assert found == Reply(0, 3, 4, 5, b"{}", b"m" * wire.MESSAGE_BYTES, b"t", b"$.a", b"log")
+
+
+def test_a_reply_that_announces_too_much_is_not_read() -> None:
+    data = wire.pack_reply(Reply(0, 0, 0, 0, b"x" * 1001, b"", b"", b"", b""))
+    with pytest.raises(Garbled):
+        wire.parse_reply_header(data[: wire.REPLY_HEADER], 1000)
+    with pytest.raises(Garbled):
+        wire.parse_reply_header(b"?" * wire.REPLY_HEADER, 1000)
+
+
+def test_text_of_a_reply_is_mended_and_results_of_failures_dropped() -> None:
+    outcome = of_reply(Reply(2, 1, 1500, 9, b"{}", b"\xffoops", b"", b"", b"a\0b"))
+    assert (outcome.code, outcome.result) == (Code.RUNTIME_ERROR, b"")
+    assert (outcome.message, outcome.log, outcome.cpu_ms) == ("\ufffdoops", ("a", "b"), 1.5)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGPROF, Code.TIMEOUT),
+        (signal.SIGXCPU, Code.TIMEOUT),
+        (signal.SIGALRM, Code.TIMEOUT),
+        (signal.SIGSYS, Code.SANDBOX_VIOLATION),
+        (signal.SIGSEGV, Code.CRASHED),
+        (signal.SIGABRT, Code.CRASHED),
+    ],
+)
+def test_a_signal_is_an_outcome(number: signal.Signals, code: Code) -> None:
+    assert of_exit(Exit(1, number, 0, 0, 0), LIMITS, "s", "").code is code
+
+
+def test_an_end_without_a_signal_is_memory_or_ours() -> None:
+    assert of_exit(Exit(1, 1 << 8, 0, 0, 0), LIMITS, "s", "").code is Code.MEMORY_LIMIT
+    with pytest.raises(BrokenChild, match="worker's own code"):
+        of_exit(Exit(1, wire.FAILED << 8, 0, 0, 0), LIMITS, "s", "")
+
+
+@pytest.mark.parametrize(("why", "code"), [("wall", Code.TIMEOUT), ("garbled", Code.CRASHED)])
+def test_a_kill_of_ours_is_an_outcome(why: str, code: Code) -> None:
+    assert of_exit(Exit(1, signal.SIGKILL, 0, 0, 0), LIMITS, "s", why).code is code
+
+
+def test_a_kill_of_a_stranger_says_nothing_about_the_script() -> None:
+    with pytest.raises(BrokenChild, match="from outside"):
+        of_exit(Exit(1, signal.SIGKILL, 0, 0, 0), LIMITS, "s", "")
+
+
+def test_the_cache_forgets_what_was_used_least() -> None:
+    cache = ScriptCache(capacity=10)
+    first, second = cache.keep(b"11111"), cache.keep(b"22222")
+    assert cache.text(first) == b"11111"
+    cache.keep(b"333")
+    assert (cache.text(first), cache.text(second)) == (b"11111", None)
+    assert first == hashlib.sha256(b"11111").digest()
+
+
+def test_three_costly_failures_in_a_row_open_the_circuit_for_a_while() -> None:
+    breaker = Breaker()
+    for now in (0.0, 1.0, 2.0):
+        assert breaker.refusal("t", b"h", now) == ""
+        breaker.note("t", b"h", Code.TIMEOUT, "slow", now)
+    assert "failed 3 times in a row, last with: TIMEOUT slow" in breaker.refusal("t", b"h", 3.0)
+    assert breaker.refusal("t", b"other", 3.0) == ""
+    assert breaker.refusal("another tenant", b"h", 3.0) == ""
+    assert breaker.refusal("t", b"h", 32.1) == ""
+    breaker.note("t", b"h", Code.CRASHED, "again", 33.0)
+    assert breaker.refusal("t", b"h", 34.0)
+    breaker.note("t", b"h", Code.RUNTIME_ERROR, "cheap", 64.0)
+    breaker.note("t", b"h", Code.TIMEOUT, "slow", 65.0)
+    assert breaker.refusal("t", b"h", 66.0) == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [(":8080", ("", 8080)), ("127.0.0.1:0", ("127.0.0.1", 0)), ("[::1]:1", ("::1", 1)), ("0", None), ("", None)],
+)  # fmt: skip
+def test_addresses(address: str, expected: tuple[str, int] | None) -> None:
+    assert httpd.parse_address(address) == expected
+
+
+def test_limits_are_clamped() -> None:
+    settings = Settings(listen="", cpu_ms=300)
+    assert settings.limits == Limits(300, 1000, 64 * MEGABYTE, 4 * MEGABYTE)
+    greedy = settings.clamp(Limits(10**6, 10**6, 10**12, 10**9))
+    assert greedy == Limits(5000, 10_000, 256 * MEGABYTE, 8 * MEGABYTE)
+    assert settings.clamp(Limits(1, 1, 1, 1)) == Limits(20, 20, 16 * MEGABYTE, 1024)
+
+
+def test_packaged_scripts_are_known_by_their_hashes(tmp_path: Path) -> None:
+    assert len(packaged.hashes()) >= 2
+    assert packaged.hashes(tmp_path / "absent") == frozenset()
+
+
+def test_a_log_line_is_json_with_its_extras() -> None:
+    record = logging.LogRecord("n", logging.INFO, "", 0, "did %s", ("it",), None)
+    record.port = 1
+    line = logs.JsonFormatter().format(record)
+    assert line.startswith('{"ts": "')
+    assert '"msg": "did it", "port": 1}' in line

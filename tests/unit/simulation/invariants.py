@@ -1,0 +1,104 @@
+"""What must hold at every instant of a simulated release, whoever does what."""
+
+from controller.api.rollout import MoonshiftStatus, Phase, StepState
+from controller.api.workloads import Deployment, Pod
+from controller.domain.pods.deployment import owners_limits
+from controller.domain.rollout.routing import pin_is_wanted
+from controller.domain.rollout.situation import Situation, Style
+from controller.simulation.world import World
+from tests.unit.builders import KEY, NAMESPACE
+from controller.api.meta import Key
+
+BEFORE_PODS = (StepState.BEFORE_STEP_UPGRADE, "")
+
+
+class Watch:
+    """Looks at a world after every write, and says what is wrong with it."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.excused = False
+        """Pods failed, were evicted or scaled away since the world was last whole: counts of ready pods prove nothing."""
+        self.most_new = 0
+        """New pods there were once the workload had been scaled: the share that a scale event gives is not ours."""
+        world.watchers.append(self.check)
+
+    # --- what is --------------------------------------------------------------------------------
+
+    @property
+    def situation(self) -> Situation | None:
+        """The world as the domain names it."""
+        seen = self.world.observe(KEY)
+        if seen is None or seen.workload is None:
+            return None
+        return Situation(seen=seen, now=self.world.cluster.now)
+
+    def ready(self, service: str) -> tuple[Pod, ...]:
+        """Ready pods behind a Service."""
+        found = self.world.cluster.services.get(Key(NAMESPACE, service))
+        pods = self.world.cluster.selected(found) if found is not None else ()
+        return tuple(pod for pod in pods if pod.ready_since is not None)
+
+    def own_pods(self, deployment: Deployment) -> list[Pod]:
+        """Pods of the workload that are not terminating."""
+        return [
+            pod
+            for rs in self.world.cluster.replica_sets_of(deployment)
+            for pod in self.world.cluster.pods_of(rs)
+            if not pod.metadata.deleting
+        ]
+
+    # --- what must be ---------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Every invariant, now."""
+        sit = self.situation
+        if sit is None:
+            return
+        status = self.world.intended.get(KEY, sit.seen.rollout.status)
+        ours = status.moonshift
+        if not isinstance(ours, MoonshiftStatus):
+            return
+        if not self.excused and sit.replicas > 0:
+            self.routes_lead_to_ready_pods(sit)
+        of_this = (ours.release, ours.workload_uid) == (sit.release, sit.deployment.metadata.uid)
+        if of_this and status.phase == Phase.PROGRESSING and not ours.goal:
+            self.new_pods_stay_out_of_stable(sit, ours)
+            self.batch_is_kept(sit, ours)
+        if not self.excused and sit.style is Style.PARTITION and sit.replicas > 0:
+            self.owners_limits_are_kept(sit, ours)
+
+    def routes_lead_to_ready_pods(self, sit: Situation) -> None:
+        """A route in use has ready pods behind both of its Services."""
+        for route in self.world.cluster.routes:
+            if route.plan is None:
+                continue
+            for reference in route.plan.references:
+                assert self.ready(reference.canary_service), f"{reference}: nothing behind canary"
+                if route.plan.weight != 100:
+                    assert self.ready(reference.stable_service), f"{reference}: stable is empty"
+
+    def new_pods_stay_out_of_stable(self, sit: Situation, ours: MoonshiftStatus) -> None:
+        """Before the end, the stable Service leads to the stable revision only."""
+        if ours.state in BEFORE_PODS or not ours.stable_revision:
+            return
+        if not pin_is_wanted(sit, ours.step):
+            return
+        for service in sit.stable_services:
+            strangers = {p.revision for p in self.ready(service)} - {ours.stable_revision}
+            assert not strangers, (
+                f"{service} leads to {strangers}, stable is {ours.stable_revision}"
+            )
+
+    def batch_is_kept(self, sit: Situation, ours: MoonshiftStatus) -> None:
+        """No more new pods than the step wants."""
+        new = [pod for pod in sit.new_pods if not pod.metadata.deleting]
+        most = max(sit.batch(max(1, ours.step)), self.most_new)
+        assert len(new) <= most, f"{len(new)} new pods, {most} wanted"
+
+    def owners_limits_are_kept(self, sit: Situation, ours: MoonshiftStatus) -> None:
+        """Never fewer ready pods than the owner's maxUnavailable allows."""
+        limits = owners_limits(sit.owners_values, sit.replicas)
+        ready = [pod for pod in self.own_pods(sit.deployment) if pod.ready_since is not None]
+        least = sit.replicas - limits.unavailable
+        assert len(ready) >= least, f"{len(ready)} ready pods, {least} at least"
