@@ -19,6 +19,7 @@ from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
 from controller.api.validation import Rules
 from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import Address, Publisher
 from controller.domain.decision import Note
 from controller.effects.apply import Routes
@@ -52,6 +53,7 @@ from controller.telemetry.health import HealthServer
 from controller.telemetry.metrics import Metrics
 from controller.webhook.admission import Admission
 from controller.webhook.endpoint import Endpoint
+from controller.webhook.marker import KubeMarker
 from controller.webhook.readers import CachedReader
 from controller.webhook.server import webhook_app
 from controller.webhook.stores import FolderSecrets, KubeConfigurations, KubeSecrets
@@ -91,11 +93,6 @@ class App:
             random=self._random,
             metrics=self.metrics,
         )
-        self._worker_client = ScriptClient(
-            settings.lua_worker,
-            tls_dir=str(settings.lua_worker_tls_dir or ""),
-            metrics=self.metrics,
-        )
         identity = settings.identity or f"{socket.gethostname()}_{os.getpid()}"
         self._recorder = EventRecorder(
             client, component="rollout-controller", instance=identity, clock=self._clock,
@@ -115,7 +112,6 @@ class App:
         self._reflectors = self._make_reflectors()
         self._endpoint = self._make_endpoint()
         self._wiring.connect()
-        self._routes = self._make_routes()
 
     # --- parts ------------------------------------------------------------------------------------
 
@@ -170,30 +166,47 @@ class App:
             reader,
             self._clock,
             namespace=settings.namespace,
-            rules=Rules(partition_percent_limit=settings.partition_percent_limit),
+            marker=KubeMarker(self._client),
+            rules=Rules(
+                partition_percent_limit=settings.partition_percent_limit,
+                filter_workload_type=settings.filter_workload_type,
+            ),
         )
         handlers = admission.handlers()
-        folder = settings.webhook_cert_dir
-        secrets = (
-            FolderSecrets(folder)
-            if folder is not None and settings.webhook_url
-            else KubeSecrets(self._client, settings.namespace)
+        folder = settings.webhook_cert_dir or DEFAULT_CERTIFICATES
+        outside = settings.webhook_cert_dir is not None and bool(settings.webhook_url)
+        tls_dir = settings.lua_worker_tls_dir
+        keeper = CertificateKeeper(
+            FolderSecrets(folder) if outside else KubeSecrets(self._client, settings.namespace),
+            Publisher(KubeConfigurations(self._client), address, (*handlers, "/convert")),
+            address,
+            Places(
+                secret=settings.secret_name,
+                webhook_directory=folder / "serving",
+                worker_service=_service_of(settings.lua_worker),
+                client_directory=tls_dir,
+            ),
+            self._clock,
         )
         return Endpoint(
             webhook_app(handlers, self.metrics),
             port=settings.webhook_port,
-            secrets=secrets,
-            secret_name=settings.secret_name,
-            names=tuple(address.names()),
-            publisher=Publisher(KubeConfigurations(self._client), address, (*handlers, "/convert")),
-            files=(folder or DEFAULT_CERTIFICATES) / "serving",
-            clock=self._clock,
+            keeper=keeper,
+            files=folder / "serving",
         )
 
     def _filled(self) -> bool:
         return all(reflector.synced.is_set() for reflector in self._reflectors)
 
-    def _make_routes(self) -> Callable[[Key], Routes]:
+    def _worker(self) -> ScriptClient:
+        settings = self._settings
+        return ScriptClient(
+            settings.lua_worker,
+            tls_dir=str(settings.lua_worker_tls_dir or ""),
+            metrics=self.metrics,
+        )
+
+    def _make_routes(self, worker: ScriptClient) -> Callable[[Key], Routes]:
         """Gateway objects of a Rollout; what was written is remembered for that Rollout."""
         scripts = ConfiguredScripts(ScriptLibrary.read(), self._scripts_map.data)
         reads = GatewayReads(self._client, self._kinds)
@@ -202,7 +215,7 @@ class App:
             return GatewayRoutes(
                 KubeGatewayObjects(reads, self._ledger.scoped(key)),
                 scripts,
-                self._worker_client,
+                worker,
                 allow_cluster_scoped=self._settings.allow_cluster_scoped,
             )
 
@@ -229,10 +242,7 @@ class App:
             Part("events", self._recorder.run),
             Part("rollouts", self._lead if self._settings.leader_elect else self._reconcile),
         ]
-        try:
-            await Supervisor(parts, stop).run()
-        finally:
-            await self._worker_client.close()
+        await Supervisor(parts, stop).run()
 
     async def _lead(self) -> None:
         await self._leader.run(self._reconcile)
@@ -241,16 +251,25 @@ class App:
         """Passes over Rollouts, once every cache is filled."""
         for reflector in self._reflectors:
             await reflector.synced.wait()
+        # The worker is called with a certificate that the endpoint's keeper has written.
+        await self._endpoint.certified.wait()
+        worker = self._worker()
+        try:
+            await self._reconcile_with(worker)
+        finally:
+            await worker.close()
+
+    async def _reconcile_with(self, scripts: ScriptClient) -> None:
         reconciler = RolloutReconciler(
             worlds=World(self.caches, self._kinds),
             kube=self._client,
-            routes_for=self._routes,
+            routes_for=self._make_routes(scripts),
             ledger=self._ledger,
             clock=self._clock,
             told=self._tell,
             metrics=self.metrics,
         )
-        worker = Worker(
+        workers = Worker(
             "rollout-controller",
             self._queue,
             reconciler.reconcile,
@@ -258,7 +277,7 @@ class App:
             metrics=self.metrics,
         )
         _log.info("reconciling", extra={"rollouts": len(self.caches.rollouts)})
-        await worker.run()
+        await workers.run()
 
 
 class Watching(Protocol):
@@ -269,6 +288,12 @@ class Watching(Protocol):
     problem: str | None
 
     async def run(self) -> None: ...
+
+
+def _service_of(address: str) -> str:
+    """Name of the worker's Service in `dns:///NAME:PORT`, or of the worker where there is none."""
+    target = address.removeprefix("dns:///")
+    return target.rpartition(":")[0].partition(".")[0] if target != address else ""
 
 
 def _unsynced(reflector: Watching) -> Callable[[], str | None]:

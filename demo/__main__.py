@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import aiohttp
 import click
 from rich.console import Console
 
@@ -65,30 +66,33 @@ def main(keep: bool, stop: bool, folder: Path | None, sabotage: str | None) -> N
         Path(tempfile.mkdtemp(prefix="moonshift-demo-")) if temporary else folder or KEPT_FOLDER
     )
     wishes = Wishes(chosen.absolute(), keep, sabotage or "")
-    if asyncio.run(play(wishes)):
-        if temporary:
-            shutil.rmtree(wishes.folder, ignore_errors=True)
-        return
-    click.echo(f"logs, audit log and kubeconfigs: {wishes.folder}", err=True)
-    sys.exit(1)
+    try:
+        held = asyncio.run(play(wishes))
+    except ClusterError as error:
+        click.echo(f"error: {error}", err=True)
+        held = False
+    if not held:
+        click.echo(f"logs, audit log and kubeconfigs: {wishes.folder}", err=True)
+        sys.exit(1)
+    if temporary:
+        shutil.rmtree(wishes.folder, ignore_errors=True)
 
 
 async def play(wishes: Wishes) -> bool:
     """Play the whole demo; say whether every check held."""
     if kept.is_kept(wishes.folder):
         raise ClusterError(
-            f"a demo was left up in {wishes.folder}: end it by `python -m demo --stop`"
+            f"a demo was left up: end it by `python -m demo --stop --dir {wishes.folder}`"
         )
     begun = time.monotonic()
     screen = Screen(Console(), begun)
     async with stage(screen, wishes) as (plane, product):
         try:
             held = await tell(screen, plane, wishes)
-        except (ClusterError, TimeoutError) as failure:
+        except (ClusterError, TimeoutError, aiohttp.ClientError) as failure:
             screen.failure(failure, {part.program.log: part.log_tail() for part in product.parts})
             held = False
         if wishes.keep:
-            kept.write_down(product, wishes.folder)
             screen.note(kept.instructions(plane, _commands(plane, wishes), wishes.folder))
     return held
 
@@ -112,6 +116,8 @@ async def stage(screen: Screen, wishes: Wishes) -> AsyncIterator[tuple[Plane, Pr
             phase.advance()
         with reporter.phase("start controller and script worker", 2) as phase:
             await product.start()
+            if wishes.keep:
+                kept.write_down(product, wishes.folder)
             phase.advance()
             await served(plane, KINDS)
             phase.advance()
@@ -122,6 +128,7 @@ async def stage(screen: Screen, wishes: Wishes) -> AsyncIterator[tuple[Plane, Pr
             await plane.close()
         else:
             await product.stop()
+            kept.forget(wishes.folder)
             await plane.shut_down()
 
 
@@ -152,7 +159,4 @@ def _commands(plane: Plane, wishes: Wishes) -> Commands:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except ClusterError as error:
-        raise SystemExit(f"error: {error}") from error
+    main(prog_name="python -m demo")

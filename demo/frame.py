@@ -147,6 +147,16 @@ def obstacle(moment: Moment) -> str:
     return str(where or "the controllers are at work")
 
 
+def rollout_words(state: State) -> list[str]:
+    """What the Rollout says about itself; shown where the story cannot go on."""
+    status = find(state, ROLLOUTS, "rollouts-demo").get("status") or {}
+    conditions = status.get("conditions") or ()
+    return [
+        f"Rollout {status.get('phase', 'without a status')}: {status.get('message', '')}",
+        *(f"{c['type']}={c['status']} {c['reason']}: {c.get('message', '')}" for c in conditions),
+    ]
+
+
 def routes_changed(moment: Moment) -> bool:
     """Whether the VirtualService differs from its original."""
     original, current = (

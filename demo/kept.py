@@ -32,6 +32,11 @@ def write_down(product: Product, folder: Path) -> None:
     (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(found)))
 
 
+def forget(folder: Path) -> None:
+    """Drop what was written down: the processes have ended."""
+    (folder / FILE).unlink(missing_ok=True)
+
+
 def is_kept(folder: Path) -> bool:
     """Whether a stage was left up in that folder."""
     return read_state(plane_folder(folder)) is not None
@@ -46,7 +51,7 @@ async def stop(folder: Path) -> list[str]:
         if part.running:
             await part.terminate()
             ended.append(name)
-    (folder / FILE).unlink(missing_ok=True)
+    forget(folder)
     if is_kept(folder):
         await Plane.attach(plane_folder(folder)).shut_down()
         ended.append("the cluster")

@@ -16,7 +16,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from demo.claims import Claim
-from demo.frame import MUTED, Moment, draw
+from demo.frame import MUTED, Moment, draw, rollout_words
 
 REFRESH_SECONDS = 0.1
 READING_SECONDS = 2.0
@@ -49,8 +49,8 @@ class Screen:
             self._line(Text(f"  {said}", style=MUTED))
 
     def note(self, text: str) -> None:
-        """Show one line."""
-        self._line(Text(text))
+        """Show lines as they are, unbroken: they are there to be copied."""
+        self.console.print(Text(text), highlight=False, soft_wrap=True)
 
     @contextlib.asynccontextmanager
     async def following(self, picture: Picture, waiting_for: str) -> AsyncIterator[None]:
@@ -63,10 +63,16 @@ class Screen:
         if not self.console.is_terminal:
             self._line(Text(f"waiting for {waiting_for} …"))
         moving = self._moving if self.console.is_terminal else _still
-        async with moving(moment):
-            yield
+        try:
+            async with moving(moment):
+                yield
+        except Exception:
+            self._picture(draw(moment()))
+            for line in rollout_words(moment().state):
+                self._line(Text(line, style="red"))
+            raise
         self._picture(draw(last(moment())))
-        self._line(Text(f"{waiting_for} after {time.monotonic() - begun:.1f} s", style=MUTED))
+        self._line(Text(f"reached after {time.monotonic() - begun:.1f} s", style=MUTED))
 
     @contextlib.asynccontextmanager
     async def _moving(self, moment: Callable[[], Moment]) -> AsyncIterator[None]:

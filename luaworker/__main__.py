@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from luaworker import __version__, httpd, logs
 from luaworker.errors import BadSetup
+from luaworker.layers import Layer
 from luaworker.server import run
 from luaworker.settings import Settings
 
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         concurrency=flags.concurrency,
         metrics_address=flags.metrics_bind_address,
         probe_address=flags.health_probe_bind_address,
-        filtered=not flags.insecure_no_seccomp,
+        without=frozenset({Layer.SECCOMP}) if flags.insecure_no_seccomp else frozenset(),
     )
     try:
         asyncio.run(run(settings))

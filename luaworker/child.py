@@ -1,9 +1,10 @@
-"""The life of a child: wait for one call, lock every door, run it, answer, end.
+"""The life of a child: wait for a call, lock every door, run it, answer, end.
 
 Invariant: between the first byte of the script that is looked at and the end of the process there is no descriptor
 but the channel, no right to any system call outside the filter, a timer for CPU and one for wall time whose signals
-kill, and a bound on memory. A child serves one call; nobody else's data is ever in its memory. It runs in the
-zygote's copy: import nothing here that was not imported before the fork.
+kill, and a bound on memory. A child serves one call; nobody else's data is ever in its memory. The exception is asked
+for by the server with the first call: a child that serves one tenant's calls of one packaged script, each in a fresh
+Lua state. It runs in the zygote's copy: import nothing here that was not imported before the fork.
 """
 
 import _socket
@@ -16,23 +17,28 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from luaworker.codes import Code
-from luaworker.sandbox import Answer, Sandbox
+from luaworker.layers import Layer
+from luaworker.sandbox import Answer, Kit, Sandbox
 from luaworker.seccomp import CHANNEL, Filter
-from luaworker.wire import FAILED, Call, Reply, Task, pack_reply, read_call
+from luaworker.wire import FAILED, Call, Limits, Reply, Task, pack_reply, read_call
 
 _PR_SET_PDEATHSIG = 1
 _MEMORY_SLACK = 32 * 1024 * 1024
+_CARRIED_AT_MOST = 9 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
     """What the zygote made ready, once, for all its children."""
 
+    kit: Kit
     sandbox: Sandbox
     lock: Filter | None
+    lock_with_timers: Filter | None
     base_memory: int  # virtual size of the zygote
     zygote: int  # its pid, by which a child knows whether it still lives
     prctl: Callable[..., int]
+    without: frozenset[Layer]
 
 
 class Gone(Exception):
@@ -67,25 +73,36 @@ def _forget_everything(channel: int, inherited: Inherited) -> None:
     os.closerange(CHANNEL + 1, 1 << 20)
     for descriptor in range(CHANNEL):
         os.close(descriptor)
-    for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):
-        resource.setrlimit(limit, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (CHANNEL + 1, CHANNEL + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if Layer.FILE_RLIMITS not in inherited.without:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (CHANNEL + 1, CHANNEL + 1))
 
 
-def _lock(call: Call, inherited: Inherited) -> None:
-    """Timers, memory bounds and, last, the filter: nothing of this can be undone afterwards."""
-    limits = call.limits
-    # The count hook speaks first, with a line; the timer is for code it cannot interrupt.
-    signal.setitimer(signal.ITIMER_PROF, limits.cpu_ms * 1.25 / 1000 + 0.02)
-    signal.setitimer(signal.ITIMER_REAL, limits.wall_ms / 1000)
-    seconds = limits.cpu_ms // 1000 + 2
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    carried = 2 * (len(call.script) + len(call.object_json))
-    address_space = inherited.base_memory + limits.memory_bytes + carried + _MEMORY_SLACK
-    resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
-    inherited.sandbox.limit_memory(limits.memory_bytes)
-    if inherited.lock is not None:
-        inherited.lock.switch_on()
+def _arm(limits: Limits, without: frozenset[Layer]) -> None:
+    """The timers of one call. The count hook speaks first, with a line; these are for code it cannot interrupt."""
+    if Layer.CPU_TIMER not in without:
+        signal.setitimer(signal.ITIMER_PROF, limits.cpu_ms * 1.25 / 1000 + 0.02)
+    if Layer.WALL_TIMER not in without:
+        signal.setitimer(signal.ITIMER_REAL, limits.wall_ms / 1000)
+
+
+def _disarm() -> None:
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _bound(call: Call, inherited: Inherited) -> None:
+    """Bounds of the process that stay; one that serves again is ready for the largest object."""
+    limits, without = call.limits, inherited.without
+    if Layer.CPU_RLIMIT not in without and not call.again:
+        seconds = limits.cpu_ms // 1000 + 2
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    if Layer.ADDRESS_SPACE not in without:
+        carried = 2 * (_CARRIED_AT_MOST if call.again else len(call.script) + len(call.object_json))
+        size = inherited.base_memory + limits.memory_bytes + carried + _MEMORY_SLACK
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
 def _probe(task: Task) -> Answer:
@@ -117,24 +134,50 @@ def _answer(call: Call, sandbox: Sandbox) -> Answer:
     return _probe(call.task)
 
 
-def _serve(inherited: Inherited) -> None:
-    call = read_call(_read_exactly)
-    _lock(call, inherited)
-    sandbox = inherited.sandbox
+def _work(call: Call, sandbox: Sandbox, without: frozenset[Layer]) -> bytes:
+    """One call's reply."""
+    if Layer.LUA_MEMORY not in without:
+        sandbox.limit_memory(call.limits.memory_bytes)
     started = time.process_time_ns()
     answer = _answer(call, sandbox)
-    reply = Reply(
-        code=answer.code,
-        line=answer.line,
-        cpu_us=(time.process_time_ns() - started) // 1000,
-        memory=sandbox.memory,
-        result=answer.result,
-        message=answer.message,
-        traceback=answer.traceback,
-        path=answer.path,
-        log=answer.log,
+    return pack_reply(
+        Reply(
+            code=answer.code,
+            line=answer.line,
+            cpu_us=(time.process_time_ns() - started) // 1000,
+            memory=sandbox.memory,
+            result=answer.result,
+            message=answer.message,
+            traceback=answer.traceback,
+            path=answer.path,
+            log=answer.log,
+        )
     )
-    _write_all(pack_reply(reply))
+
+
+def _serve_once(call: Call, inherited: Inherited) -> None:
+    """The timers come before the filter, which then keeps everybody from touching them."""
+    _arm(call.limits, inherited.without)
+    _bound(call, inherited)
+    if inherited.lock is not None:
+        inherited.lock.switch_on()
+    _write_all(_work(call, inherited.sandbox, inherited.without))
+
+
+def _serve_again(call: Call, inherited: Inherited) -> None:
+    """Calls of one tenant and one packaged script, each in a state of its own, until the server has enough."""
+    _bound(call, inherited)
+    if inherited.lock_with_timers is not None:
+        inherited.lock_with_timers.switch_on()
+    sandbox = inherited.sandbox
+    while True:
+        _arm(call.limits, inherited.without)
+        reply = _work(call, sandbox, inherited.without)
+        _disarm()
+        _write_all(reply)
+        if Layer.SINGLE_USE not in inherited.without:
+            sandbox = inherited.kit.build()
+        call = read_call(_read_exactly)
 
 
 def live(channel: int, inherited: Inherited) -> NoReturn:
@@ -142,9 +185,10 @@ def live(channel: int, inherited: Inherited) -> NoReturn:
     status = FAILED
     try:
         _forget_everything(channel, inherited)
-        _serve(inherited)
+        call = read_call(_read_exactly)
+        (_serve_again if call.again else _serve_once)(call, inherited)
         status = 0
-    except (Gone, BrokenPipeError):
+    except (Gone, BrokenPipeError, ConnectionResetError):
         status = 0
     except BaseException:
         status = FAILED

@@ -2,6 +2,7 @@
 
 ServiceTrouble
 ├── Overloaded        no child became free in time, or too many calls wait
+├── TooLate           the caller's deadline passed before the script was done
 ├── NotReady          no zygote, or a sandbox that could not be proven
 ├── BrokenChild       a child failed in our own code, or died without anybody's doing
 └── BadSetup          flags or files the process was started with
@@ -14,6 +15,10 @@ class ServiceTrouble(Exception):
 
 class Overloaded(ServiceTrouble):
     """The call was not started; the same call may succeed a little later."""
+
+
+class TooLate(ServiceTrouble):
+    """The call was given up for the caller's sake; it says nothing about the script."""
 
 
 class NotReady(ServiceTrouble):

@@ -1,46 +1,49 @@
 """One call on one child: send it, wait no longer than allowed, read the answer or learn how the child ended.
 
 Invariant: returns or raises within the wall limit plus the kill margin plus half a second, whatever the child does;
-never reads more than the child may send; the child is dead, or about to be, when this returns, and is never used
-again.
+never reads more than the child may send; unless the child answered completely it is dead, or about to be, when this
+returns.
 """
 
 import asyncio
 
 from luaworker import wire
 from luaworker.errors import BrokenChild
+from luaworker.layers import Layer
 from luaworker.outcome import Outcome, of_exit, of_reply
 from luaworker.spawn import Child
 
 _DYING_SECONDS = 0.05
 _REPORT_SECONDS = 0.5
+_CHUNK = 64 * 1024
+_NO_LAYERS: frozenset[Layer] = frozenset()
 
 
-async def _receive(child: Child, size: int) -> bytes:
-    """Exactly `size` bytes, or fewer where the child closed its end."""
+async def _receive(child: Child, size: int, received: bytearray) -> bool:
+    """Reads until there are `size` bytes; False where the child closed its end before."""
     loop = asyncio.get_running_loop()
-    received = bytearray()
     while len(received) < size:
-        chunk = await loop.sock_recv(child.channel, min(size - len(received), 1 << 20))
+        chunk = await loop.sock_recv(child.channel, max(_CHUNK, min(size - len(received), 1 << 20)))
         if not chunk:
-            break
+            return False
         received += chunk
-    return bytes(received)
+    return True
 
 
-async def _converse(child: Child, call: wire.Call) -> wire.Reply | None:
+async def _converse(child: Child, call: wire.Call, *, checked: bool) -> wire.Reply | None:
     """The child's reply; None where it ended, or stopped making sense, before it was complete."""
-    loop = asyncio.get_running_loop()
+    received = bytearray()
     try:
-        await loop.sock_sendall(child.channel, wire.pack_call(call))
-        raw = await _receive(child, wire.REPLY_HEADER)
-        if len(raw) < wire.REPLY_HEADER:
+        await asyncio.get_running_loop().sock_sendall(child.channel, wire.pack_call(call))
+        if not await _receive(child, wire.REPLY_HEADER, received):
             return None
-        header = wire.parse_reply_header(raw, call.limits.output_bytes)
-        body = await _receive(child, header.body_size)
-        if len(body) < header.body_size:
+        header = wire.parse_reply_header(
+            bytes(received[: wire.REPLY_HEADER]), call.limits.output_bytes, checked=checked
+        )
+        size = wire.REPLY_HEADER + header.body_size
+        if not await _receive(child, size, received) or len(received) > size:
             return None
-        return wire.parse_reply_body(header, body)
+        return wire.parse_reply_body(header, bytes(received[wire.REPLY_HEADER :]))
     except (ConnectionError, wire.Garbled):
         return None
 
@@ -56,13 +59,17 @@ async def _report(child: Child) -> wire.Exit:
     raise BrokenChild("no report about the end of a child")
 
 
-async def converse(child: Child, call: wire.Call, kill_margin: float) -> Outcome:
+async def converse(
+    child: Child, call: wire.Call, kill_margin: float, without: frozenset[Layer] = _NO_LAYERS
+) -> Outcome:
     """Runs the call and says what became of it. Raises `BrokenChild` where that says nothing about the script."""
     loop = asyncio.get_running_loop()
     patience = call.limits.wall_ms / 1000 + kill_margin
     watchdog = loop.call_later(patience, child.kill, "wall")
+    if Layer.WATCHDOG in without:
+        watchdog.cancel()
     try:
-        reply = await _converse(child, call)
+        reply = await _converse(child, call, checked=Layer.REPLY_CHECKS not in without)
         if reply is not None:
             return of_reply(reply)
         report = await _report(child)

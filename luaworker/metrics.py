@@ -11,11 +11,18 @@ from signal import Signals
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from luaworker.fairness import FairQueue
+from luaworker.layers import Layer
 from luaworker.outcome import Outcome
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 _BYTES = (1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26)
+_PROVEN = {
+    "seccomp": Layer.SECCOMP,
+    "rlimit": Layer.ADDRESS_SPACE,
+    "cpu": Layer.CPU_TIMER,
+    "wall": Layer.WALL_TIMER,
+}
 
 
 class Metrics:
@@ -46,6 +53,9 @@ class Metrics:
             "Locks proven at start (landlock: version of the interface, 0 without)",
             ["lock"],
             registry=self._registry,
+        )
+        self.recycled = self._counter(
+            "lua_recycled_calls", "Calls served by a child that had served before"
         )
         self._ready = self._gauge("lua_pool_ready", "Children that wait for a call")
         self._running = self._gauge("lua_pool_running", "Calls that run")
@@ -93,10 +103,10 @@ class Metrics:
         """A child that was stopped rather than finished."""
         self._kills.labels(reason if reason in ("wall", "garbled") else "other").inc()
 
-    def proven(self, locks: tuple[str, ...], landlock: int) -> None:
+    def proven(self, layers: tuple[Layer, ...], landlock: int) -> None:
         """The result of the self-test."""
-        for lock in ("seccomp", "rlimit", "cpu", "wall"):
-            self._selftest.labels(lock).set(lock in locks)
+        for lock, layer in _PROVEN.items():
+            self._selftest.labels(lock).set(layer in layers)
         self._selftest.labels("landlock_abi").set(landlock)
 
     def watch_pool(self, spares: Callable[[], int], queue: FairQueue) -> None:

@@ -79,7 +79,7 @@ def of_exit(report: Exit, limits: Limits, name: str, killed_for: str) -> Outcome
     """The outcome of a call whose child ended without an answer."""
     cpu_ms = (report.user_us + report.system_us) / 1000
     if killed_for == "wall":
-        text = f"{name}: time limit of {limits.wall_ms} ms exceeded"
+        text = f"{name}: time limit of {limits.wall_ms} ms exceeded, and its own timer did not fire"
         return Outcome(Code.TIMEOUT, message=text, cpu_ms=cpu_ms, reason="native")
     if os.WIFSIGNALED(report.status):
         number = os.WTERMSIG(report.status)

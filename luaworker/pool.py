@@ -1,9 +1,9 @@
-"""Children in stock, one per call, and the zygote they come from.
+"""Children in stock, and the zygote they come from.
 
-Invariant: a child serves one call and is killed after it, whatever it answered; no call waits longer than the queue
-wait; a zygote that dies is replaced, with a growing pause, and no call is lost to it that can be repeated; nothing
-runs before the self-test has proven the sandbox. Spares are made after a reply, not before it, to keep forks off
-the way of calls.
+Invariant: a child serves one call and is killed after it, whatever it answered, unless the call says that its script
+may have a recycled one (`recycled.py` keeps those apart); no call waits longer than the queue wait; a zygote that
+dies is replaced, with a growing pause, and no call is lost to it that can be repeated; nothing runs before the
+self-test has proven the sandbox. Spares are made after a reply, not before it, to keep forks off the way of calls.
 """
 
 import asyncio
@@ -11,25 +11,32 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
-from luaworker.errors import BrokenChild, NotReady, Overloaded
+from luaworker.codes import Code
+from luaworker.demotion import Demotion
+from luaworker.errors import BrokenChild, NotReady, Overloaded, TooLate
 from luaworker.exchange import converse
 from luaworker.fairness import FairQueue
+from luaworker.layers import Layer
 from luaworker.metrics import Metrics
 from luaworker.outcome import Outcome
+from luaworker.recycled import Key, Recycled
 from luaworker.selftest import Verdict, prove
 from luaworker.settings import Settings
 from luaworker.spawn import Child, Zygote
-from luaworker.wire import Call
+from luaworker.wire import Call, Limits
 
 _log = logging.getLogger(__name__)
 _PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _STEADY_SECONDS = 30.0
 _SELFTEST_SECONDS = 20.0
+# Reasons of a timeout that say nothing about the script where the time was cut short.
+_BY_THE_CLOCK = ("wall", "native")
 
 
 class Pool:
-    """Runs calls on single-use children."""
+    """Runs calls on children."""
 
     def __init__(
         self, settings: Settings, metrics: Metrics, on_ready: Callable[[bool], None] | None = None
@@ -41,6 +48,7 @@ class Pool:
         self._zygote: Zygote | None = None
         self._retired: set[Zygote] = set()
         self._spares: deque[Child] = deque()
+        self._recycled = Recycled(settings.running, settings.calls_per_recycled)
         self._wanted: deque[asyncio.Future[Child]] = deque()
         self._lost = asyncio.Event()
         self._supervisor: asyncio.Task[None] | None = None
@@ -74,39 +82,87 @@ class Pool:
                 zygote.end()
         self._drop_spares()
 
-    async def run(self, call: Call, tenant: str, patience: float) -> tuple[Outcome, float]:
-        """The outcome of one call and the seconds it had to wait for a place."""
+    async def run(
+        self, call: Call, tenant: str, patience: float, packaged: bytes = b""
+    ) -> tuple[Outcome, float]:
+        """The outcome of one call and the seconds it had to wait for a place.
+
+        `patience` is the caller's, in seconds, for all of it; `packaged` the hash of a script that we trust.
+        """
         wait = min(patience, self._settings.queue_wait)
         began = time.monotonic()
         if self.problem and self._proven is None:
             raise NotReady(self.problem)
+        key = self._key(call, tenant, packaged)
         async with self._queue.place(tenant, wait):
             try:
-                return await self._attempt(call, began, wait)
+                return await self._attempt(call, key, began, wait, patience)
             except BrokenChild as problem:
                 # A script is a pure function of its object: running it again cannot do harm.
                 _log.warning("call repeated", extra={"problem": str(problem)})
-                return await self._attempt(call, time.monotonic(), wait)
+                spent = time.monotonic() - began
+                return await self._attempt(
+                    call, key, time.monotonic(), wait, max(0.0, patience - spent)
+                )
 
-    async def _attempt(self, call: Call, began: float, wait: float) -> tuple[Outcome, float]:
-        child = await self._take(max(0.01, wait - (time.monotonic() - began)))
+    def _key(self, call: Call, tenant: str, packaged: bytes) -> Key | None:
+        """Whom a child of this call may serve again; None where it may not."""
+        if Layer.SINGLE_USE in self._settings.without:
+            return Key("", b"", Limits(0, 0, 0, 0))
+        # The process keeps its bounds, so unusual ones get a child of their own.
+        if packaged and call.limits == self._settings.limits:
+            return Key(tenant, packaged, call.limits)
+        return None
+
+    async def _attempt(
+        self, call: Call, key: Key | None, began: float, wait: float, patience: float
+    ) -> tuple[Outcome, float]:
+        child = self._recycled.take(key) if key is not None else None
+        if child is not None:
+            self._metrics.recycled.inc()
+        else:
+            child = await self._take(max(0.01, wait - (time.monotonic() - began)))
         waited = time.monotonic() - began
-        demotion = asyncio.get_running_loop().call_later(
-            self._settings.demote_after, self._demote, child
-        )
+        demotion = Demotion(child, self._settings.demote_after, self._metrics.demotions.inc)
+        returns = False
         try:
-            outcome = await converse(child, call, self._settings.kill_margin)
+            outcome = await self._converse(child, call, key, patience - waited)
+            returns = key is not None and self._may_return(outcome, child)
         finally:
-            demotion.cancel()
-            if child.killed_for:
-                self._metrics.child_killed(child.killed_for)
-            child.discard()
-            asyncio.get_running_loop().call_soon(self._replenish)
+            demotion.stop()
+            if not (returns and key is not None and self._recycled.offer(key, child)):
+                self._end(child)
         return outcome, waited
 
-    def _demote(self, child: Child) -> None:
-        if child.demote():
-            self._metrics.demotions.inc()
+    async def _converse(self, child: Child, call: Call, key: Key | None, left: float) -> Outcome:
+        """The call, cut off when its caller stops listening."""
+        child.served += 1
+        limits = call.limits
+        cut = left * 1000 < limits.wall_ms
+        if cut:
+            limits = replace(limits, wall_ms=max(1, int(left * 1000)))
+        outcome = await converse(
+            child,
+            replace(call, limits=limits, again=key is not None),
+            self._settings.kill_margin,
+            self._settings.without,
+        )
+        if cut and outcome.code is Code.TIMEOUT and outcome.reason in _BY_THE_CLOCK:
+            raise TooLate(f"the caller's deadline passed after {limits.wall_ms} ms of the script")
+        return outcome
+
+    def _may_return(self, outcome: Outcome, child: Child) -> bool:
+        """A child that did anything but answer well, or was demoted, is not used again."""
+        if Layer.SINGLE_USE in self._settings.without:
+            return child.alive
+        current = self._zygote is not None and child.zygote == self._zygote.pid
+        return outcome.code is Code.OK and current and not child.demoted
+
+    def _end(self, child: Child) -> None:
+        if child.killed_for:
+            self._metrics.child_killed(child.killed_for)
+        child.discard()
+        asyncio.get_running_loop().call_soon(self._replenish)
 
     async def _take(self, seconds: float) -> Child:
         """A ready child; waits for one to be born where there is none."""
@@ -154,6 +210,7 @@ class Pool:
 
     def _child_ended(self, zygote: Zygote, child: Child) -> None:
         self._metrics.child_ended(child.exited.result().status)
+        self._recycled.forget(child)
         if child in self._spares:
             self._spares.remove(child)
             child.discard()
@@ -164,6 +221,7 @@ class Pool:
     def _drop_spares(self) -> None:
         while self._spares:
             self._spares.popleft().discard()
+        self._recycled.clear()
 
     # ------------------------------------------------------------------ the zygote
 
@@ -198,6 +256,8 @@ class Pool:
             zygote = self._zygote
             if zygote is not None and zygote.forks >= self._settings.recycle_forks:
                 return
+            if zygote is not None and zygote.stuck:
+                zygote.end()
             try:
                 async with asyncio.timeout(min(5.0, self._settings.recycle_seconds)):
                     await self._lost.wait()
@@ -217,7 +277,7 @@ class Pool:
                 fresh.put_nowait(child)
 
         zygote = await Zygote.start(
-            filtered=self._settings.filtered, on_child=arrived, on_end=self._zygote_ended
+            without=self._settings.without, on_child=arrived, on_end=self._zygote_ended
         )
 
         async def take_child() -> Child:
@@ -227,7 +287,7 @@ class Pool:
         try:
             async with asyncio.timeout(_SELFTEST_SECONDS):
                 verdict = await prove(
-                    take_child, filtered=self._settings.filtered, complete=self._proven is None
+                    take_child, without=self._settings.without, complete=self._proven is None
                 )
         except (TimeoutError, BrokenChild) as problem:
             verdict = Verdict((), f"self-test of the sandbox failed: {str(problem) or 'no answer'}")

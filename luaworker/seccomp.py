@@ -2,14 +2,15 @@
 
 Why without libseccomp: sixty instructions of BPF need no C dependency, and the zygote stays small. Invariant:
 whatever is not listed kills the process (not the thread), foreign architectures and x32 included; there is no way
-to make memory executable, to disarm a timer or to get a descriptor. The program is built once, in the zygote; a
-child only switches it on.
+to make memory executable or to get a descriptor; only a worker that serves a packaged script again may set timers. The
+program is built once, in the zygote; a child only switches it on.
 """
 
 import ctypes
 import os
 import platform
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _LD_ABS = 0x20
@@ -37,16 +38,17 @@ class Architecture:
     read: int
     write: int
     mmap: int
+    setitimer: int
 
 
 # plain: clock_gettime, brk, munmap, mremap, madvise, futex, getrandom, rt_sigreturn, restart_syscall, getpid, gettid,
 # exit, exit_group
 ARCHITECTURES = {
     "x86_64": Architecture(
-        0xC000003E, (228, 12, 11, 25, 28, 202, 318, 15, 219, 39, 186, 60, 231), 0, 1, 9
+        0xC000003E, (228, 12, 11, 25, 28, 202, 318, 15, 219, 39, 186, 60, 231), 0, 1, 9, 38
     ),
     "aarch64": Architecture(
-        0xC00000B7, (113, 214, 215, 216, 233, 98, 278, 139, 128, 172, 178, 93, 94), 63, 64, 222
+        0xC00000B7, (113, 214, 215, 216, 233, 98, 278, 139, 128, 172, 178, 93, 94), 63, 64, 222, 103
     ),
 }
 
@@ -86,8 +88,8 @@ def _only_anonymous_data() -> list[bytes]:
     ]
 
 
-def assemble(machine: Architecture) -> bytes:
-    """The whole program for one architecture."""
+def assemble(machine: Architecture, *, timers: bool = False) -> bytes:
+    """The whole program for one architecture; with `timers`, those may be set again."""
     kill = _op(_RET, 0, 0, _KILL)
     program = [
         _op(_LD_ABS, 0, 0, _OFFSET_ARCH),
@@ -97,7 +99,7 @@ def assemble(machine: Architecture) -> bytes:
         _op(_JGE, 0, 1, _X32_BIT),
         kill,
     ]
-    for number in machine.plain:
+    for number in (*machine.plain, *([machine.setitimer] if timers else [])):
         program += _when(number, [_op(_RET, 0, 0, _ALLOW)])
     program += _when(machine.write, _only_channel())
     program += _when(machine.read, _only_channel())
@@ -110,30 +112,36 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
+def _prctl_function() -> Callable[..., int]:
+    call = ctypes.CDLL(None, use_errno=True).prctl
+    call.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+    return call
+
+
+def _prctl(call: Callable[..., int], option: int, first: int, second: int = 0) -> None:
+    if call(option, first, second, 0, 0) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"prctl({option}): {os.strerror(code)}")
+
+
+def forbid_new_privileges() -> None:
+    """The precondition of a filter for a process without rights; inherited by children."""
+    _prctl(_prctl_function(), _PR_SET_NO_NEW_PRIVS, 1)
+
+
 class Filter:
     """A filter ready to be switched on, in this process or in any it forks."""
 
-    def __init__(self, machine: str | None = None) -> None:
+    def __init__(self, machine: str | None = None, *, timers: bool = False) -> None:
         name = machine or platform.machine()
         if name not in ARCHITECTURES:
             raise OSError(f"no system call filter for the architecture {name}")
-        code = assemble(ARCHITECTURES[name])
+        code = assemble(ARCHITECTURES[name], timers=timers)
         self._code = ctypes.create_string_buffer(code, len(code))
         self._program = _Program(len(code) // 8, ctypes.addressof(self._code))
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self._call = self._libc.prctl
-        self._call.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+        self._call = _prctl_function()
         self._address = ctypes.addressof(self._program)
-
-    def forbid_new_privileges(self) -> None:
-        """The precondition of a filter for a process without rights; inherited by children."""
-        self._prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
     def switch_on(self) -> None:
         """From here on the calling process is filtered, for good."""
-        self._prctl(_PR_SET_SECCOMP, _MODE_FILTER, self._address)
-
-    def _prctl(self, option: int, first: int, second: int = 0) -> None:
-        if self._call(option, first, second, 0, 0) != 0:
-            code = ctypes.get_errno()
-            raise OSError(code, f"prctl({option}): {os.strerror(code)}")
+        _prctl(self._call, _PR_SET_SECCOMP, _MODE_FILTER, self._address)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from luaworker.codes import Code
 from luaworker.exchange import converse
+from luaworker.layers import Layer
 from luaworker.spawn import Child
 from luaworker.wire import Call, Limits, Task
 
@@ -27,10 +28,10 @@ _CANARY = Call(
 _CANARY_RESULT = b'{"a":[],"b":{}}'
 
 _PROBES = {
-    "rlimit": (Task.PROBE_MEMORY, _LIMITS, Code.MEMORY_LIMIT, None),
-    "cpu": (Task.PROBE_CPU, _LIMITS, Code.TIMEOUT, signal.SIGPROF),
-    "wall": (Task.PROBE_WALL, _SHORT_WALL, Code.TIMEOUT, signal.SIGALRM),
-    "seccomp": (Task.PROBE_SYSCALL, _LIMITS, Code.SANDBOX_VIOLATION, signal.SIGSYS),
+    Layer.ADDRESS_SPACE: (Task.PROBE_MEMORY, _LIMITS, Code.MEMORY_LIMIT, None),
+    Layer.CPU_TIMER: (Task.PROBE_CPU, _LIMITS, Code.TIMEOUT, signal.SIGPROF),
+    Layer.WALL_TIMER: (Task.PROBE_WALL, _SHORT_WALL, Code.TIMEOUT, signal.SIGALRM),
+    Layer.SECCOMP: (Task.PROBE_SYSCALL, _LIMITS, Code.SANDBOX_VIOLATION, signal.SIGSYS),
 }
 
 
@@ -38,13 +39,13 @@ _PROBES = {
 class Verdict:
     """Which locks were proven, and what is wrong with the first that was not."""
 
-    proven: tuple[str, ...]
+    proven: tuple[Layer, ...]
     problem: str = ""
 
 
-async def _probe(child: Child, name: str) -> str:
+async def _probe(child: Child, layer: Layer) -> str:
     """The problem with one lock, or nothing."""
-    task, limits, expected, by = _PROBES[name]
+    task, limits, expected, by = _PROBES[layer]
     try:
         outcome = await converse(child, Call(task, limits, b"self-test"), _MARGIN)
         if outcome.code is not expected:
@@ -60,16 +61,16 @@ async def _probe(child: Child, name: str) -> str:
 
 
 async def prove(
-    take_child: Callable[[], Awaitable[Child]], *, filtered: bool, complete: bool
+    take_child: Callable[[], Awaitable[Child]], *, without: frozenset[Layer], complete: bool
 ) -> Verdict:
     """Runs the probes: all of them, or, where the machine is already known, only filter and canary."""
-    names = [n for n in _PROBES if n != "seccomp"] if complete else []
-    if filtered:
-        names.append("seccomp")
-    for name in names:
-        problem = await _probe(await take_child(), name)
+    layers = [
+        layer for layer in _PROBES if layer not in without and (complete or layer is Layer.SECCOMP)
+    ]
+    for layer in layers:
+        problem = await _probe(await take_child(), layer)
         if problem:
-            return Verdict((), f"self-test of the sandbox failed ({name}): {problem}")
+            return Verdict((), f"self-test of the sandbox failed ({layer}): {problem}")
     child = await take_child()
     try:
         outcome = await converse(child, _CANARY, _MARGIN)
@@ -78,4 +79,4 @@ async def prove(
     if outcome.result != _CANARY_RESULT:
         text = f"the canary script gave {outcome.code.name} {outcome.message} {outcome.result!r}"
         return Verdict((), f"self-test of the sandbox failed: {text}")
-    return Verdict(tuple(names))
+    return Verdict(tuple(layers))

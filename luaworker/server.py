@@ -16,6 +16,7 @@ from luaworker import httpd, packaged
 from luaworker.errors import BadSetup
 from luaworker.health import Health
 from luaworker.httpd import Page
+from luaworker.layers import packed
 from luaworker.metrics import CONTENT_TYPE, Metrics
 from luaworker.pool import Pool
 from luaworker.service import RECEIVE_BYTES, Executor
@@ -98,10 +99,11 @@ async def run(settings: Settings) -> None:
     """Serves until a signal asks for the end."""
     # Nobody, a hostile child least of all, may read this process' memory or attach to it.
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    if not settings.filtered:
+    if settings.without:
         _log.critical(
-            "RUNNING WITHOUT THE SYSTEM CALL FILTER: a hostile script can take over this "
-            "process' user; never do this outside a laptop"
+            "RUNNING WITHOUT A LOCK (%s): a hostile script can take over this process' user; "
+            "never do this outside a laptop",
+            packed(settings.without),
         )
     metrics, health = Metrics(), Health()
     pool = Pool(settings, metrics, health.set_serving)

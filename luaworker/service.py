@@ -12,7 +12,8 @@ import grpc
 import grpc.aio
 
 from luaworker.codes import Code
-from luaworker.errors import BrokenChild, NotReady, Overloaded
+from luaworker.errors import BrokenChild, NotReady, Overloaded, TooLate
+from luaworker.layers import Layer
 from luaworker.memory import Breaker, ScriptCache
 from luaworker.metrics import Metrics
 from luaworker.naming import shown_name
@@ -26,6 +27,7 @@ from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
 _log = logging.getLogger(__name__)
 # A request that is too large for its parts must still arrive, to be refused by name.
 RECEIVE_BYTES = SCRIPT_BYTES + OBJECT_BYTES + 64 * 1024
+_UNHURRIED = 60.0  # of a caller without a deadline; the limits are shorter
 _ALARMING = frozenset({Code.CRASHED, Code.SANDBOX_VIOLATION})
 
 
@@ -68,7 +70,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
         digest = self._cache.keep(script)
         name = shown_name(request.script_name)
         refusal = self._breaker.refusal(request.tenant, digest, time.monotonic())
-        if refusal:
+        if refusal and Layer.BREAKER not in self._settings.without:
             text = f"{name.decode()}: {refusal}"
             return pb.ExecuteResponse(code=pb.CIRCUIT_OPEN, message=text)
         asked = request.limits
@@ -76,7 +78,8 @@ class Executor(pb_grpc.LuaExecutorServicer):
             Limits(asked.cpu_ms, asked.wall_ms, asked.memory_bytes, asked.max_output_bytes)
         )
         call = Call(Task.EXECUTE, limits, name, script, request.object_json)
-        response, outcome = await self._run(call, request.tenant, context)
+        trusted = digest if digest in self._packaged else b""
+        response, outcome = await self._run(call, request.tenant, context, trusted)
         self._breaker.note(request.tenant, digest, outcome.code, outcome.message, time.monotonic())
         self._report(outcome, digest, request.request_id, request.tenant)
         return response
@@ -96,16 +99,17 @@ class Executor(pb_grpc.LuaExecutorServicer):
         return response
 
     async def _run(
-        self, call: Call, tenant: str, context: _Context
+        self, call: Call, tenant: str, context: _Context, packaged: bytes = b""
     ) -> tuple[pb.ExecuteResponse, Outcome]:
-        patience = context.time_remaining()
+        left = context.time_remaining()
+        patience = _UNHURRIED if left is None else left
         began = time.monotonic()
         try:
-            outcome, waited = await self._pool.run(
-                call, tenant, self._settings.queue_wait if patience is None else patience
-            )
+            outcome, waited = await self._pool.run(call, tenant, patience, packaged)
         except Overloaded as trouble:
             await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, trouble)
+        except TooLate as trouble:
+            await self._abort(context, grpc.StatusCode.DEADLINE_EXCEEDED, trouble)
         except NotReady as trouble:
             await self._abort(context, grpc.StatusCode.UNAVAILABLE, trouble)
         except BrokenChild as trouble:

@@ -1,12 +1,14 @@
 """What the operator can set, with the defaults and the hard maxima.
 
 Invariant: frozen after start. A caller's limits are clamped to the maxima here, so no request can ask for more than
-the pod was sized for: memory limit of the pod >= 64 MB + 16 MB + concurrency x (memory limit + 32 MB).
+the pod was sized for: memory limit of the pod >= 80 MB + concurrency x (memory limit of a script + 32 MB), which
+is also how the number of scripts at a time is found where none is given.
 """
 
-import os
 from dataclasses import dataclass
 
+from luaworker.layers import Layer
+from luaworker.machine import cores, memory_limit
 from luaworker.wire import Limits
 
 MEGABYTE = 1024 * 1024
@@ -15,14 +17,21 @@ SCRIPT_BYTES = 1 * MEGABYTE
 OBJECT_BYTES = 8 * MEGABYTE
 NAME_CHARACTERS = 512
 
+_OWN_MEMORY = 80 * MEGABYTE  # server, zygote and spares
+_PROCESS_MEMORY = 32 * MEGABYTE  # of a child, beside what its script may have
+
 _MAX = Limits(cpu_ms=5_000, wall_ms=10_000, memory_bytes=256 * MEGABYTE, output_bytes=8 * MEGABYTE)
 # The clock of some machines ticks every 4 ms, and a state with codec and libraries needs some memory of its own.
 _MIN = Limits(cpu_ms=20, wall_ms=20, memory_bytes=16 * MEGABYTE, output_bytes=1024)
 
 
-def default_concurrency() -> int:
-    """Three scripts per core: one that loops may take its time without holding up the others."""
-    return max(4, 3 * (os.cpu_count() or 1))
+def default_concurrency(script_memory: int) -> int:
+    """Three scripts per core, so that one that loops does not hold up the others; no more than memory allows."""
+    wanted = max(4, 3 * cores())
+    available = memory_limit()
+    if available is None:
+        return wanted
+    return max(1, min(wanted, (available - _OWN_MEMORY) // (script_memory + _PROCESS_MEMORY)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +47,27 @@ class Settings:
     concurrency: int = 0
     metrics_address: str = ":8080"
     probe_address: str = ":8081"
-    filtered: bool = True
+    # Locks that are left open: for tests, each of which opens one and sees what gets through.
+    without: frozenset[Layer] = frozenset()
     queue_limit: int = 64
     queue_wait: float = 0.5
     demote_after: float = 0.03
     kill_margin: float = 0.1
     recycle_forks: int = 10_000
     recycle_seconds: float = 3_600.0
+    calls_per_recycled: int = 500
     drain_seconds: float = 10.0
 
     @property
     def running(self) -> int:
         """Calls that run at the same time."""
-        return self.concurrency or default_concurrency()
+        return self.concurrency or default_concurrency(self.limits.memory_bytes)
 
     @property
     def running_per_tenant(self) -> int:
         """Of these, what one tenant may have while others wait or not: a bad script never has all of them."""
+        if Layer.TENANT_SHARE in self.without:
+            return self.running
         return max(1, (self.running + 1) // 2)
 
     @property

@@ -8,6 +8,7 @@ report is ever without its child. Descriptors received are owned by the `Child` 
 import asyncio
 import importlib.util
 import logging
+import math
 import os
 import select
 import signal
@@ -22,13 +23,16 @@ from pathlib import Path
 
 from luaworker import wire
 from luaworker.errors import NotReady
+from luaworker.layers import Layer, packed
 
 _log = logging.getLogger(__name__)
 _BOOT = (
     "import sys; sys.path.extend(sys.argv[1:3]); "
-    "from luaworker.zygote import main; main(int(sys.argv[3]), filtered=sys.argv[4] == '1')"
+    "from luaworker.zygote import main; main(int(sys.argv[3]), sys.argv[4])"
 )
 _START_SECONDS = 10.0
+_STUCK_SECONDS = 10.0
+_PROCESS_CLOCK = 2  # the kernel's id for the CPU clock of the process with the pid above it
 _DATAGRAM = 1024
 
 
@@ -42,9 +46,13 @@ class Child:
         pidfd: int,
         exited: asyncio.Future[wire.Exit],
         spawn_seconds: float = 0.0,
+        zygote: int = 0,
     ) -> None:
         self.pid = pid
+        self.zygote = zygote
         self.spawn_seconds = spawn_seconds
+        self.served = 0
+        self.demoted = False
         self.channel = channel
         self.exited = exited
         self.killed_for = ""
@@ -72,10 +80,21 @@ class Child:
         """Lets everybody else go first. Says whether it was still there to be demoted."""
         if self.exited.done():
             return False
-        with suppress(ProcessLookupError, PermissionError):
+        self.demoted = True
+        with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self.pid, 19)
+            # Beyond the lowest priority: whoever else wakes up runs at once, not at the end of a time slice.
+            os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
             return True
         return False
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time the process has used; infinite where it is gone."""
+        try:
+            return time.clock_gettime(~self.pid << 3 | _PROCESS_CLOCK)
+        except OSError:
+            return math.inf
 
     def discard(self) -> None:
         """Kills and forgets; safe to repeat."""
@@ -125,7 +144,7 @@ class Zygote:
     async def start(
         cls,
         *,
-        filtered: bool,
+        without: frozenset[Layer] = frozenset(),
         on_child: Callable[["Zygote", Child], None],
         on_end: Callable[["Zygote"], None],
     ) -> "Zygote":
@@ -134,7 +153,7 @@ class Zygote:
         with theirs:
             command = [sys.executable, "-I", "-S", "-c", _BOOT, *_import_roots()]
             process = subprocess.Popen(  # noqa: ASYNC220 - returns after the exec, a millisecond
-                [*command, str(theirs.fileno()), "1" if filtered else "0"],
+                [*command, str(theirs.fileno()), packed(without)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
@@ -147,8 +166,10 @@ class Zygote:
             async with asyncio.timeout(_START_SECONDS):
                 await zygote._ready
         except TimeoutError:
-            zygote.end()
             raise NotReady(f"the zygote did not answer within {_START_SECONDS:g} s") from None
+        finally:
+            if not zygote.backend:
+                zygote.end()
         return zygote
 
     @property
@@ -165,6 +186,11 @@ class Zygote:
     def pending(self) -> int:
         """Children that were asked for and have not come yet."""
         return len(self._asked)
+
+    @property
+    def stuck(self) -> bool:
+        """It lives, but does not do what it was told long ago."""
+        return bool(self._asked) and time.monotonic() - self._asked[0] > _STUCK_SECONDS
 
     @property
     def children(self) -> int:
@@ -192,9 +218,7 @@ class Zygote:
         self._control.close()
         self._process.kill()
         self._process.wait()
-        if not self._ready.done():
-            self._ready.set_exception(NotReady("the zygote ended while it started"))
-            self._ready.exception()  # read here, in case nobody waits any more
+        self._fail_start("the zygote ended while it started")
         for child in list(self._children.values()):
             # Its channel may still hold a complete answer: the socket is the caller's to read and close.
             child.kill("the zygote ended")
@@ -202,6 +226,11 @@ class Zygote:
                 child.exited.set_result(wire.Exit(child.pid, signal.SIGKILL, 0, 0, 0))
         self._children.clear()
         self._on_end(self)
+
+    def _fail_start(self, problem: str) -> None:
+        if not self._ready.done():
+            self._ready.set_exception(NotReady(problem))
+            self._ready.exception()  # read here, in case nobody waits any more
 
     def _readable(self) -> None:
         """Takes all datagrams that are there."""
@@ -224,7 +253,8 @@ class Zygote:
         if kind == wire.READY:
             landlock, _, backend = datagram[1:].decode().partition(" ")
             self.landlock, self.backend = int(landlock), backend
-            self._ready.set_result(None)
+            if not self._ready.done():
+                self._ready.set_result(None)
         elif kind == wire.BORN:
             asked = self._asked.popleft()
             channel, pidfd = descriptors
@@ -234,6 +264,7 @@ class Zygote:
                 pidfd,
                 self._loop.create_future(),
                 time.monotonic() - asked,
+                self.pid,
             )
             self._children[child.pid] = child
             self._on_child(self, child)
@@ -242,6 +273,8 @@ class Zygote:
             gone = self._children.pop(report.pid, None)
             if gone is not None and not gone.exited.done():
                 gone.exited.set_result(report)
+        elif kind == wire.UNFIT:
+            self._fail_start(datagram[1:].decode("utf-8", "replace"))
         elif kind == wire.FORK_FAILED:
             self._asked.popleft()
             _log.error("fork failed", extra={"problem": datagram[1:].decode("utf-8", "replace")})

@@ -19,8 +19,9 @@ from typing import NoReturn
 from luaworker import wire
 from luaworker.child import Inherited, live
 from luaworker.landlock import deny_all
-from luaworker.sandbox import BACKEND, Sandbox
-from luaworker.seccomp import Filter
+from luaworker.layers import Layer, unpacked
+from luaworker.sandbox import BACKEND, Kit
+from luaworker.seccomp import Filter, forbid_new_privileges
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _WARM_UP = b"local t = {} for k, v in pairs(obj) do t[k] = v end return t"
@@ -42,18 +43,24 @@ def _harden() -> None:
     prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def _prepare(*, filtered: bool) -> tuple[Inherited, int]:
+def _prepare(without: frozenset[Layer]) -> tuple[Inherited, int]:
     """Builds what children inherit, then gives up the file system; returns it with the Landlock version."""
     # A state is good for one script, so the warm-up (lazy symbols, caches) has one of its own.
-    Sandbox().run(_WARM_UP, b"warm-up", b'{"a":[1,null,{}],"b":1e2}', 1000, 1000)
-    sandbox = Sandbox()
-    lock = None
-    guard = Filter()
-    guard.forbid_new_privileges()
-    if filtered:
-        lock = guard
-    prepared = Inherited(sandbox, lock, _own_memory(), os.getpid(), ctypes.CDLL(None).prctl)
-    landlock = deny_all()
+    kit = Kit(without)
+    kit.build().run(_WARM_UP, b"warm-up", b'{"a":[1,null,{}],"b":1e2}', 1000, 1000)
+    forbid_new_privileges()
+    filtered = Layer.SECCOMP not in without
+    prepared = Inherited(
+        kit,
+        kit.build(),
+        Filter() if filtered else None,
+        Filter(timers=True) if filtered else None,
+        _own_memory(),
+        os.getpid(),
+        ctypes.CDLL(None).prctl,
+        without,
+    )
+    landlock = 0 if Layer.LANDLOCK in without else deny_all()
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -123,12 +130,17 @@ def _serve(control: socket.socket, prepared: Inherited) -> None:
                 _fork(control, prepared)
 
 
-def main(control_fd: int, *, filtered: bool) -> NoReturn:
-    """Prepares, says so, serves; ends with the server."""
+def main(control_fd: int, without: str) -> NoReturn:
+    """Prepares, says so, serves; ends with the server. `without` is what `layers.packed` made."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _harden()
-    prepared, landlock = _prepare(filtered=filtered)
     control = socket.socket(fileno=control_fd)
+    try:
+        prepared, landlock = _prepare(unpacked(without))
+    except Exception as problem:
+        with suppress(OSError):
+            control.send(wire.UNFIT + str(problem).encode()[:512])
+        os._exit(1)
     with suppress(BrokenPipeError, ConnectionResetError):
         control.send(wire.READY + f"{landlock} {BACKEND}".encode())
         _serve(control, prepared)

@@ -137,16 +137,35 @@ def _merged_objects(base: JsonObject, mine: JsonObject, kept: JsonObject) -> Jso
 def _merged_lists(base: list[object], mine: list[object], kept: list[object]) -> list[object]:
     if len(base) != len(kept):
         return mine
-    free = list(range(len(base)))
+    places = _places_of_equals(base, mine)
+    taken = {place for place in places if place is not None}
     merged: list[object] = []
-    for index, value in enumerate(mine):
-        alike = [place for place in free if same(base[place], value)]
-        place = index if index in alike else next(iter(alike), None)
+    for index, (value, place) in enumerate(zip(mine, places, strict=True)):
         if place is not None:
-            free.remove(place)
             merged.append(kept[place])
-        elif len(mine) == len(base):
+        elif len(mine) == len(base) and index not in taken and _alike(base[index], value):
             merged.append(_merged(base[index], value, kept[index]))
         else:
             merged.append(value)
     return merged
+
+
+def _places_of_equals(base: list[object], mine: list[object]) -> list[int | None]:
+    """For each value of `mine` where the same value is in `base`, each place used once, its own first."""
+    free = dict.fromkeys(range(len(base)))
+    places: list[int | None] = []
+    for index, value in enumerate(mine):
+        nearest = [index, *free] if index in free else [*free]
+        place = next((place for place in nearest if same(base[place], value)), None)
+        if place is not None:
+            del free[place]
+        places.append(place)
+    return places
+
+
+def _alike(one: object, other: object) -> bool:
+    """Nothing says that these are two different things: an entry with another name is not an edit of the first."""
+    return all(child(one).get(key) == child(other).get(key) for key in _IDENTITY)
+
+
+_IDENTITY = ("apiVersion", "kind", "name", "service")

@@ -11,7 +11,8 @@ from controller.api.names import GROUP
 HISTORY_ROLLOUT_NAME = f"{GROUP}/rollout-name"
 """Label on a RolloutHistory: name of its Rollout."""
 
-_Data = msgspec.Raw | None
+_Data = msgspec.Raw | msgspec.UnsetType
+"""Raw or absent; `Raw | None` would decode nothing but null."""
 
 
 class RolloutRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -19,7 +20,7 @@ class RolloutRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
     rollout_id: str = msgspec.field(default="", name="rolloutID")
     name: str = ""
-    data: _Data = None
+    data: _Data = msgspec.UNSET
 
 
 class WorkloadRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -28,14 +29,14 @@ class WorkloadRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     api_version: str = ""
     kind: str = ""
     name: str = ""
-    data: _Data = None
+    data: _Data = msgspec.UNSET
 
 
 class ObjectRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Any other object as it was."""
 
     name: str = ""
-    data: _Data = None
+    data: _Data = msgspec.UNSET
 
 
 class TrafficRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -1,4 +1,4 @@
-"""Keeps all certificates as they have to be, for as long as the process runs.
+"""Keeps all certificates as they have to be; who calls it decides how often.
 
 One round: the Secret is brought up to date, its authorities are published, the serving pair is written where the server
 reads it, and both sides of the worker's connection get theirs. Invariant: a round is safe to repeat and to run on every
@@ -6,7 +6,6 @@ replica at once; nothing is served before the authority that signed it was publi
 """
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,15 +22,7 @@ from controller.certificates.worker import (
     ensure_side,
     worker_names,
 )
-from controller.errors import MoonshiftError
 from controller.runtime.clock import Clock
-
-log = logging.getLogger(__name__)
-
-ROUND = 60.0
-"""Seconds between rounds."""
-AFTER_FAILURE = 5.0
-"""Seconds before a round that failed is repeated."""
 
 
 class Places(msgspec.Struct, frozen=True):
@@ -91,18 +82,3 @@ class CertificateKeeper:
         return await ensure_side(
             self._secrets, CLIENT_SECRET, bundle, (CLIENT_NAME,), now, client=True
         )
-
-    async def run(self) -> None:
-        """Round after round, for ever; a failure is logged and tried again soon."""
-        while True:
-            wait = ROUND
-            try:
-                missing = await self.ensure()
-            except MoonshiftError as error:
-                log.warning("certificates: %s", error)
-                wait = AFTER_FAILURE
-            else:
-                if missing:
-                    log.warning("certificates: not installed: %s", ", ".join(missing))
-                    wait = AFTER_FAILURE
-            await asyncio.sleep(wait)

@@ -25,8 +25,8 @@ from controller.certificates.authority import (
 
 RENEW_AUTHORITY_BEFORE = timedelta(days=365)
 RENEW_CERTIFICATE_BEFORE = timedelta(days=120)
-SETTLE = timedelta(minutes=10)
-"""Time for every API server to see a configuration, and for every replica to load a certificate."""
+SETTLE = timedelta(days=1)
+"""Time for every API server to see a configuration, and for every replica to look at the Secret and load its pair."""
 
 
 class Bundle(msgspec.Struct, frozen=True):

@@ -16,6 +16,10 @@ from controller.cli.get import get
 from controller.cli.options import connection_options
 from controller.cli.pause import pause
 from controller.cli.resume import resume
+from controller.cli.scripts.convert import convert
+from controller.cli.scripts.lint_script import lint_script
+from controller.cli.scripts.run_script import run_script
+from controller.cli.scripts.test_scripts import test_scripts
 from controller.cli.status import status
 from controller.cli.undo import undo
 from controller.cli.version import version
@@ -37,7 +41,10 @@ def rollout() -> None:
 
 @click.group(
     context_settings=_HELP,
-    commands=[get, describe, approve, pause, resume, status, undo, version, rollout],
+    commands=[
+        *(get, describe, approve, pause, resume, status, undo, version, rollout),
+        *(test_scripts, run_script, lint_script, convert),
+    ],
 )
 @connection_options
 def cli() -> None:

@@ -33,7 +33,7 @@ def stalled(status: RolloutStatus) -> str:
     said = condition(status, "Stalled")
     if said is None or said.status != "True":
         return ""
-    return f"{said.reason}: {said.message}" if said.reason else said.message
+    return ": ".join(filter(None, (said.reason, said.message))) or "a person to change something"
 
 
 def awaits_approval(rollout: Rollout) -> bool:

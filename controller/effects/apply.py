@@ -1,7 +1,7 @@
 """One action, one effect: where a decided fact is handed to the part that brings it about.
 
-Invariant: what a person has to change (a missing right, an object the API server refuses) comes back as a `Refusal` that
-names it; a conflict, or a server that is away, is raised and brings the whole pass back.
+Invariant: what a person has to change (a missing right, an object the API server refuses) comes back as
+a `Refusal` that names it; a conflict, or a server that is away, is raised and brings the whole pass back.
 """
 
 from typing import Protocol, assert_never

@@ -1,7 +1,8 @@
 """Services: the pin on the stable one, the canary one.
 
 Invariant: of the stable Service only one selector key and our own label and annotation are ever written,
-and only over the version that was looked at; a canary Service that was not made for this Rollout is neither changed nor deleted (B16).
+and only over the version that was looked at; a canary Service that was not made for this Rollout is
+neither changed nor deleted (B16).
 """
 
 import msgspec

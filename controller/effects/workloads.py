@@ -58,7 +58,10 @@ async def release(writes: Writes, action: ReleaseDeployment) -> Done:
         operations.append({"op": "remove", "path": pointer("metadata", "annotations", name)})
     for name in action.labels:
         operations.append({"op": "remove", "path": pointer("metadata", "labels", name)})
-    await writes.patch(DEPLOYMENTS, action.workload, operations)
+    if names.IN_PROGRESSING in action.annotations:
+        await writes.patch_and_disown(DEPLOYMENTS, action.workload, operations)
+    else:
+        await writes.patch(DEPLOYMENTS, action.workload, operations)
     return Done(wrote=True)
 
 

@@ -4,13 +4,15 @@ Invariant: every write of an effect goes through here, so that no decision is ma
 what we wrote; an object that is already as wanted (404 on delete, conflict of names on create) is told from a failure.
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from controller.api.meta import Key, ObjectMeta
-from controller.errors import AlreadyExists, NotFound
+from controller.api.names import FIELD_MANAGER
+from controller.errors import AlreadyExists, Conflict, NotFound
 from controller.kube.resources import Resource
 
 
@@ -52,6 +54,18 @@ class _Answer(msgspec.Struct, frozen=True):
     kind: str = ""
 
 
+class _Manager(msgspec.Struct, frozen=True):
+    manager: str = ""
+
+
+class _ManagedMeta(msgspec.Struct, frozen=True, rename="camel"):
+    managed_fields: tuple[_Manager, ...] = ()
+
+
+class _Managed(msgspec.Struct, frozen=True):
+    metadata: _ManagedMeta = _ManagedMeta()
+
+
 class Writes:
     """The writes of one pass."""
 
@@ -89,6 +103,32 @@ class Writes:
             resource, key.namespace, key.name, operations, subresource
         )
         return self._remember(resource, answer)
+
+    async def patch_and_disown(
+        self, resource: Resource, key: Key, operations: Sequence[Mapping[str, object]]
+    ) -> None:
+        """JSON patch, then give the fields back to whoever owned them: our field manager's entries go.
+
+        Without it a server-side apply of the owner's manifest conflicts with us for ever (experiment 23). Somebody else
+        who writes in between wins: the entries then stay, which costs a `--force-conflicts`, nothing more.
+        """
+        answer = await self._kube.json_patch(resource, key.namespace, key.name, operations)
+        self._remember(resource, answer)
+        meta = msgspec.json.decode(answer, type=_Managed).metadata
+        disown: list[dict[str, object]] = []
+        for index, entry in reversed(tuple(enumerate(meta.managed_fields))):
+            if entry.manager == FIELD_MANAGER:
+                place = f"/metadata/managedFields/{index}"
+                test: dict[str, object] = {
+                    "op": "test",
+                    "path": f"{place}/manager",
+                    "value": FIELD_MANAGER,
+                }
+                disown += [test, {"op": "remove", "path": place}]
+        if not disown:
+            return
+        with contextlib.suppress(Conflict):
+            await self.patch(resource, key, disown)
 
     async def delete(self, resource: Resource, key: Key, uid: str) -> None:
         """Delete that very object; one that is gone is as good as deleted."""

@@ -12,11 +12,11 @@ import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
 from controller.api.names import CONTROLLER_ACCOUNT, WORKLOAD_TYPE
-from controller.api.rollout import Rollout
+from controller.api.rollout import Rollout, WorkloadRef
 from controller.api.validation import DEFAULT_RULES, Rules
 from controller.api.workloads import ReplicaSet
 from controller.domain.admission.approvals import note_approval
-from controller.domain.admission.rollout import admit_rollout
+from controller.domain.admission.rollout import admit_rollout, workload_of
 from controller.domain.admission.service import admit_service, pin_of
 from controller.domain.admission.verdict import Amended, Refused, Verdict, json_patch
 from controller.domain.admission.workload import (
@@ -46,6 +46,14 @@ class ReplicaSetReader(Protocol):
         ...
 
 
+class WorkloadMarker(Protocol):
+    """Puts the label that admission selects by on a workload."""
+
+    async def mark(self, namespace: str, reference: WorkloadRef) -> None:
+        """Label it, if it exists; the reconciler does the same whenever this could not."""
+        ...
+
+
 class Admission:
     """The handlers and what they read through."""
 
@@ -58,6 +66,7 @@ class Admission:
         namespace: str,
         own_user: str = "",
         rules: Rules = DEFAULT_RULES,
+        marker: WorkloadMarker | None = None,
     ) -> None:
         """`namespace` is the controller's own; `own_user` is its user name where it is not the ServiceAccount."""
         self._rollouts = rollouts
@@ -65,6 +74,7 @@ class Admission:
         self._clock = clock
         self._own = {f"system:serviceaccount:{namespace}:{CONTROLLER_ACCOUNT}", own_user} - {""}
         self._rules = rules
+        self._marker = marker
 
     def handlers(self) -> dict[str, Handler]:
         """Paths and their handlers. The original's further workload paths are answered, and change nothing."""
@@ -93,6 +103,9 @@ class Admission:
         verdict = admit_rollout(old, new, others, self._rules)
         if verdict.findings:
             return Answer(False, (), verdict.message, 422, verdict.warnings)
+        if self._marker is not None and old is None and not request.dry_run:
+            # At once, so that a change of the workload right after the Rollout is seen.
+            await self._marker.mark(request.namespace, workload_of(new))
         return Answer(warnings=verdict.warnings)
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:

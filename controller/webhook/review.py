@@ -37,6 +37,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
     user_info: User = User()
     object: JsonObject | None = None
     old_object: JsonObject | None = None
+    dry_run: bool | None = None
 
 
 class AdmissionReview(msgspec.Struct, frozen=True, rename="camel"):

@@ -79,8 +79,11 @@ class FolderSecrets:
         await asyncio.to_thread(write_files, self._folder / name, data)
 
     async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:
-        """Write the files; a folder has one writer."""
+        """Write the files, and drop what is no longer among them; a folder has one writer."""
         await self.create(name, data)
+        present = await asyncio.to_thread(read_files, self._folder / name)
+        for gone in present.keys() - data.keys():
+            await asyncio.to_thread((self._folder / name / gone).unlink)
 
 
 class KubeConfigurations:

@@ -6,9 +6,9 @@
 -- Invariant: only captured locals are used, metatables are never asked, nothing is written beyond the bounds of `options`.
 -- Failures are raised as tables {message=, path=}.
 --
--- Arguments: shape, wide, canonical. Returns: encode(value, options), mark(table, kind), null.
+-- Arguments: shape, wide, canonical, checked (false in tests of what stands behind). Returns: encode(value, options), mark(table, kind), null.
 
-local shape, wide, canonical = ...
+local shape, wide, canonical, checked = ...
 
 local char, find, format, gsub, sub = string.char, string.find, string.format, string.gsub, string.sub
 local concat, sort = table.concat, table.sort
@@ -61,6 +61,7 @@ local function path_text(depth)
 end
 
 local function refuse(message, depth)
+  if not checked then return end
   error({message = message, path = path_text(depth)}, 0)
 end
 
@@ -104,7 +105,7 @@ local function number_text(number, noted)
 end
 
 local function put_number(number, noted, depth)
-  local text = number_text(number, noted)
+  local text = number_text(number, noted) or not checked and 'NaN'
   if not text then
     refuse('number that JSON cannot express (' .. (number ~= number and 'NaN' or 'infinity') .. ')', depth)
   end

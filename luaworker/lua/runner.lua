@@ -4,9 +4,9 @@
 -- crosses. Everything that can be too long is cut here. The limits kept here are the polite ones, those that can name a
 -- line; the child's timers and its parent keep the others.
 --
--- Arguments: decode, encode, log. Returns: run.
+-- Arguments: decode, encode, log; hooked, protected (false in tests of what stands behind). Returns: run.
 
-local decode, encode, log = ...
+local decode, encode, log, hooked, protected = ...
 
 local HOOK_EVERY = 20000
 local MAX_DEPTH, MAX_NODES = 100, 1e6
@@ -17,7 +17,7 @@ local error, loadstring, rawset, select, tonumber, type, xpcall =
   error, loadstring, rawset, select, tonumber, type, xpcall
 local byte, find, format, sub = string.byte, string.find, string.format, string.sub
 local concat = table.concat
-local clock = os.clock
+local clock, randomseed = os.clock, math.randomseed
 local getinfo, sethook = debug.getinfo, debug.sethook
 
 local name, phase, deadline, limit_text, failure
@@ -153,8 +153,14 @@ end
 function run(script, script_name, object, clean, cpu_ms, max_bytes)
   name, limit_text = script_name, format('%.0f', cpu_ms)
   deadline = clock() + cpu_ms / 1000
-  sethook(on_count, '', HOOK_EVERY)
-  local ok, result = xpcall(function() return body(script, object, clean, max_bytes) end, on_error)
+  randomseed(1)  -- of the process, not of the state: a worker that serves again must not go on where it was
+  if hooked then sethook(on_count, '', HOOK_EVERY) end
+  local ok, result = true, nil
+  if protected then
+    ok, result = xpcall(function() return body(script, object, clean, max_bytes) end, on_error)
+  else
+    result = body(script, object, clean, max_bytes)
+  end
   sethook()
   local printed = concat(log, '\0')
   if failure then

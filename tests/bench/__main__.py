@@ -11,13 +11,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import aiohttp
 import click
 from rich.console import Console
 
-from localcluster.errors import ClusterError
 from localcluster.progress import ConsoleReporter, Reporter
-from tests.bench.ground import Ground, ground
+from tests.bench.conditions import BUSY_PERCENT, Conditions
+from tests.bench.ground import FAILURES, Ground, ground
 from tests.bench.measurements import ALL
 from tests.bench.registry import Measurement, Row
 from tests.bench.report import print_json, print_rows
@@ -61,8 +60,15 @@ async def run(chosen: Sequence[Measurement], folder: Path, reporter: Reporter) -
     rows: list[Row] = []
     async with ground(folder, reporter) as made:
         await warm_up(made)
+        before = Conditions.now()
         for measurement in chosen:
             rows += await _one(made, measurement)
+        others = Conditions.now().others_percent(before)
+    if others > BUSY_PERCENT:
+        reporter.note(
+            f"THE MACHINE WAS NOT OURS: others used {others:.0f} % of its CPU meanwhile; "
+            "times are longer than they would be"
+        )
     return rows
 
 
@@ -71,10 +77,17 @@ async def _one(made: Ground, measurement: Measurement) -> list[Row]:
     try:
         async with asyncio.timeout(MEASUREMENT_SECONDS):
             return await measurement.measure(made)
-    except (ClusterError, TimeoutError, aiohttp.ClientError, ExceptionGroup) as failure:
-        text = f"{type(failure).__name__}: {failure}"
+    except FAILURES as failure:
+        text = "; ".join(_leaves(failure))
         made.reporter.note(f"{measurement.name} failed: {text}")
         return [Row(measurement.about, "", 0, None, note=text)]
+
+
+def _leaves(failure: Exception) -> list[str]:
+    """What went wrong, out of all groups."""
+    if isinstance(failure, ExceptionGroup):
+        return [text for inner in failure.exceptions for text in _leaves(inner)]
+    return [f"{type(failure).__name__}: {failure}"]
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import Any
 from localcluster.api import JsonObject
 from localcluster.errors import NotReady
 from tests.bench import objects
-from tests.bench.follow import Key, View
+from tests.bench.follow import Key, Predicate, View
 from tests.bench.ground import Ground
 from tests.bench.objects import (
     CORE,
@@ -31,6 +31,8 @@ AT_ONCE = 16
 SETTLE_SECONDS = 120.0
 RELEASE_SECONDS = 180.0
 QUIET_SECONDS = 1.0
+PACE_SECONDS = 3.0
+"""Between two approvals of one Rollout: what comes sooner may be taken for the first one sent again."""
 APPROVAL: JsonObject = {"status": {"canaryStatus": {"currentStepState": "StepReady"}}}
 """As clients of the original approve."""
 
@@ -109,9 +111,6 @@ async def at_rest(ground: Ground, made: Fleet) -> None:
     def ready(view: View | None) -> bool:
         return view is not None and view.status.ready_replicas == REPLICAS[made.style]
 
-    def healthy(view: View | None) -> bool:
-        return view is not None and view.status.phase == "Healthy"
-
     async with asyncio.timeout(SETTLE_SECONDS):
         for key in made.keys:
             await ground.deployments.until(key, ready)
@@ -141,7 +140,7 @@ async def change(ground: Ground, made: Fleet) -> None:
     await each(ground.developer.patch(f"{root}/{name}", NEW_TEMPLATE) for name in made.names)
 
 
-async def wait(ground: Ground, keys: Iterable[Key], predicate: Any, seconds: float) -> None:
+async def wait(ground: Ground, keys: Iterable[Key], predicate: Predicate, seconds: float) -> None:
     """Return when all Rollouts are so; an error names those that are not."""
     pending = tuple(keys)
     try:
@@ -151,6 +150,11 @@ async def wait(ground: Ground, keys: Iterable[Key], predicate: Any, seconds: flo
     except TimeoutError as error:
         late = [key for key in pending if not predicate(ground.rollouts.get(key))]
         raise NotReady(f"after {seconds:.0f} s: {_shown(ground, late)}") from error
+
+
+def healthy(view: View | None) -> bool:
+    """Nothing is being released."""
+    return view is not None and view.status.phase == "Healthy"
 
 
 def completed(view: View | None) -> bool:
@@ -165,15 +169,22 @@ def paused(view: View | None) -> bool:
 
 @asynccontextmanager
 async def approving(ground: Ground, namespace: str) -> AsyncIterator[None]:
-    """Approve every step of a namespace once, as soon as it is seen to wait."""
+    """Approve every step of a namespace once, as soon as it is seen to wait, at a person's pace."""
     done: set[tuple[Key, int]] = set()
+    not_before: dict[Key, float] = {}
     async with asyncio.TaskGroup() as group:
+
+        async def approve_when_due(key: Key) -> None:
+            now = asyncio.get_running_loop().time()
+            await asyncio.sleep(max(0.0, not_before.get(key, now) - now))
+            await approve(ground, key)
+            not_before[key] = asyncio.get_running_loop().time() + PACE_SECONDS
 
         def heard(view: View) -> None:
             at = (view.key, view.status.current_step_index)
             if view.key.namespace == namespace and paused(view) and at not in done:
                 done.add(at)
-                group.create_task(approve(ground, view.key))
+                group.create_task(approve_when_due(view.key))
 
         async with ground.rollouts.listening(heard):
             yield

@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar, cast
 
+import aiohttp
+
 from demo.stage import CONTROLLER, NAMESPACE, ROOT, Product, product
 from localcluster.api import ApiClient
+from localcluster.errors import ClusterError
 from localcluster.plane import Plane
 from localcluster.progress import Reporter
 from tests.bench.follow import Follower
@@ -21,6 +24,9 @@ from tests.bench.objects import DEPLOYMENTS, ROLLOUTS
 USER = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
 """As whom the controller is seen by the API server."""
 VIRTUAL_SERVICE_CRD = ROOT / "demo" / "crds" / "virtualservices.yaml"
+
+FAILURES = (ClusterError, TimeoutError, aiohttp.ClientError, ExceptionGroup)
+"""How a measurement fails where the product or the machine, not the bench, is the cause."""
 
 T = TypeVar("T")
 
@@ -52,10 +58,16 @@ class Ground:
         return self.plane.client("approver")
 
     async def once(self, name: str, make: Callable[[], Awaitable[T]]) -> T:
-        """What `make` returns, made at the first call of that name."""
+        """What `make` returns, or how it failed; made at the first call of that name."""
         if name not in self._known:
-            self._known[name] = await make()
-        return cast("T", self._known[name])
+            try:
+                self._known[name] = await make()
+            except FAILURES as failure:
+                self._known[name] = failure
+        known = self._known[name]
+        if isinstance(known, BaseException):
+            raise known
+        return cast("T", known)
 
 
 @asynccontextmanager

@@ -114,3 +114,13 @@ async def recorder(product: Product) -> AsyncIterator[Recorder]:
     await product.plane.kubectl("get", kinds, "--all-namespaces")
     async with product.plane.recorder(*RECORDED) as started:
         yield started
+
+
+@pytest.fixture
+async def namespace_of_product(product: Product) -> AsyncIterator[str]:
+    """Give a fresh namespace on the product's plane; its deletion is not waited for."""
+    name = f"test-{uuid.uuid4().hex[:10]}"
+    client = product.plane.client()
+    await client.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    yield name
+    await client.delete(f"/api/v1/namespaces/{name}")

@@ -56,20 +56,23 @@ class Permission:
         self.step = 0
         self.free = False
         self.pods: dict[str, int] = {}
+        self._traffic: dict[str, int] = {}
+
+    @property
+    def abandoned(self) -> bool:
+        """Another new revision came before this one."""
+        return len(self.pods) > 1
 
     @property
     def finished(self) -> bool:
         """The last step was approved."""
         return self.step > len(self._app.steps)
 
-    @property
-    def traffic(self) -> int:
-        """The largest share in percent that the new revision may have."""
-        if self.image == STABLE_IMAGE:
-            return max((step.traffic or 0 for step in self._app.steps), default=0)
-        if self.finished or self.free:
+    def traffic(self, image: str) -> int:
+        """The largest share in percent that a revision may have."""
+        if image == STABLE_IMAGE or self.free:
             return 100
-        return self._app.steps[self.step - 1].traffic or 0
+        return self._traffic.get(image, 0)
 
     @property
     def whole(self) -> bool:
@@ -94,6 +97,8 @@ class Permission:
         most = self._app.replicas if self.finished else self._app.steps[self.step - 1].pods
         if self.released and self.image != STABLE_IMAGE:
             self.pods[self.image] = max(most, self.pods.get(self.image, 0))
+            share = 100 if self.finished else self._app.steps[self.step - 1].traffic or 0
+            self._traffic[self.image] = max(share, self._traffic.get(self.image, 0))
 
 
 Rule = Callable[[Application, View, Permission], str | None]
@@ -160,18 +165,22 @@ def traffic_stays_within_the_approved_step(
     app: Application, view: View, allowed: Permission
 ) -> str | None:
     """The route gives the new revision no more than the approved step says."""
-    share = sum(
-        destination.weight
-        for destination in view.destinations(app.name)
-        if destination.is_canary(app)
-    )
-    if share > allowed.traffic:
-        return f"{share} % to the new revision, approved are {allowed.traffic} %"
+    for destination in view.destinations(app.name):
+        if not destination.is_canary(app):
+            continue
+        for image in {image_of(pod) for pod in view.behind(app.name, destination)}:
+            if destination.weight > allowed.traffic(image):
+                return f"{destination.weight} % to {image}, approved are {allowed.traffic(image)} %"
     return None
 
 
 def enough_pods_are_ready(app: Application, view: View, allowed: Permission) -> str | None:
-    """Old and new together never fall below what the owner's maxUnavailable (25 %) allows."""
+    """Old and new together never fall below what the owner's maxUnavailable (25 %) allows.
+
+    But while a third revision makes way for itself in partition style: the abandoned pods go before stable is refilled.
+    """
+    if not app.canary and allowed.abandoned:
+        return None
     count = sum(1 for pod in view.pods(app.name) if ready(pod))
     least = app.replicas - app.replicas // 4
     return f"{count} of {app.replicas} pods are ready" if count < least else None

@@ -176,3 +176,32 @@ def rollout(app: Application, steps: Sequence[JsonObject] | None = None) -> Json
             "strategy": {"canary": plan},
         },
     }
+
+
+def rollout_v1alpha1(app: Application) -> JsonObject:
+    """The Rollout in v1alpha1, with a `rolloutID`."""
+    beta = rollout(app)["spec"]["strategy"]["canary"]
+    steps = []
+    for plan, step in zip(app.steps, beta["steps"], strict=True):
+        weight = {} if plan.traffic is None else {"weight": plan.traffic}
+        steps.append({"replicas": step["replicas"], "pause": step["pause"], **weight})
+    return {
+        "apiVersion": "rollouts.kruise.io/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {
+            "name": app.name,
+            "namespace": app.namespace,
+            "annotations": {
+                "rollouts.kruise.io/rolling-style": "canary" if app.canary else "partition"
+            },
+        },
+        "spec": {
+            "rolloutID": "seventh",
+            "objectRef": {
+                "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": app.name}
+            },
+            "strategy": {
+                "canary": {"steps": steps, "trafficRoutings": beta.get("trafficRoutings", [])}
+            },
+        },
+    }

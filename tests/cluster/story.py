@@ -23,6 +23,7 @@ from tests.cluster.invariants import Deed, Times, Violation, judge, judge_end
 from tests.cluster.kinds import (
     DEPLOYMENTS,
     EVENTS,
+    PODS,
     ROLLOUTS,
     collection,
     path_of,
@@ -54,6 +55,7 @@ class Story:
         self.expected: dict[Key, JsonObject] = {}
         self._audit_mark = plane.audit.mark()
         self._last = 0
+        self._since = 0
 
     @property
     def client(self) -> ApiClient:
@@ -199,7 +201,7 @@ class Story:
             return await self.recorder.until(
                 lambda c: c.key == key
                 and c.type != "DELETED"
-                and c.resource_version >= after
+                and c.resource_version >= max(after, self._since)
                 and accepts(c.object),
                 seconds,
             )
@@ -210,6 +212,16 @@ class Story:
         """The deletion of an object."""
         key = self.key(kind, name)
         return await self.recorder.until(lambda c: c.key == key and c.type == "DELETED")
+
+    def pods(self) -> list[JsonObject]:
+        """The pods of the application that there are now, of any revision."""
+        return [
+            pod
+            for key, pod in self.recorder.state().items()
+            if key.kind == PODS
+            and key.namespace == self.app.namespace
+            and pod["metadata"]["labels"].get("app") == self.app.name
+        ]
 
     async def pods_ready(self) -> None:
         """All pods of the workload are ready."""
@@ -273,7 +285,14 @@ class Story:
             if change.type != "DELETED":
                 return made.get(change.resource_version)
             found = ended.get((change.key.kind.plural, change.key.name), [])
-            return found[0] if found else None
+            nth = sum(
+                1
+                for c in history
+                if c.key == change.key
+                and c.type == "DELETED"
+                and self._since < c.resource_version < change.resource_version
+            )
+            return found[nth] if nth < len(found) else None
 
         return when
 
@@ -309,6 +328,16 @@ def at(status: JsonObject, step: int, state: str) -> bool:
     """The release is at a state of a step."""
     canary = status.get("canaryStatus") or {}
     return canary.get("currentStepIndex") == step and canary.get("currentStepState") == state
+
+
+def step_of(status: JsonObject) -> int:
+    """The number of the present step."""
+    return int((status.get("canaryStatus") or {}).get("currentStepIndex", 0))
+
+
+def instant(text: str) -> datetime:
+    """A timestamp of a status."""
+    return datetime.fromisoformat(text)
 
 
 def condition(status: JsonObject, kind: str) -> JsonObject:

@@ -11,11 +11,20 @@ from functools import partial
 import pytest
 
 from demo.stage import Product
+from localcluster.errors import CommandFailed
 from localcluster.record import Recorder
 from tests.cluster import manifests
-from tests.cluster.kinds import ROLLOUTS, ROLLOUTS_V1ALPHA1
+from controller.api.names import HOLD_MIN_READY_SECONDS
+from tests.cluster.kinds import (
+    DEPLOYMENTS,
+    PODS,
+    ROLLOUTS,
+    ROLLOUTS_V1ALPHA1,
+    collection,
+    path_of,
+)
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, Application, StepPlan
-from tests.cluster.story import Story, assert_kept, at, conclude
+from tests.cluster.story import WORKLOAD_TYPE, Story, assert_kept, at, conclude, condition, instant, step_of
 from tests.cluster.together import Together
 
 AT_ONCE = 8
@@ -90,10 +99,126 @@ EVERYWHERE: tuple[Scenario, ...] = (
 )
 
 
+# --- what people do in between --------------------------------------------------------------------
+
+
+async def waits_for_the_duration_of_its_pause(story: Story) -> None:
+    await story.begin()
+    waiting = await story.paused_at(1)
+    going_on = await story.rollout(lambda status: step_of(status) == 2)
+    since = instant(waiting.object["status"]["moonshift"]["stateSince"])
+    until = instant(going_on.object["status"]["canaryStatus"]["lastUpdateTime"])
+    assert (until - since).total_seconds() >= 2
+    await story.paused_at(2)
+    await story.approve(2)
+    await conclude(story)
+
+
+async def does_nothing_while_its_strategy_is_paused(story: Story) -> None:
+    await story.begin()
+    await story.paused_at(1)
+    await story.amend({"spec": {"strategy": {"paused": True}}})
+    await story.rollout(lambda s: condition(s, "Progressing").get("reason") == "Paused")
+    await story.approve()
+    # The approval is answered only after the pause: one write of ours in between shows that a pass went by.
+    await story.amend({"metadata": {"annotations": {"owner.example/touched": "1"}}})
+    await story.rollout(lambda s: at(s, 1, "StepReady"))
+    await story.amend({"spec": {"strategy": {"paused": False}}})
+    await story.paused_at(2)
+    await story.approve(2)
+    await conclude(story)
+
+
+async def has_a_rollout_that_was_there_before_its_workload(story: Story) -> None:
+    await story.create(manifests.rollout(story.app))
+    missing = await story.rollout(lambda s: s.get("phase") == "Initial")
+    assert "Workload Not Found" in missing.object["status"]["message"]
+    await story.install()
+    await story.labelled()
+    await story.release(NEW_IMAGE)
+    await story.approve_all()
+    await conclude(story)
+
+
+async def is_written_and_approved_in_v1alpha1(story: Story) -> None:
+    await story.install()
+    await story.client.create(
+        collection(ROLLOUTS_V1ALPHA1, story.app.namespace), manifests.rollout_v1alpha1(story.app)
+    )
+    await story.labelled()
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    await story.approve(1, ROLLOUTS_V1ALPHA1)
+    await story.paused_at(2)
+    await story.approve(2, ROLLOUTS_V1ALPHA1)
+    await conclude(story)
+    pods = [
+        pod["metadata"]["labels"]
+        for key, pod in story.recorder.state().items()
+        if key.kind == PODS and key.namespace == story.app.namespace
+    ]
+    assert {labels["rollouts.kruise.io/rollout-id"] for labels in pods} == {"seventh"}
+    for name in ("rollouts.kruise.io/rollout-batch-id", "apps.kruise.io/rollout-batch-id"):
+        assert sorted(labels[name] for labels in pods) == ["1", "2", "3", "3"]
+
+
+async def has_its_manifests_applied_again(story: Story, *, server_side: bool) -> None:
+    workload = manifests.deployment(story.app)
+    for body in (workload, *manifests.objects(story.app)[1:]):
+        await story.apply(body, server_side=server_side)
+    await story.pods_ready()
+    await story.govern()
+    await story.release(NEW_IMAGE)
+    await story.reach(2)
+    wanted = {"progressDeadlineSeconds": 700, "revisionHistoryLimit": 5}
+    await story.apply(manifests.deployment(story.app, NEW_IMAGE, **wanted), server_side=server_side)
+    for body in manifests.objects(story.app)[1:]:
+        await story.apply(body, server_side=server_side)
+    held = await story.client.get(path_of(story.key(DEPLOYMENTS)))
+    assert held["spec"]["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    assert held["spec"]["revisionHistoryLimit"] == 5
+    story.expected[story.key(DEPLOYMENTS)]["spec"].update(wanted)
+    await story.approve(2)
+    await conclude(story)
+
+
+async def has_its_manifests_applied_again_by_the_client(story: Story) -> None:
+    await has_its_manifests_applied_again(story, server_side=False)
+
+
+async def has_its_manifests_applied_again_by_the_server(story: Story) -> None:
+    await has_its_manifests_applied_again(story, server_side=True)
+
+
+TIMED = (StepPlan(1, 20, pause=2), StepPlan(2, 50), StepPlan(4, 100))
+
+IN_BETWEEN: tuple[tuple[str, Scenario], ...] = (
+    ("canary style, one shared Service", does_nothing_while_its_strategy_is_paused),
+    ("partition style, a canary Service", does_nothing_while_its_strategy_is_paused),
+    ("canary style, a canary Service", has_a_rollout_that_was_there_before_its_workload),
+    ("partition style, a canary Service", is_written_and_approved_in_v1alpha1),
+    ("partition style, a canary Service", has_its_manifests_applied_again_by_the_client),
+    ("partition style, a canary Service", has_its_manifests_applied_again_by_the_server),
+    ("canary style, a canary Service", has_its_manifests_applied_again_by_the_client),
+    ("canary style, a canary Service", has_its_manifests_applied_again_by_the_server),
+)
+
+
+def titled(style: str, scenario: Scenario) -> str:
+    return f"{style}: {scenario.__name__.replace('_', ' ')}"
+
+
 SCENARIOS: dict[str, tuple[Application, Scenario]] = {
-    f"{style}: {scenario.__name__.replace('_', ' ')}": (app, scenario)
-    for style, app in STYLES.items()
-    for scenario in EVERYWHERE
+    **{
+        titled(style, scenario): (app, scenario)
+        for style, app in STYLES.items()
+        for scenario in EVERYWHERE
+    },
+    **{titled(style, scenario): (STYLES[style], scenario) for style, scenario in IN_BETWEEN},
+    titled("canary style, timed", waits_for_the_duration_of_its_pause): (
+        replace(STYLES["canary style, a canary Service"], steps=TIMED),
+        waits_for_the_duration_of_its_pause,
+    ),
 }
 
 
@@ -129,3 +254,23 @@ async def releases(
     }
     together.start((name, partial(tell, name)) for name in sorted(selected))
     return together
+
+
+@pytest.mark.timeout(120)
+async def test_a_change_is_refused_while_no_controller_answers_and_the_error_says_why(
+    product: Product, recorder: Recorder, namespace_of_product: str
+) -> None:
+    app = replace(STYLES["partition style, no traffic"], namespace=namespace_of_product)
+    story = Story(product.plane, recorder, app)
+    await story.install()
+    await story.govern()
+    await product.controller.kill()
+    try:
+        changed = manifests.deployment(app, NEW_IMAGE)
+        changed["metadata"]["labels"] = {WORKLOAD_TYPE: "deployment"}
+        with pytest.raises(CommandFailed, match=r"failed calling webhook .mdeployment\.kb\.io"):
+            await story.apply(changed, server_side=True)
+        await story.amend({"metadata": {"labels": {WORKLOAD_TYPE: None}}}, DEPLOYMENTS)
+        await story.amend({"spec": {"revisionHistoryLimit": 7}}, DEPLOYMENTS)
+    finally:
+        await product.controller.start()

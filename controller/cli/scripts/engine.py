@@ -27,7 +27,6 @@ START_SECONDS = 30.0
 STOP_SECONDS = 15.0
 _ROOT = Path(controller.__file__).resolve().parent.parent
 _STARTED = ("serving", "listening, not ready")
-_LINES_KEPT = 20
 
 
 class Execution(msgspec.Struct, frozen=True):
@@ -75,7 +74,8 @@ class Recorder:
 
 def worker_command(address: str, *, filtered: bool) -> list[str]:
     """The command line of a worker that serves one person."""
-    command = [sys.executable, "-m", "luaworker", "--listen", address]
+    # Not from the working directory (-P): it is anybody's.
+    command = [sys.executable, "-P", "-m", "luaworker", "--listen", address]
     command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
     return command if filtered else [*command, "--insecure-no-seccomp"]
 
@@ -111,7 +111,7 @@ class _Log:
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self._lines: list[str] = []
+        self._last = ""
         self._started: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._reading = asyncio.create_task(self._read())
 
@@ -119,8 +119,8 @@ class _Log:
         assert self._process.stderr is not None
         async for raw in self._process.stderr:
             line = raw.decode(errors="replace").rstrip()
-            self._lines = [*self._lines, line][-_LINES_KEPT:]
-            message = _message(line)
+            message, problem = _message(line)
+            self._last = problem or self._last or line
             if message in _STARTED and not self._started.done():
                 self._started.set_result(message == _STARTED[0])
         if not self._started.done():
@@ -133,12 +133,11 @@ class _Log:
                 ready = await asyncio.shield(self._started)
         except TimeoutError:
             raise WorkerUnavailable(
-                f"the script worker did not start within {START_SECONDS:g} s"
+                f"the script worker did not start within {START_SECONDS:g} s: {self._last}"
             ) from None
         if not ready:
-            said = next((line for line in reversed(self._lines) if "problem" in line), "")
             raise WorkerUnavailable(
-                f"the script worker cannot run scripts here: {said or self._lines[-1:] or 'it ended'}; "
+                f"the script worker cannot run scripts here: {self._last or 'it ended'}; "
                 "on a machine without system call filters use --insecure-no-seccomp, for scripts you trust"
             )
 
@@ -147,12 +146,15 @@ class _Log:
         await self._reading
 
 
-def _message(line: str) -> str:
+def _message(line: str) -> tuple[str, str]:
+    """What a line of the worker's log says, and the problem it names."""
     try:
         entry = json.loads(line)
     except ValueError:
-        return ""
-    return str(entry.get("msg", "")) if isinstance(entry, dict) else ""
+        return "", ""
+    if not isinstance(entry, dict):
+        return "", ""
+    return str(entry.get("msg", "")), str(entry.get("problem", ""))
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

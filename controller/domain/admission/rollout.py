@@ -73,6 +73,13 @@ def identity(reference: WorkloadRef) -> tuple[str, str, str]:
     return (reference.group, reference.kind, reference.name)
 
 
+def workload_of(rollout: JsonObject) -> WorkloadRef:
+    """The workload a Rollout of either version refers to; empty where it names none."""
+    spec = child(rollout, "spec")
+    older = child(child(spec, "objectRef"), "workloadRef")
+    return _reference({"spec": {"workloadRef": older}} if older else rollout)
+
+
 def _reference(beta: JsonObject) -> WorkloadRef:
     reference = child(beta, "spec", "workloadRef")
     return WorkloadRef(

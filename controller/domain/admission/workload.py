@@ -157,8 +157,10 @@ class _Change(msgspec.Struct, frozen=True):
         label = text(self.old, "metadata", "labels", STABLE_REVISION)
         known = {_hash(entry) for entry in self.replica_sets if label and entry.revision == label}
         position = self.rollout.status.moonshift
-        if not known and position is not msgspec.UNSET and position.stable_template:
-            known = {position.stable_template}
+        if position is not msgspec.UNSET:
+            # The label may be lost, and an approved revision takes the old one's place before the label says so. Being
+            # wrong is harmless: the latch holds everything still until the controller puts the hold on itself.
+            known.add(position.stable_template)
         return self.new_hash in known
 
 

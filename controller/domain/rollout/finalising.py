@@ -78,24 +78,9 @@ def _unpin(sit: Situation, status: RolloutStatus) -> Stop | None:
 def _unpin_and_see_it(sit: Situation, status: RolloutStatus) -> Stop | None:
     """Un-pin, then wait until the stable Services really lead to the new pods as well."""
     stop = _unpin(sit, status)
-    if stop is not None or sit.shared:
+    if stop is not None:
         return stop
-    blind = any(_does_not_lead_to_new_pods(sit, name) for name in sit.stable_services)
-    return Stop(status=status) if blind else None
-
-
-def _does_not_lead_to_new_pods(sit: Situation, name: str) -> bool:
-    """New pods that the Service's owner selects are ready, and none is among its endpoints yet."""
-    service = sit.service(name)
-    if service is None:
-        return False
-    wanted = {
-        pod.metadata.uid
-        for pod in sit.new_pods
-        if pod.ready_since is not None
-        and service.spec.selector.items() <= pod.metadata.labels.items()
-    }
-    return bool(wanted) and not wanted & sit.ready_endpoints(name)
+    return Stop(status=status) if routing.stable_services_are_blind(sit) else None
 
 
 def _remove_canary(sit: Situation, status: RolloutStatus) -> Stop | None:
@@ -190,12 +175,16 @@ def _restore_stable_capacity(sit: Situation, status: RolloutStatus) -> Stop | No
     Two thirds of the wanted size are enough to take all traffic for the moment it needs. Below that stable grows by
     surge, nothing allowed to be unavailable: the Deployment's controller takes a new pod away only for a stable one
     that became available. Without the hold: it would make the pods that carry the traffic count as unavailable.
+    The canary Services lead to stable pods as well meanwhile: the routes that still name them never lead nowhere.
     """
     if sit.style is Style.CANARY or not sit.routes_in_use:
         return None
     stable = sit.ready(sit.pods_of(position(status).stable_revision))
     if 3 * stable.ready >= 2 * sit.replicas:
         return None
+    widened = routing.widened_canary_services(sit)
+    if widened or routing.canary_services_are_narrow(sit, position(status).stable_revision):
+        return Stop(status=status, actions=widened)
     actions = (_grow_stable(sit, stable.pods),) if latched(sit.deployment) else ()
     return Stop(status=status, actions=actions, wake_at=stable.next_at)
 

@@ -24,7 +24,7 @@ from controller.domain.decision import (
 )
 from controller.domain.observation import Observation
 from controller.domain.pods.deployment import marked_for
-from controller.domain.rollout import messages
+from controller.domain.rollout import messages, routing
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.release import (
     begin,
@@ -220,6 +220,7 @@ def _without_workload(sit: Situation, status: RolloutStatus) -> Turn:
 
 def _disabled(sit: Situation, status: RolloutStatus) -> Turn:
     """Mid-way the workload goes on to its new template natively, once traffic is back on stable."""
+    status = routing.noted_routes(sit, status)
     busy = status.phase in (Phase.PROGRESSING, Phase.DISABLING)
     goal = Goal.DISABLED if sit.seen.workload is not None else Goal.WORKLOAD_GONE
     stop = finalise(sit, status, goal)
@@ -233,6 +234,7 @@ def _disabled(sit: Situation, status: RolloutStatus) -> Turn:
 
 
 def _terminating(sit: Situation, status: RolloutStatus) -> Turn:
+    status = routing.noted_routes(sit, status)
     status = structs.replace(status, phase=Phase.TERMINATING, message=messages.TERMINATING)
     status = with_condition(
         status, "Terminating", "True", reasons.IN_TERMINATING, messages.TERMINATING, sit.now

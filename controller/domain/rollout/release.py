@@ -94,13 +94,27 @@ def stable_at_admission(sit: Situation) -> tuple[str, str]:
 
 
 def _stable_after(sit: Situation, status: RolloutStatus) -> tuple[str, str]:
-    """What is stable once another revision came: an approved revision took the old one's place."""
+    """What is stable once another revision came: one that has taken the old one's place, in whole or for the most part.
+
+    Decided again on each pass, and the same each time, until the release begins anew.
+    """
     ours = position(status)
-    approved = canary_status(status).canary_revision
-    replica_set = sit.replica_set_of(approved)
-    if ours.goal == Goal.SUCCESS and replica_set is not None:
-        return replica_set.revision, approved
-    return ours.stable_revision, ours.stable_template
+    runs = {
+        rs.revision: (rs.spec.replicas, hashed)
+        for rs, hashed in sit.workload.replica_sets
+        if rs.active and hashed != sit.template_hash
+    }
+    present = canary_status(status).canary_revision
+    left, _ = runs.get(ours.stable_revision, (0, ""))
+    taking = [
+        (size, revision, hashed)
+        for revision, (size, hashed) in runs.items()
+        if size > left and (not left or (ours.goal == Goal.SUCCESS and hashed == present))
+    ]
+    if not taking:
+        return ours.stable_revision, ours.stable_template
+    _, revision, hashed = max(taking)
+    return revision, hashed
 
 
 # --- disturbances -------------------------------------------------------------------------------

@@ -153,6 +153,56 @@ def unpin(sit: Situation) -> tuple[Action, ...]:
     )
 
 
+def stable_services_are_blind(sit: Situation) -> bool:
+    """Un-pinned, and the slices do not show yet that they lead to the new pods as well."""
+    if sit.shared:
+        return False
+    return any(_does_not_lead_to_new_pods(sit, name) for name in sit.stable_services)
+
+
+def _does_not_lead_to_new_pods(sit: Situation, name: str) -> bool:
+    """New pods that the Service's owner selects are ready, and none is among its endpoints yet."""
+    service = sit.service(name)
+    if service is None:
+        return False
+    wanted = {
+        pod.metadata.uid
+        for pod in sit.new_pods
+        if pod.ready_since is not None
+        and service.spec.selector.items() <= pod.metadata.labels.items()
+    }
+    return bool(wanted) and not wanted & sit.ready_endpoints(name)
+
+
+def widened_canary_services(sit: Situation) -> tuple[Action, ...]:
+    """Canary Services that should lead to every revision, because the pods of the new one are about to go."""
+    return tuple(
+        UnpinService(found.metadata.key, found.metadata.resource_version, REVISION_LABEL)
+        for found in _own_canary_services(sit)
+        if REVISION_LABEL in found.spec.selector
+    )
+
+
+def canary_services_are_narrow(sit: Situation, revision: str) -> bool:
+    """The slices of a canary Service do not show yet that it leads to pods of this revision as well."""
+    ready = {pod.metadata.uid for pod in sit.pods_of(revision) if pod.ready_since is not None}
+    return bool(ready) and any(
+        not ready & sit.ready_endpoints(found.metadata.name) for found in _own_canary_services(sit)
+    )
+
+
+def _own_canary_services(sit: Situation) -> tuple[Service, ...]:
+    if sit.shared:
+        return ()
+    uid = sit.seen.rollout.metadata.uid
+    return tuple(
+        found
+        for stable in sit.stable_services
+        if (found := sit.service(sit.canary_service_of(stable))) is not None
+        and made_for(found, uid)
+    )
+
+
 def canary_services(sit: Situation) -> tuple[Action, ...]:
     """Canary Services that are missing, or select another revision."""
     revision = sit.new_revision

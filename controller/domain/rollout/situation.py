@@ -80,8 +80,17 @@ class Situation(Value, frozen=True):
         return batch_size(self.steps, index, self.replicas)
 
     def takes_all(self, index: int) -> bool:
-        """A partition step that leaves no old pod: a pinned stable Service would lead nowhere."""
-        return self.style is Style.PARTITION and self.batch(index) >= self.replicas
+        """A partition step that leaves no old pod, or finds none: a pinned stable Service would lead nowhere."""
+        if self.style is Style.CANARY:
+            return False
+        return self.batch(index) >= self.replicas or not self.old_revision_runs
+
+    @property
+    def old_revision_runs(self) -> bool:
+        """Some ReplicaSet of another template wants pods (none does when a workload of one pod was scaled up)."""
+        return any(
+            rs.active and hashed != self.template_hash for rs, hashed in self.workload.replica_sets
+        )
 
     @property
     def grace(self) -> timedelta:

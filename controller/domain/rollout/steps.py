@@ -45,10 +45,13 @@ def _upgrading(sit: Situation, status: RolloutStatus) -> RolloutStatus:
 
 
 def _before_upgrade(sit: Situation, status: RolloutStatus) -> Turn:
-    """A step that says nothing about traffic starts from the original routes."""
+    """A step that says nothing about traffic starts from the original routes.
+
+    Not one that takes all pods: its routes stay until every pod is a new one, or the new revision's share would fall.
+    """
     index = position(status).step
     status = _upgrading(sit, status)
-    if not sit.step(index).routes_traffic:
+    if not sit.step(index).routes_traffic and not sit.takes_all(index):
         actions = routing.restore_routes(sit, status)
         if actions:
             return Stop(status, actions)
@@ -67,6 +70,8 @@ def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:
         blocked = batches.first_move_is_clear(sit, status)
         if blocked is not None:
             return structs.replace(blocked, actions=(*pins, *blocked.actions))
+        if sit.takes_all(index) and not pins and routing.stable_services_are_blind(sit):
+            return Stop(status)
     counted = sit.ready(sit.new_pods)
     status = with_canary(
         status,

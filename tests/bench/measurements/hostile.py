@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from demo.stage import NAMESPACE
 from tests.bench import objects
 from tests.bench.figures import p50, p99
-from tests.bench.fleet import create, wait
+from tests.bench.fleet import create, healthy, wait
 from tests.bench.follow import Key, View
 from tests.bench.ground import Ground
 from tests.bench.objects import CORE, DEPLOYMENTS, NEW_TEMPLATE, ROLLOUTS, VIRTUAL_SERVICES, Style
@@ -70,7 +70,7 @@ async def _stalled(ground: Ground, key: Key) -> None:
         (ROLLOUTS, "rollouts", body),
     ):
         await create(ground, key.namespace, root, plural, made)
-    await wait(ground, [key], _healthy, STALL_SECONDS)
+    await wait(ground, [key], healthy, STALL_SECONDS)
     path = f"{DEPLOYMENTS}/namespaces/{key.namespace}/deployments/{key.name}"
     await ground.developer.patch(path, NEW_TEMPLATE)
     with ground.reporter.phase("hostile: until its script is refused"):
@@ -85,10 +85,6 @@ async def _poke(ground: Ground, key: Key) -> None:
         number += 1
         await ground.admin.patch(path, {"metadata": {"annotations": {"poke": str(number)}}})
         await asyncio.sleep(POKE_SECONDS)
-
-
-def _healthy(view: View | None) -> bool:
-    return view is not None and view.status.phase == "Healthy"
 
 
 def _refused(view: View | None) -> bool:

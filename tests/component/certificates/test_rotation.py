@@ -1,10 +1,12 @@
 """The order of a rotation: nobody ever meets a certificate whose authority it does not know."""
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -39,6 +41,8 @@ from controller.certificates.worker import (
     worker_names,
 )
 from controller.errors import AlreadyExists, Conflict, NotFound, Postponed
+from controller.webhook import endpoint as endpoint_module
+from controller.webhook.endpoint import Endpoint
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = ("a.b.svc", "127.0.0.1")
@@ -380,3 +384,55 @@ async def test_a_directory_holds_what_was_written_last(tmp_path: Path) -> None:
     seen = await store.read("s")
     assert seen is not None
     assert seen.data == {"a": b"3"}
+
+
+class Reluctant(Secrets):
+    """Busy for as many writes as one round tries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refusals = 5
+
+    def _somebody_else(self, name: str) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise Conflict("busy", status=409)
+
+
+class Late(Configurations):
+    """One object is installed only after it was missed once; `done` when it was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.missed = False
+        self.done = asyncio.Event()
+
+    async def read(self, kind: str, name: str) -> JsonObject:
+        if kind == VALIDATING and not self.missed:
+            self.missed = True
+            raise NotFound("no", status=404)
+        return await super().read(kind, name)
+
+    async def replace(self, kind: str, name: str, obj: JsonObject) -> None:
+        await super().replace(kind, name, obj)
+        if kind == VALIDATING:
+            self.done.set()
+
+
+async def test_rounds_go_on_after_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(endpoint_module, "RETRY", timedelta(0))
+    store, places = Late(), Places("s", tmp_path / "serving")
+    publisher = Publisher(store, Address(), SERVED)
+    keeper = CertificateKeeper(Reluctant(), publisher, Address(), places, Calendar())
+    endpoint = Endpoint(web.Application(), port=0, keeper=keeper, files=tmp_path / "serving")
+    task = asyncio.create_task(endpoint.run())
+    async with asyncio.timeout(10):
+        await store.done.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert endpoint.certified.is_set()
+    said = " ".join(str(getattr(record, "error", "")) for record in caplog.records)
+    assert "being written by others" in said
+    assert "not installed" in said

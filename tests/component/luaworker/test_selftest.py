@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from luaworker.errors import NotReady
+from luaworker.layers import Layer
 from luaworker.metrics import Metrics
 from luaworker.pool import Pool
 from luaworker.selftest import prove
@@ -14,11 +15,13 @@ from luaworker.spawn import Child, Zygote
 from luaworker.wire import Call, Task
 from tests.component.luaworker.process import worker
 
+WITHOUT_FILTER = frozenset({Layer.SECCOMP})
 
-async def zygote(*, filtered: bool) -> tuple[Zygote, asyncio.Queue[Child]]:
+
+async def zygote(without: frozenset[Layer]) -> tuple[Zygote, asyncio.Queue[Child]]:
     born: asyncio.Queue[Child] = asyncio.Queue()
     started = await Zygote.start(
-        filtered=filtered,
+        without=without,
         on_child=lambda _zygote, child: born.put_nowait(child),
         on_end=lambda _zygote: None,
     )
@@ -27,19 +30,19 @@ async def zygote(*, filtered: bool) -> tuple[Zygote, asyncio.Queue[Child]]:
 
 @pytest.mark.parametrize("filtered", [True, False], ids=["filter-on", "filter-off"])
 async def test_a_child_that_may_open_a_socket_is_found_out(filtered: bool) -> None:
-    started, born = await zygote(filtered=filtered)
+    started, born = await zygote(frozenset() if filtered else WITHOUT_FILTER)
 
     async def take_child() -> Child:
         started.fork(1)
         return await born.get()
 
     try:
-        verdict = await prove(take_child, filtered=True, complete=True)
+        verdict = await prove(take_child, without=frozenset(), complete=True)
     finally:
         started.end()
     if filtered:
         assert verdict.problem == ""
-        assert verdict.proven == ("rlimit", "cpu", "wall", "seccomp")
+        assert verdict.proven == ("address-space", "cpu-timer", "wall-timer", "seccomp")
     else:
         assert verdict.proven == ()
         assert "(seccomp)" in verdict.problem
@@ -49,7 +52,7 @@ async def test_a_pool_without_proof_runs_nothing(monkeypatch: pytest.MonkeyPatch
     start = Zygote.start
 
     async def without_filter(**arguments: object) -> Zygote:
-        return await start(**{**arguments, "filtered": False})  # type: ignore[arg-type] # the flag under test
+        return await start(**{**arguments, "without": WITHOUT_FILTER})  # type: ignore[arg-type] # the flag under test
 
     monkeypatch.setattr(Zygote, "start", without_filter)
     settings = Settings(listen="")
@@ -66,7 +69,7 @@ async def test_a_pool_without_proof_runs_nothing(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_a_pool_that_was_told_to_do_without_the_filter_runs() -> None:
-    settings = Settings(listen="", filtered=False)
+    settings = Settings(listen="", without=WITHOUT_FILTER)
     pool = Pool(settings, Metrics())
     try:
         await pool.start()

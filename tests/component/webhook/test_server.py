@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 
 from controller.api.names import KEPT_V1ALPHA1, LATCH, WORKLOAD_TYPE
-from controller.api.rollout import Rollout
+from controller.api.rollout import Rollout, WorkloadRef
 from controller.api.workloads import ReplicaSet
 from controller.certificates.authority import Pair, issue, new_authority
 from controller.certificates.directory import write_files
@@ -61,6 +61,9 @@ class Reads:
         self.asked.append(f"replicasets of {deployment_uid} in {namespace}")
         return [replica_set("v1", 1)]
 
+    async def mark(self, namespace: str, reference: WorkloadRef) -> None:
+        self.asked.append(f"mark {reference.kind} {namespace}/{reference.name}")
+
 
 class Counted:
     """Remembers what was counted."""
@@ -78,7 +81,9 @@ async def called(
     reads: Reads, metrics: Counted | NoMetrics
 ) -> AsyncIterator[aiohttp.ClientSession]:
     """Serve, and call."""
-    admission = Admission(reads, reads, FixedClock(), namespace="ms", own_user="local-moonshift")
+    admission = Admission(
+        reads, reads, FixedClock(), namespace="ms", own_user="local-moonshift", marker=reads
+    )
     app = webhook_app(admission.handlers(), metrics)
     async with (
         serving(app, "127.0.0.1", 0, None) as port,
@@ -171,7 +176,7 @@ async def test_what_is_none_of_our_business_passes(request_fields: Json) -> None
 
 
 async def test_a_refusal_carries_its_text_and_code() -> None:
-    recreate = {"strategy": {"type": "Recreate"}}
+    recreate: Json = {"strategy": {"type": "Recreate"}}
     counted = Counted()
     async with called(Reads(rollout()), counted) as session:
         body = review(deployment(**recreate), deployment("v2", **recreate))
@@ -374,3 +379,70 @@ async def test_a_broken_pair_leaves_the_one_in_use_alone(tmp_path: Path) -> None
         (tmp_path / "tls.key").unlink()
         assert tls.reload() is False
         assert await get(port, authority) == 200
+
+
+async def test_new_files_are_looked_for_from_time_to_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = new_authority(REAL_NOW)
+    keep(tmp_path, issue(authority, ["127.0.0.1"], REAL_NOW))
+    tls = ServingTls(tmp_path)
+    looked = asyncio.Event()
+
+    def reload() -> bool:
+        loop.call_soon_threadsafe(looked.set)
+        return False
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(tls, "reload", reload)
+    task = asyncio.create_task(tls.run(0.0))
+    async with asyncio.timeout(5):
+        await looked.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/validate-rollouts-kruise-io-rollout", review(None, None)),
+        ("/mutate-rollouts-status", review({}, {})),
+        ("/mutate-apps-v1-deployment", review(None, {})),
+        ("/mutate-v1-service", review({}, {})),
+    ],
+)
+async def test_requests_without_what_we_judge_pass(path: str, body: Json) -> None:
+    async with called(Reads(), NoMetrics()) as session:
+        assert await answer(session, path, body) == {"uid": "r-1", "allowed": True}
+
+
+ARTICLE: Json = {
+    "apiVersion": "rollouts.kruise.io/v1alpha1",
+    "kind": "Rollout",
+    "metadata": {"name": "demo", "namespace": "shop"},
+    "spec": {
+        "objectRef": {
+            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+        },
+        "strategy": {"canary": {"steps": [{"weight": 20}]}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("request_", "marked"),
+    [
+        pytest.param({"operation": "CREATE"}, True, id="a new Rollout labels its workload at once"),
+        pytest.param({"operation": "CREATE", "dryRun": True}, False, id="a dry run does not"),
+        pytest.param({"operation": "UPDATE", "oldObject": ARTICLE}, False, id="an update does not"),
+    ],
+)
+async def test_the_workload_is_labelled_at_the_admission_of_its_rollout(
+    request_: Json, marked: bool
+) -> None:
+    reads = Reads()
+    async with called(reads, NoMetrics()) as session:
+        body = review(None, ARTICLE, **request_)
+        found = await answer(session, "/validate-rollouts-kruise-io-rollout", body)
+    assert found["allowed"], found
+    assert ("mark Deployment shop/web" in reads.asked) is marked

@@ -142,7 +142,7 @@ def test_what_is_stored_does_not_change_by_reading_it(obj: JsonObject) -> None:
     assert same(up(down(stored)), stored)
 
 
-SERVED_STEP = st.fixed_dictionaries(
+SERVED_STEP: st.SearchStrategy[JsonObject] = st.fixed_dictionaries(
     {},
     optional={
         "weight": st.integers(-5, 120),
@@ -361,3 +361,31 @@ def test_the_spelling_is_kept_only_where_it_is_needed() -> None:
     obj = down(beta({"canary": {"steps": [{"replicas": 1}]}}))
     child(obj, "metadata")["annotations"] = {ROLLING_STYLE: "partition"}
     assert KEPT_V1ALPHA1 not in child(up(obj), "metadata", "annotations")
+
+
+def test_a_reference_edited_by_an_old_client_keeps_what_is_its_own() -> None:
+    references = [
+        {"apiVersion": "x/v1", "kind": "K", "name": name, "params": {"n": name}} for name in "ab"
+    ]
+    entry = {"service": "s", "customNetworkRefs": references}
+    obj = beta({"canary": {"steps": [{"replicas": 1}], "trafficRoutings": [entry]}})
+    read = down(obj)
+    seen = items(child(read, "spec", "strategy", "canary"), "trafficRoutings")
+    kept = items(seen[0], "customNetworkRefs")
+    kept.pop(0)
+    kept.append({"apiVersion": "x/v1", "kind": "K", "name": "c"})
+    written = items(child(up(read), "spec", "strategy", "canary"), "trafficRoutings")
+    assert items(written[0], "customNetworkRefs") == [
+        references[1],
+        {"apiVersion": "x/v1", "kind": "K", "name": "c"},
+    ]
+
+
+def test_what_was_kept_never_contradicts_what_comes_in() -> None:
+    """A user can write the annotation, too."""
+    obj = down(beta({"canary": {"steps": [{"replicas": 1}]}}))
+    annotations = child(obj, "metadata", "annotations")
+    annotations[KEPT_V1BETA1] = '{"spec":{"workloadRef":{"kind":"Pod"},"strategy":{"canary":{}}}}'
+    written = up(obj)
+    assert items(child(written, "spec", "strategy", "canary"), "steps") == [{"replicas": 1}]
+    assert child(written, "spec", "workloadRef")["kind"] == "Deployment"

@@ -244,3 +244,28 @@ def test_what_an_annotation_smuggles_in_is_judged_too() -> None:
     )
     assert "spec: Invalid value" in "\n".join(texts(smuggled))
     assert items(child(smuggled), "nothing") == []
+
+
+def test_a_workload_reference_must_be_complete() -> None:
+    obj = changed(beta(canary({"replicas": 1})), ("spec", "workloadRef"), {"kind": "Deployment"})
+    assert [text.split(": ")[0] for text in texts(obj)] == [
+        "spec.workloadRef.apiVersion",
+        "spec.workloadRef.name",
+    ]
+
+
+def test_a_gateway_needs_a_route_and_an_entry_needs_a_leader() -> None:
+    entries: list[JsonObject] = [{"service": "s", "gateway": {}}, {"service": "t"}]
+    found = "\n".join(texts(beta(canary({"replicas": 1}, trafficRoutings=entries))))
+    assert "trafficRoutings[0].gateway.httpRouteName: Required value" in found
+    assert "trafficRoutings[1]: Required value: one of ingress" in found
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kind"),
+    [({}, "Required value"), ({**canary(), "blueGreen": {"steps": []}}, "Invalid value")],
+)
+def test_there_is_exactly_one_strategy(strategy: JsonObject, kind: str) -> None:
+    assert texts(beta(strategy)) == [
+        f"spec.strategy: {kind}: exactly one of canary and blueGreen says how to release"
+    ]

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import luaworker
-from luaworker.sandbox import Answer, Sandbox
+from luaworker.sandbox import Answer, Kit
 
 LUA = Path(luaworker.__file__).parent / "lua"
 
 
 def run(script: str, obj: bytes | None = b"{}", *, name: bytes = b"s") -> Answer:
     """A fresh state runs the script; no timers, no memory limit."""
-    return Sandbox().run(script.encode(), name, obj, 60_000, 64 << 20)
+    return Kit().build().run(script.encode(), name, obj, 60_000, 64 << 20)
 
 
 def result(script: str, obj: bytes = b"{}") -> bytes:

@@ -19,6 +19,8 @@ class Watch:
         self.world = world
         self.excused = False
         """Pods failed, were evicted or scaled away since the world was last whole: counts of ready pods prove nothing."""
+        self.replaced = False
+        """A revision was abandoned mid-way: its pods go at once, as designed."""
         self.most_new = 0
         """New pods there were once the workload had been scaled: the share that a scale event gives is not ours."""
         world.watchers.append(self.check)
@@ -62,10 +64,11 @@ class Watch:
         if not self.excused and sit.replicas > 0:
             self.routes_lead_to_ready_pods(sit)
         of_this = (ours.release, ours.workload_uid) == (sit.release, sit.deployment.metadata.uid)
+        of_this = of_this and sit.template_hash != ours.stable_template
         if of_this and status.phase == Phase.PROGRESSING and not ours.goal:
             self.new_pods_stay_out_of_stable(sit, ours)
             self.batch_is_kept(sit, ours)
-        if not self.excused and sit.style is Style.PARTITION and sit.replicas > 0:
+        if not (self.excused or self.replaced) and sit.style is Style.PARTITION and sit.replicas > 0:
             self.owners_limits_are_kept(sit, ours)
 
     def routes_lead_to_ready_pods(self, sit: Situation) -> None:

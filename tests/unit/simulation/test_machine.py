@@ -90,8 +90,15 @@ class Releases(RuleBasedStateMachine):
         """At rest with nothing broken, counts of pods prove something again."""
         self.world.rest()
         if self.healthy:
-            self.watch.excused = False
+            self.watch.excused = self.watch.replaced = False
             self.watch.check()
+
+    def abandon(self, version: str) -> None:
+        """Another revision takes the place of the one before."""
+        if self.there and workload_of(self.world).spec.template == template(version):
+            return
+        self.watch.most_new = 0
+        self.watch.replaced = True
 
     def excuse(self) -> None:
         self.watch.excused = True
@@ -101,13 +108,13 @@ class Releases(RuleBasedStateMachine):
     @precondition(lambda self: self.there)
     @rule(version=VERSIONS)
     def change_template(self, version: str) -> None:
-        self.watch.most_new = 0
+        self.abandon(version)
         self.world.people.edit(KEY, template=template(version))
 
     @precondition(lambda self: self.there)
     @rule(version=VERSIONS)
     def undo(self, version: str) -> None:
-        self.watch.most_new = 0
+        self.abandon(version)
         self.world.people.undo(KEY, template(version))
 
     @precondition(lambda self: self.there)
@@ -143,7 +150,7 @@ class Releases(RuleBasedStateMachine):
                 min_ready_seconds=self.min_ready,
             )
         )
-        self.watch.most_new = 0
+        self.abandon(version)
 
     # --- people at the Rollout ------------------------------------------------------------------
 
@@ -234,7 +241,7 @@ class Releases(RuleBasedStateMachine):
     @precondition(lambda self: self.governed and self.there)
     @rule(version=VERSIONS)
     def pass_while_the_template_changes(self, version: str) -> None:
-        self.watch.most_new = 0
+        self.abandon(version)
         self.world.pass_over(
             KEY, meanwhile=lambda: self.world.people.edit(KEY, template=template(version))
         )

@@ -425,3 +425,25 @@ def test_a_bare_latch_goes_with_the_label() -> None:
 def test_replica_sets_are_needed_only_for_a_change_of_the_template_or_id() -> None:
     assert needs_replica_sets(deployment(), deployment("v2"))
     assert not needs_replica_sets(deployment(), deployment(replicas=3))
+
+
+def test_an_approved_revision_counts_as_stable_before_the_label_says_so() -> None:
+    old = held("v3")
+    position = MoonshiftStatus(stable_template=deployment_template_hash(deployment("v2")))
+    under = msgspec.structs.replace(rollout(), status=RolloutStatus(moonshift=position))
+    new = stored(old, with_image(old, "v2"), TWO, under)
+    assert "minReadySeconds" not in child(new, "spec")
+    assert annotation(new, LATCH)
+
+
+@pytest.mark.parametrize("text_", ["nonsense", "[]", '{"minReadySeconds": "x"}', '{"maxSurge": 1}'])
+def test_a_record_of_another_make_is_none_of_ours(text_: str) -> None:
+    old = set_in(held(), "metadata", "annotations", ORIGINAL_STRATEGY, to=text_)
+    assert record_of(old) is None
+
+
+def test_a_release_without_an_older_revision_has_no_stable_one() -> None:
+    """Its only pods are of revisions that carry no hash label."""
+    bare = msgspec.structs.replace(replica_set("v1", 1), metadata=ObjectMeta(name="x"))
+    new = stored(deployment(), deployment("v2"), (bare,))
+    assert STABLE_REVISION not in child(new, "metadata", "labels")

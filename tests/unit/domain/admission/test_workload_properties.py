@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.api.jsontree import JsonObject, changed, child, same
+from controller.api.jsontree import JsonObject, changed, child, same, text
 from controller.api.names import (
     HOLD_MIN_READY_SECONDS,
     HOLD_PROGRESS_DEADLINE_SECONDS,
@@ -111,7 +111,7 @@ def _check_record(live: JsonObject, manifest: JsonObject) -> None:
     record = record_of(live)
     assert record is not None
     assert record.release
-    written = msgspec.json.decode(child(live, "metadata", "annotations")[ORIGINAL_STRATEGY])
+    written = msgspec.json.decode(text(live, "metadata", "annotations", ORIGINAL_STRATEGY))
     assert written["strategy"] == manifest["strategy"]
     assert written["minReadySeconds"] == manifest.get("minReadySeconds", 0)
     assert written["progressDeadlineSeconds"] == manifest["progressDeadlineSeconds"]

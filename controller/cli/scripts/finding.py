@@ -1,0 +1,13 @@
+"""One remark about one line of a script."""
+
+from typing import Literal
+
+import msgspec
+
+
+class Finding(msgspec.Struct, frozen=True, order=True):
+    """One thing to say about one line."""
+
+    line: int
+    severity: Literal["error", "note"]
+    message: str

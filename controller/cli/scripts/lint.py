@@ -1,0 +1,107 @@
+"""What is wrong with a script beyond its test cases.
+
+Errors are what the controller would refuse, or what would let it down: text that does not compile, answers that
+differ from run to run, weights that do not add up, invented destinations, lost rules, claims that are not kept. Notes
+are what a careful reader would remark on. Invariant: every finding has a line; nothing is an error for style.
+"""
+
+from collections.abc import Iterator
+
+from controller.cli.scripts.cases import BadCase, Case, read_case
+from controller.cli.scripts.claims import CLAIMS
+from controller.cli.scripts.engine import Engine
+from controller.cli.scripts.finding import Finding
+from controller.cli.scripts.lua_syntax import syntax_of
+from controller.cli.scripts.lua_tokens import NotLua
+from controller.cli.scripts.subjects import Subject
+from controller.cli.scripts.trial import Trial
+from controller.scripts.answer import Refused
+from controller.scripts.lookup import Script
+
+KEYWORDS = ("name", "after", "siblings", "can")
+# fmt: off
+WORLD = frozenset(
+    {
+        "assert", "error", "getmetatable", "setmetatable", "ipairs", "next", "pairs",
+        "pcall", "xpcall", "rawequal", "rawget", "rawset", "select", "tonumber", "tostring",
+        "type", "unpack", "loadstring", "load", "print", "collectgarbage", "getfenv",
+        "setfenv", "math", "string", "table", "json", "_VERSION", "_G", "obj",
+    }
+)
+# fmt: on
+"""Globals that the sandbox has."""
+
+
+async def lint(engine: Engine, subject: Subject) -> list[Finding]:
+    """All findings, by line. Raises WorkerUnavailable and OSError."""
+    script = subject.read()
+    compiled = await engine.validate(script)
+    if isinstance(compiled, Refused):
+        return [Finding(max(1, compiled.line), "error", _without_position(compiled, script))]
+    text = script.text.decode(errors="replace")
+    findings = [*_header_findings(text), *_global_findings(text)]
+    cases = [read_case(path, subject) for path in subject.cases()]
+    usable = [case for case in cases if isinstance(case, Case)]
+    findings += [
+        Finding(1, "error", f"{case.path}: {case.problem}")
+        for case in cases
+        if isinstance(case, BadCase)
+    ]
+    if not usable:
+        findings.append(
+            Finding(
+                1, "note", "no test data: what the script does, and what it claims, was not tried"
+            )
+        )
+        return sorted(findings)
+    trial = Trial(engine, subject, script)
+    findings += await trial.cases(usable)
+    findings += await trial.claims(usable)
+    return sorted(set(findings))
+
+
+# --- the text ----------------------------------------------------------------------------------------
+
+
+def _without_position(refused: Refused, script: Script) -> str:
+    """The engine's message without the name and line that the finding has already."""
+    prefix = f"{script.name}:{refused.line}:"
+    return refused.message.removeprefix(prefix).strip() or refused.code
+
+
+def _header_findings(text: str) -> Iterator[Finding]:
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        if bare and not bare.startswith("--"):
+            return
+        if not bare.startswith("--@"):
+            continue
+        keyword, _, rest = bare.removeprefix("--@").partition(" ")
+        if keyword not in KEYWORDS:
+            yield Finding(
+                number, "note", f"--@{keyword} means nothing; known: {', '.join(KEYWORDS)}"
+            )
+        if keyword == "can":
+            for word in rest.replace(",", " ").split():
+                if word not in CLAIMS:
+                    said = f"--@can {word} means nothing; known: {', '.join(CLAIMS)}"
+                    yield Finding(number, "note", said)
+
+
+def _global_findings(text: str) -> Iterator[Finding]:
+    """The first use of every global name that the sandbox does not have."""
+    try:
+        uses = syntax_of(text).globals
+    except (NotLua, RecursionError):
+        return
+    assigned = {use.name for use in uses if use.assigned}
+    told: set[str] = set()
+    for use in sorted(uses, key=lambda use: use.line):
+        if use.name in told:
+            continue
+        if use.assigned:
+            told.add(use.name)
+            yield Finding(use.line, "note", f"assigns the global {use.name}; local keeps it here")
+        elif use.name not in WORLD and use.name not in assigned:
+            told.add(use.name)
+            yield Finding(use.line, "note", f"reads the global {use.name}, which nobody sets")

@@ -1,0 +1,59 @@
+"""`lint-script`: what is wrong with a script beyond its test cases."""
+
+from pathlib import Path
+
+import click
+
+from controller.cli.failures import ExitCode
+from controller.cli.scripts.engine import Engine
+from controller.cli.scripts.finding import Finding
+from controller.cli.scripts.lint import lint
+from controller.cli.scripts.session import run, worker_options
+from controller.cli.scripts.subjects import Subject, subject_at, subjects_in
+
+_COLOURS = {"error": "red", "note": "cyan"}
+
+
+@click.command("lint-script")
+@click.argument(
+    "paths", metavar="FILE...", nargs=-1, required=True,
+    type=click.Path(exists=True, path_type=Path),
+)  # fmt: skip
+@worker_options
+def lint_script(paths: tuple[Path, ...]) -> None:
+    """Look for mistakes in scripts.
+
+    FILE is a script, or a folder of scripts. A script is compiled, and tried on the originals of its test data with
+    steps made up for every word of its --@can line. Errors are what the controller would refuse and claims that are
+    not kept; notes are remarks, and never fail.
+
+    \b
+    Example:
+      moonshift lint-script lua_configuration/networking.istio.io/VirtualService/trafficRouting.lua
+    """
+    subjects = [subject for path in paths for subject in _subjects(path)]
+
+    async def work(engine: Engine) -> list[tuple[Subject, list[Finding]]]:
+        return [(subject, await lint(engine, subject)) for subject in subjects]
+
+    found = run(work)
+    for subject, findings in found:
+        for finding in findings:
+            severity = click.style(finding.severity, fg=_COLOURS[finding.severity])
+            click.echo(f"{subject.path}:{finding.line}: {severity}: {finding.message}")
+    counts = {
+        severity: sum(item.severity == severity for _, items in found for item in items)
+        for severity in _COLOURS
+    }
+    click.echo(f"{_count(len(found), 'script')}: {_count(counts['error'], 'error')}, "
+               f"{_count(counts['note'], 'note')}")  # fmt: skip
+    if counts["error"]:
+        raise SystemExit(int(ExitCode.FAILED))
+
+
+def _subjects(path: Path) -> list[Subject]:
+    return list(subjects_in(path)) if path.is_dir() else [subject_at(path)]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,100 @@
+"""Scripts in a folder, and the files that test them.
+
+The layout is the original's: `<group>/<Kind>/trafficRouting.lua` with `testdata/*.yaml` beside it, and
+`trafficrouting_ingress/<class>.lua` with `trafficrouting_ingress/testdata/<class>/*.yaml` (or `<class>_*.yaml`).
+Invariant: every script of the folder is found, whether or not it has cases; what `convert` writes is no script.
+"""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from controller.domain.decision import Reference
+from controller.domain.traffic.tree import Tree
+from controller.scripts.lookup import Script
+
+FILE = "trafficRouting.lua"
+INGRESS_FOLDER = "trafficrouting_ingress"
+TEST_DATA = "testdata"
+_ENDINGS = (".yaml", ".yml")
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """One script. Of a kind: `group` and `kind` are set; of an Ingress class: `class_type` is."""
+
+    path: Path
+    name: str
+    """How reports call it: the folder of a kind, the file of a class."""
+    group: str = ""
+    kind: str = ""
+    class_type: str = ""
+
+    def read(self) -> Script:
+        """The script's text. Raises OSError."""
+        text = self.path.read_bytes()
+        return Script(self.name, text, hashlib.sha256(text).hexdigest(), "packaged")
+
+    def cases(self) -> tuple[Path, ...]:
+        """Its test data, by name."""
+        folder = self.path.parent / TEST_DATA
+        if not self.class_type:
+            return _yaml_files(folder)
+        beside = (
+            path
+            for path in _yaml_files(folder)
+            if path.stem == self.class_type or path.name.startswith(f"{self.class_type}_")
+        )
+        return (*beside, *_yaml_files(folder / self.class_type))
+
+    def references(self, all_of: tuple[Reference, ...], original: Tree) -> tuple[Reference, ...]:
+        """The references that lead to `original` through this script. Raises ValueError where none does."""
+        mine = [item for item in all_of if self._serves(item)]
+        metadata = original.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        # The original's cases do not care about names; where one fits, it is meant.
+        named = [item for item in mine if item.name == name]
+        if not mine:
+            served = ", ".join(sorted({f"{item.kind} of {item.group}" for item in all_of}))
+            raise ValueError(f"no reference to {self._what} (references: {served or 'none'})")
+        if named:
+            return tuple(named)
+        return tuple(item for item in mine if item.name == mine[0].name)
+
+    @property
+    def _what(self) -> str:
+        if self.class_type:
+            return f"an Ingress of class {self.class_type}"
+        return f"{self.kind} of {self.group}"
+
+    def _serves(self, reference: Reference) -> bool:
+        if self.class_type or reference.class_type:
+            return reference.class_type == self.class_type
+        if not self.kind:  # a file anywhere, given by hand
+            return True
+        return (reference.group or reference.api_version, reference.kind) == (self.group, self.kind)
+
+
+def _yaml_files(folder: Path) -> tuple[Path, ...]:
+    if not folder.is_dir():
+        return ()
+    return tuple(sorted(path for path in folder.iterdir() if path.suffix in _ENDINGS))
+
+
+def subjects_in(folder: Path) -> tuple[Subject, ...]:
+    """All scripts below a folder, by path."""
+    found = [subject_at(path) for path in folder.rglob(FILE)]
+    for place in folder.rglob(INGRESS_FOLDER):
+        found += [subject_at(path) for path in place.glob("*.lua")]
+    return tuple(sorted(found, key=lambda subject: subject.path))
+
+
+def subject_at(path: Path) -> Subject:
+    """The script in one file; what it is for is told by where it lies, if it lies in such a folder."""
+    if path.parent.name == INGRESS_FOLDER:
+        return Subject(path, f"{INGRESS_FOLDER}/{path.name}", class_type=path.stem)
+    kind, group = path.resolve().parent.name, path.resolve().parent.parent.name
+    # A group is a DNS name; the core group goes by its version.
+    if path.name == FILE and ("." in group or group == "v1"):
+        return Subject(path, f"{group}/{kind}", group=group, kind=kind)
+    return Subject(path, str(path))

@@ -1,0 +1,64 @@
+"""Children that may serve again: one tenant's calls of one packaged script, and nothing else.
+
+Why: a fork costs more than the script does, and a packaged script is our own; only the object is a stranger's.
+Invariant: a child is given out for exactly the key it first served, and for no other, ever; only one that answered OK,
+in time, comes back; it has served at most `calls`; at most `most` wait, and the one unused longest goes first. The Lua
+state of a call is never that of another (the child sees to that).
+"""
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+from luaworker.spawn import Child
+from luaworker.wire import Limits
+
+
+class Key(NamedTuple):
+    """Whom a child serves; the limits belong to it because those of the process stay."""
+
+    tenant: str
+    digest: bytes
+    limits: Limits
+
+
+class Recycled:
+    """The children that wait for another call."""
+
+    def __init__(self, most: int, calls: int) -> None:
+        self._most = most
+        self._calls = calls
+        # By age: the one that came back last is at the end, and is the first to be used again.
+        self._idle: OrderedDict[Child, Key] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._idle)
+
+    def take(self, key: Key) -> Child | None:
+        """A living child that served this key before."""
+        for child in reversed([c for c, served in self._idle.items() if served == key]):
+            del self._idle[child]
+            if child.alive:
+                return child
+            child.discard()
+        return None
+
+    def offer(self, key: Key, child: Child) -> bool:
+        """Keeps the child, unless it has served enough; says whether it did."""
+        if child.served >= self._calls or self._most <= 0:
+            return False
+        self._idle[child] = key
+        while len(self._idle) > self._most:
+            oldest, _ = self._idle.popitem(last=False)
+            oldest.discard()
+        return True
+
+    def forget(self, child: Child) -> None:
+        """The child has ended by itself."""
+        if self._idle.pop(child, None) is not None:
+            child.discard()
+
+    def clear(self) -> None:
+        """Ends all of them."""
+        while self._idle:
+            child, _ = self._idle.popitem()
+            child.discard()

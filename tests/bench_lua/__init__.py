@@ -1,0 +1,1 @@
+"""What the isolation of scripts costs, and what it buys: measured side by side, in one run."""

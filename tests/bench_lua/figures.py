@@ -1,0 +1,46 @@
+"""What is read off a series of calls, and what is compared with what."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One series: seconds of each call, and CPU seconds of all processes that served them."""
+
+    seconds: tuple[float, ...]
+    cpu: float
+
+    def __add__(self, other: "Figures") -> "Figures":
+        return Figures(self.seconds + other.seconds, self.cpu + other.cpu)
+
+    @property
+    def cpu_per_call(self) -> float:
+        """CPU seconds of one call."""
+        return self.cpu / len(self.seconds)
+
+    @property
+    def per_core(self) -> float:
+        """Calls per second that one core, kept busy, serves."""
+        return 1 / self.cpu_per_call
+
+    def percentile(self, share: float) -> float:
+        """Seconds that this share of the calls did not exceed."""
+        ordered = sorted(self.seconds)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One figure beside what it has to be. `gate`: missing it fails the run."""
+
+    name: str
+    value: float
+    bound: float
+    unit: str
+    at_most: bool = True
+    gate: bool = False
+
+    @property
+    def reached(self) -> bool:
+        """The figure is on the right side of its bound."""
+        return self.value <= self.bound if self.at_most else self.value >= self.bound

@@ -1,0 +1,268 @@
+"""The CLI against a real API server: what arrives there, what it refuses, how waiting ends.
+
+Why a plane of its own: the Rollout kind is served without conversion here, and no controller runs, so that every status
+is exactly what a test says. What a controller answers to an approval is shown by the demo's test.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from signal import SIGINT
+from typing import Any, Protocol, cast
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from controller.cli.main import cli
+from localcluster.audit import AuditRecord
+from localcluster.plane import Plane
+
+ROOT = Path(__file__).parents[2]
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+ROLLOUTS = "/apis/rollouts.kruise.io/v1beta1/namespaces/default/rollouts"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+REPLICA_SETS = "/apis/apps/v1/namespaces/default/replicasets"
+SERVICES = "/api/v1/namespaces/default/services"
+USER = "admin"
+
+
+def served_alone() -> dict[str, Any]:
+    """Our CRD, v1beta1 only."""
+    crd: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "crds" / "rollouts.yaml").read_text())
+    crd["spec"].pop("conversion")
+    crd["spec"]["versions"] = [v for v in crd["spec"]["versions"] if v["name"] == "v1beta1"]
+    return crd
+
+
+@pytest.fixture(scope="module")
+async def cluster(
+    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Plane]:
+    async with Plane.start(tmp_path_factory.mktemp("cli")) as plane:
+        missing = await run(plane, "get")
+        assert "this cluster has no Rollouts" in missing.stderr
+        await plane.client().create(CRDS, served_alone())
+        await plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        yield plane
+
+
+async def run(plane: Plane, *arguments: str) -> Result:
+    runner = CliRunner(env={"KUBECONFIG": str(plane.kubeconfig(USER))})
+    return await asyncio.to_thread(
+        runner.invoke, cli, list(arguments), prog_name="kubectl moonshift"
+    )
+
+
+class Running(Protocol):
+    """A process whose output is read."""
+
+    stdout: asyncio.StreamReader
+    returncode: int | None
+
+    def send_signal(self, signal: int) -> None: ...
+
+    async def communicate(self) -> tuple[bytes, bytes]: ...
+
+
+Program = Callable[..., Awaitable[Running]]
+
+
+@pytest.fixture
+async def program(cluster: Plane) -> AsyncIterator[Program]:
+    """Start the program as a process of its own; it ends with the test."""
+    started: list[asyncio.subprocess.Process] = []
+
+    async def start(*arguments: str) -> Running:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "controller.cli.main"),
+            *("--kubeconfig", str(cluster.kubeconfig(USER)), *arguments),
+            cwd=ROOT,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        started.append(process)
+        return cast(Running, process)
+
+    yield start
+    for process in started:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def status_of(step: int, state: str, *, phase: str = "Progressing", **more: Any) -> dict[str, Any]:
+    """What the controller would have written."""
+    now = "2026-05-04T12:00:00Z"
+    conditions = [
+        {"type": kind, "status": value, "lastTransitionTime": now, "reason": "R", "message": "why"}
+        for kind, value in more.pop("conditions", {}).items()
+    ]
+    return {
+        "status": {
+            "phase": phase,
+            "observedGeneration": 1,
+            "conditions": conditions,
+            "canaryStatus": {
+                "currentStepIndex": step,
+                "currentStepState": state,
+                "canaryReplicas": 1,
+                "canaryReadyReplicas": 1,
+                "stableRevision": more.get("stableRevision", "old"),
+                "canaryRevision": "new",
+                "podTemplateHash": "",
+            },
+            "moonshift": {"step": step, "state": state, **more},
+        }
+    }
+
+
+async def make(plane: Plane, name: str, status: dict[str, Any], workload: str = "app") -> None:
+    """A Rollout that stands where `status` says."""
+    steps = [{"replicas": "50%", "traffic": "50%"}, {"replicas": "100%"}]
+    routings = [{"service": workload}]
+    body = {
+        "apiVersion": "rollouts.kruise.io/v1beta1",
+        "kind": "Rollout",
+        "metadata": {"name": name},
+        "spec": {
+            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": workload},
+            "strategy": {"canary": {"steps": steps, "trafficRoutings": routings}},
+        },
+    }
+    await plane.client().create(ROLLOUTS, body)
+    await move(plane, name, status)
+
+
+async def move(plane: Plane, name: str, status: dict[str, Any]) -> None:
+    await plane.client(USER).patch(f"{ROLLOUTS}/{name}/status", status)
+
+
+def patches(plane: Plane, mark: int, name: str) -> Sequence[AuditRecord]:
+    """Patches of the CLI of this Rollout."""
+    return plane.audit.since(
+        mark,
+        where=lambda r: (
+            r.verb == "patch" and r.name == name and r.user_agent.startswith("moonshift-cli/")
+        ),
+    )
+
+
+async def test_an_approval_is_exactly_the_originals_patch(cluster: Plane) -> None:
+    await make(cluster, "plain", status_of(1, "StepPaused"))
+    mark = cluster.audit.mark()
+    result = await run(cluster, "rollout", "approve", "rollout/plain")
+    assert result.output == "rollout.rollouts.kruise.io/plain approved\n"
+    (sent,) = patches(cluster, mark, "plain")
+    assert (sent.subresource, sent.code) == ("status", 200)
+    assert sent.request() == {"status": {"canaryStatus": {"currentStepState": "StepReady"}}}
+    stored = await cluster.client().get(f"{ROLLOUTS}/plain")
+    assert stored["status"]["canaryStatus"]["currentStepState"] == "StepReady"
+    assert stored["status"]["moonshift"]["state"] == "StepPaused"
+
+
+async def test_what_does_not_wait_is_not_approved(cluster: Plane) -> None:
+    await make(cluster, "early", status_of(1, "StepUpgrade"))
+    mark = cluster.audit.mark()
+    result = await run(cluster, "approve", "early")
+    assert result.exit_code == 1
+    assert "at step 1/2 in StepUpgrade, not in StepPaused" in result.stderr
+    assert not patches(cluster, mark, "early")
+
+
+async def test_an_exact_approval_is_kept_by_the_crd_and_refuses_another_step(
+    cluster: Plane,
+) -> None:
+    await make(cluster, "exact", status_of(2, "StepPaused"))
+    wrong = await run(cluster, "approve", "exact", "--step", "1")
+    assert (wrong.exit_code, "not at step 1" in wrong.stderr) == (1, True)
+    right = await run(cluster, "approve", "exact", "--step", "2")
+    assert right.exit_code == 0
+    stored = await cluster.client().get(f"{ROLLOUTS}/exact")
+    assert stored["status"]["moonshift"]["approval"]["step"] == 2
+
+
+async def test_pause_and_resume_switch_the_field(cluster: Plane) -> None:
+    await make(cluster, "held", status_of(1, "StepPaused"))
+    assert (await run(cluster, "pause", "held")).output.endswith("paused\n")
+    stored = await cluster.client().get(f"{ROLLOUTS}/held")
+    assert stored["spec"]["strategy"]["paused"] is True
+    again = await run(cluster, "pause", "held")
+    assert again.stderr == 'error: rollouts.rollouts.kruise.io "held" is already paused\n'
+    assert (await run(cluster, "rollout", "resume", "held")).output.endswith("resumed\n")
+    stored = await cluster.client().get(f"{ROLLOUTS}/held")
+    assert not stored["spec"]["strategy"].get("paused")
+
+
+@pytest.mark.parametrize(
+    ("name", "end", "code"),
+    [
+        ("won", status_of(2, "Completed", phase="Healthy", conditions={"Succeeded": "True"}), 0),
+        ("lost", status_of(2, "Completed", phase="Healthy", conditions={"Succeeded": "False"}), 3),
+        ("stuck", status_of(1, "StepUpgrade", conditions={"Stalled": "True"}), 4),
+    ],
+)
+async def test_status_ends_with_the_outcome(
+    cluster: Plane, program: Program, name: str, end: dict[str, Any], code: int
+) -> None:
+    await make(cluster, name, status_of(1, "StepUpgrade"))
+    process = await program("status", name, "--timeout", "30s")
+    first = await process.stdout.readline()
+    await move(cluster, name, end)
+    async with asyncio.timeout(30):
+        await process.communicate()
+    assert b"step 1/2 StepUpgrade" in first
+    assert process.returncode == code
+
+
+async def test_status_gives_up_in_time(cluster: Plane) -> None:
+    await make(cluster, "slow", status_of(1, "StepUpgrade"))
+    result = await run(cluster, "status", "slow", "--timeout", "300ms")
+    assert result.exit_code == 5
+    until = await run(cluster, "status", "slow", "--no-watch")
+    assert until.exit_code == 0
+
+
+async def test_undo_puts_the_stable_template_back(cluster: Plane) -> None:
+    client = cluster.client(USER)
+    labels = {"app": "undone"}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "m", "image": "m:1"}]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod}
+    await client.create(DEPLOYMENTS, {"metadata": {"name": "undone"}, "spec": spec})
+    selected = {"selector": labels, "ports": [{"port": 80}]}
+    await client.create(SERVICES, {"metadata": {"name": "undone"}, "spec": selected})
+    await cluster.kubectl("rollout", "status", "deployment/undone", "--timeout=20s")
+    first = (await client.get(REPLICA_SETS, labelSelector="app=undone"))["items"][0]
+    revision = first["metadata"]["labels"]["pod-template-hash"]
+    await make(
+        cluster, "undone", status_of(1, "StepPaused", stableRevision=revision), workload="undone"
+    )
+    await cluster.kubectl("set", "image", "deployment/undone", "m=m:2")
+    result = await run(cluster, "undo", "undone")
+    assert result.output == "rollout.rollouts.kruise.io/undone rolled back\n"
+    stored = await client.get(f"{DEPLOYMENTS}/undone")
+    assert stored["spec"]["template"]["spec"]["containers"][0]["image"] == "m:1"
+    assert "pod-template-hash" not in stored["spec"]["template"]["metadata"]["labels"]
+    tree = await run(cluster, "get", "undone", "-o", "json")
+    view = json.loads(tree.output)
+    assert [service["exists"] for service in view["services"]] == [True]
+    assert revision in [found["revision"] for found in view["revisions"]]
+    assert "already" in (await run(cluster, "undo", "undone")).stderr
+
+
+async def test_a_live_view_in_a_pipe_prints_changes_and_ends_quietly(
+    cluster: Plane, program: Program
+) -> None:
+    await make(cluster, "live", status_of(1, "StepUpgrade"))
+    process = await program("get", "live", "-w")
+    before = await process.stdout.readline()
+    await move(cluster, "live", status_of(1, "StepPaused"))
+    after = await process.stdout.readline()
+    process.send_signal(SIGINT)
+    async with asyncio.timeout(30):
+        rest, errors = await process.communicate()
+    assert b"step 1/2  StepUpgrade" in before
+    assert b"step 1/2  StepPaused  1/1 new pods ready  waits for an approval" in after
+    assert (rest, errors, process.returncode) == (b"", b"", 130)

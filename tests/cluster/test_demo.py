@@ -1,0 +1,72 @@
+"""`python -m demo` from the outside: it ends well, and it notices what it is there to notice."""
+
+import asyncio
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAYED_SECONDS = 120
+
+pytestmark = pytest.mark.timeout(PLAYED_SECONDS + 60)
+
+
+async def play(*arguments: str) -> tuple[int, str]:
+    """Run the demo to its end; return its exit code and what it printed."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "demo",
+        *arguments,
+        cwd=ROOT,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(PLAYED_SECONDS):
+            output, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await process.wait()
+    assert process.returncode is not None
+    return process.returncode, output.decode()
+
+
+async def test_the_demo_plays_to_its_end_and_every_check_holds(tmp_path: Path) -> None:
+    code, said = await play("--dir", str(tmp_path))
+    assert code == 0, said
+    assert "✗" not in said
+    assert re.search(r"\d+ checks passed", said)
+    assert "\x1b" not in said
+    assert "$ kubectl-kruise rollout approve rollout/rollouts-demo" in said
+
+
+async def test_a_broken_restore_makes_the_demo_fail(tmp_path: Path) -> None:
+    code, said = await play("--dir", str(tmp_path), "--sabotage", "restore")
+    assert code == 1, said
+    assert re.findall(r"✗ (.*)", said) == ["exactly what it was: VirtualService nginx-vs"]
+
+
+async def test_a_kept_demo_can_be_gone_on_with_and_is_ended_by_stop(tmp_path: Path) -> None:
+    code, said = await play("--keep", "--dir", str(tmp_path))
+    try:
+        assert code == 0, said
+        found = re.search(r"export KUBECONFIG=(\S+)", said)
+        assert found is not None
+        get = await asyncio.create_subprocess_exec(
+            str(tmp_path / "bin" / "kubectl"),
+            *("get", "rollout", "rollouts-demo", "-o", "jsonpath={.status.phase}"),
+            env={**os.environ, "KUBECONFIG": found[1]},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        output, _ = await get.communicate()
+        assert output.decode() == "Healthy"
+    finally:
+        code, said = await play("--stop", "--dir", str(tmp_path))
+    assert code == 0
+    assert said == "ended: luaworker, controller, the cluster\n"

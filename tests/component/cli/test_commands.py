@@ -1,0 +1,305 @@
+"""Commands as a person types them: what is sent, what is said, how they end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.component.cli.double import (
+    DEPLOYMENTS,
+    REPLICA_SETS,
+    ROLLOUTS,
+    Cluster,
+    cluster,
+    make_rollout,
+)
+from tests.component.kube.faulty_server import event, status
+
+MERGE = "application/merge-patch+json"
+JSON = "application/json-patch+json"
+READY = {"status": {"canaryStatus": {"currentStepState": "StepReady"}}}
+SUCCEEDED = {"type": "Succeeded", "status": "True"}
+CANCELED = {"type": "Succeeded", "status": "False"}
+STALLED = {"type": "Stalled", "status": "True", "reason": "ServiceNotFound", "message": "no web"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("rollout approve rollout/web", id="as kubectl-kruise"),
+        pytest.param("approve web", id="short"),
+        pytest.param("approve ro web", id="type and name"),
+        pytest.param("-n default approve rollouts.rollouts.kruise.io/web", id="namespace first"),
+        pytest.param("rollout -n other approve web -n default", id="the innermost namespace wins"),
+    ],
+)
+async def test_an_approval_is_one_patch_of_the_status(tmp_path: Path, line: str) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        result = await api.run(*line.split())
+    assert (result.exit_code, result.output) == (0, "rollout.rollouts.kruise.io/web approved\n")
+    assert api.patches == [(f"{ROLLOUTS}/web/status", MERGE, READY)]
+
+
+async def test_nothing_is_sent_where_nothing_waits(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
+        result = await api.run("approve", "web")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: Rollout default/web is at step 1/2 in StepUpgrade")
+    assert api.patches == []
+
+
+async def test_several_are_approved_as_far_as_possible(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(), make_rollout(name="api")) as api:
+        result = await api.run("approve", "nope", "web", "none", "api")
+    assert result.exit_code == 1
+    assert result.stdout.count("approved") == 2
+    assert result.stderr.count("error: there is no Rollout") == 2
+
+
+async def test_an_exact_approval_tests_the_step(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(step=2)) as api:
+        result = await api.run("approve", "web", "--step", "2")
+        refused = await api.run("approve", "web", "--step", "1")
+    assert result.exit_code == 0
+    ((path, content_type, operations),) = api.patches
+    assert (path, content_type) == (f"{ROLLOUTS}/web/status", JSON)
+    assert [operation["op"] for operation in operations] == ["test", "test", "add"]
+    assert operations[2]["value"]["step"] == 2
+    assert refused.exit_code == 1
+    assert "at step 2/2 (StepPaused), not at step 1" in refused.stderr
+
+
+async def test_an_exact_approval_that_loses_the_race_approves_nothing(tmp_path: Path) -> None:
+    said = "the server rejected our request due to an error in our request"
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.overrides["PATCH", f"{ROLLOUTS}/web/status"] = (422, status(422, "Invalid", said))
+        result = await api.run("approve", "web", "--step", "1")
+    assert result.exit_code == 1
+    assert "changed meanwhile; nothing was approved" in result.stderr
+
+
+def pending(version: str) -> dict[str, Any]:
+    """The mailbox holds an approval that nobody has read."""
+    rollout = make_rollout(version=version)
+    rollout["status"]["canaryStatus"]["currentStepState"] = "StepReady"
+    return rollout
+
+
+async def test_wait_ends_when_the_controller_went_on(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.after_patch[f"{ROLLOUTS}/web"] = pending("6")
+        api.changes_to(make_rollout(step=2, state="StepUpgrade", version="7"))
+        result = await api.run("approve", "web", "--wait")
+    assert result.exit_code == 0
+    assert result.output.splitlines()[1] == (
+        "rollout.rollouts.kruise.io/web is at step 2/2 (StepUpgrade)"
+    )
+
+
+async def test_wait_says_when_the_approval_was_put_back(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.after_patch[f"{ROLLOUTS}/web"] = pending("6")
+        api.changes_to(make_rollout(version="7"))
+        result = await api.run("approve", "web", "--wait")
+    assert result.exit_code == 1
+    assert "put the approval back" in result.stderr
+
+
+async def test_wait_says_when_no_controller_answers(tmp_path: Path) -> None:
+    pending = make_rollout()
+    pending["status"]["moonshift"]["approval"] = {"step": 1}
+    async with cluster(tmp_path, pending) as api:
+        result = await api.run("approve", "web", "--wait", "--timeout", "100ms")
+    assert result.exit_code == 5
+    assert "no controller took it up within 0.1 s" in result.stderr
+
+
+async def test_pause_and_resume_are_the_originals_patches(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(), make_rollout(name="api", paused=True)) as api:
+        paused = await api.run("pause", "web")
+        again = await api.run("rollout", "pause", "api")
+        resumed = await api.run("resume", "api")
+        not_paused = await api.run("resume", "web")
+    assert paused.output == "rollout.rollouts.kruise.io/web paused\n"
+    assert again.stderr == 'error: rollouts.rollouts.kruise.io "api" is already paused\n'
+    assert resumed.output == "rollout.rollouts.kruise.io/api resumed\n"
+    assert not_paused.exit_code == again.exit_code == 1
+    assert [body for _, _, body in api.patches] == [
+        {"spec": {"strategy": {"paused": True}}},
+        {"spec": {"strategy": {"paused": None}}},
+    ]
+
+
+# --- status -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("last", "code", "text"),
+    [
+        (make_rollout(phase="Healthy", conditions=[SUCCEEDED], version="6"), 0, "is completed"),
+        (make_rollout(phase="Healthy", conditions=[CANCELED], version="6"), 3, "rolled back"),
+        (make_rollout(conditions=[STALLED], version="6"), 4, "ServiceNotFound: no web"),
+    ],
+)
+async def test_status_waits_for_the_outcome(
+    tmp_path: Path, last: dict[str, Any], code: int, text: str
+) -> None:
+    async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
+        api.changes_to(last)
+        result = await api.run("status", "web", "--timeout", "20s")
+    assert result.exit_code == code
+    assert "step 1/2 StepUpgrade" in result.output
+    assert text in result.output
+    assert len([r for r in api.server.listed if r.path == f"{ROLLOUTS}/web"]) == 1
+
+
+async def test_status_gives_up_with_a_code_of_its_own(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
+        result = await api.run("status", "web", "--timeout", "100ms")
+    assert result.exit_code == 5
+    assert "has not ended within 0.1 s: Progressing, step 1/2, waits for" in result.stderr
+
+
+async def test_status_until_approval_hands_over_to_a_person(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        result = await api.run("status", "web", "--until", "approval")
+    assert result.exit_code == 0
+    assert "waits for an approval (kubectl moonshift approve web -n default)" in result.output
+
+
+@pytest.mark.parametrize(
+    ("rollout", "code"),
+    [
+        (make_rollout(), 0),
+        (make_rollout(conditions=[STALLED]), 4),
+        (make_rollout(phase="Healthy", conditions=[CANCELED]), 3),
+    ],
+)
+async def test_status_without_watching_only_looks(
+    tmp_path: Path, rollout: dict[str, Any], code: int
+) -> None:
+    async with cluster(tmp_path, rollout) as api:
+        result = await api.run("status", "web", "--no-watch")
+    assert result.exit_code == code
+    assert api.server.watched == []
+
+
+async def test_status_of_a_deleted_rollout_fails(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
+        gone = event("DELETED", make_rollout(version="6"))
+        api.events[ROLLOUTS] = [gone]
+        result = await api.run("status", "web", "--timeout", "20s")
+    assert result.exit_code == 1
+    assert "was deleted" in result.stderr
+
+
+# --- undo ---------------------------------------------------------------------------------------
+
+
+def template(image: str, **labels: str) -> dict[str, Any]:
+    return {"metadata": {"labels": {"app": "x", **labels}}, "spec": {"image": image}}
+
+
+def with_workload(api: Cluster) -> None:
+    selector = {"matchLabels": {"app": "x"}}
+    workload = {
+        "metadata": {"name": "app", "namespace": "default", "uid": "u", "generation": 4},
+        "spec": {"selector": selector, "template": template("new")},
+    }
+    replica_set = {
+        "metadata": {
+            "name": "app-old1",
+            "labels": {"pod-template-hash": "old1"},
+            "ownerReferences": [{"uid": "u", "controller": True}],
+        },
+        "spec": {"template": template("old", **{"pod-template-hash": "old1"})},
+    }
+    api.collections[DEPLOYMENTS] = [workload]
+    api.collections[REPLICA_SETS] = [replica_set]
+
+
+async def test_undo_writes_the_stable_template_over_the_generation_it_saw(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        with_workload(api)
+        result = await api.run("rollout", "undo", "rollout/web")
+    assert (result.exit_code, result.output) == (0, "rollout.rollouts.kruise.io/web rolled back\n")
+    assert api.patches == [
+        (
+            f"{DEPLOYMENTS}/app",
+            JSON,
+            [
+                {"op": "test", "path": "/metadata/generation", "value": 4},
+                {"op": "replace", "path": "/spec/template", "value": template("old")},
+            ],
+        )
+    ]
+
+
+async def test_a_dry_run_asks_the_server_only(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        with_workload(api)
+        result = await api.run("undo", "web", "--dry-run")
+    assert "rolled back (server dry run)" in result.output
+    assert [r.query["dryRun"] for r in api.server.requests if r.method == "PATCH"] == ["All"]
+
+
+async def test_undo_without_a_workload_says_so(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        result = await api.run("undo", "web")
+    assert result.exit_code == 1
+    assert result.stderr == "error: Deployment default/app does not exist\n"
+
+
+# --- get, describe, version ---------------------------------------------------------------------
+
+
+async def test_the_table_lists_what_is_there(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(), make_rollout(name="api")) as api:
+        table = await api.run("get")
+        data = await api.run("get", "rollouts", "-o", "json")
+        empty = await api.run("get", "-n", "default", "-o", "wide")
+    assert [line.split()[0] for line in table.output.splitlines()] == ["NAME", "api", "web"]
+    assert [item["name"] for item in json.loads(data.output)["items"]] == ["api", "web"]
+    assert "WORKLOAD" in empty.output
+
+
+async def test_an_empty_namespace_is_said_on_standard_error(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as api:
+        result = await api.run("get")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "No Rollouts in namespace default.\n"
+
+
+async def test_what_may_not_be_read_is_named_in_the_tree(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        denied = status(
+            403,
+            "Forbidden",
+            'deployments.apps is forbidden: User "j" cannot list resource "deployments" in API group "apps" '
+            'in the namespace "default"',
+        )
+        api.overrides["GET", DEPLOYMENTS] = (403, denied)
+        result = await api.run("get", "web")
+    assert result.exit_code == 0
+    assert "not shown: deployments.apps: forbidden: you may not list deployments" in result.output
+
+
+async def test_describe_tells_the_plan_and_survives_unreadable_events(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        result = await api.run("describe", "rollout/web")
+        data = await api.run("describe", "web", "-o", "yaml")
+    assert result.exit_code == 0
+    assert "  >   1      50%        no routes   until approved" in result.output
+    assert "not shown: events: not found" in result.output
+    assert "waitsFor: an approval" in data.output
+
+
+async def test_versions_are_told_as_far_as_they_are_known(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as api:
+        api.overrides["GET", "/version"] = (200, {"gitVersion": "v1.35.0"})
+        result = await api.run("version")
+        only = await api.run("version", "--client")
+    assert "server:     v1.35.0" in result.output
+    assert "controller: not known (not found" in result.output
+    assert only.output.startswith("client: ")

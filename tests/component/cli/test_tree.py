@@ -1,0 +1,118 @@
+"""The tree of one Rollout, gathered from an API double: what is read, and what is said of what cannot be."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.component.cli.double import DEPLOYMENTS, REPLICA_SETS, cluster, make_rollout
+
+ISTIO = "/apis/networking.istio.io/v1"
+VIRTUAL_SERVICES = f"{ISTIO}/namespaces/default/virtualservices"
+CORE = "/api/v1/namespaces/default"
+NOT_SERVED = (
+    "not found: Nothing (networking.istio.io/v1) is not served by this cluster: install its CRD, or correct "
+    "apiVersion and kind"
+)
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+
+
+def routed(*references: tuple[str, str]) -> dict[str, Any]:
+    """A Rollout whose traffic is led by these objects."""
+    rollout = make_rollout()
+    refs = [
+        {"apiVersion": "networking.istio.io/v1", "kind": kind, "name": name}
+        for kind, name in references
+    ]
+    routing = {"service": "app", "customNetworkRefs": refs}
+    rollout["spec"]["strategy"]["canary"]["trafficRoutings"] = [routing]
+    return rollout
+
+
+def pod(name: str, *, ready: bool) -> dict[str, Any]:
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": f"uid-{name}",
+            "labels": {"pod-template-hash": "new1"},
+            "ownerReferences": [{"uid": "uid-new1", "controller": True}],
+        },
+        "status": {
+            "conditions": [
+                {
+                    "type": "Ready",
+                    "status": str(ready),
+                    "lastTransitionTime": "2026-05-04T12:00:00Z",
+                }
+            ]
+        },
+    }
+
+
+def world() -> dict[str, list[dict[str, Any]]]:
+    """One workload with its pods, a Service, a VirtualService."""
+    template = {"spec": {"image": "x"}}
+    workload = {
+        "metadata": {"name": "app", "namespace": "default", "uid": "u"},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": {"app": "x"}},
+            "template": template,
+        },
+    }
+    replica_set = {
+        "metadata": {
+            "name": "app-new1",
+            "namespace": "default",
+            "uid": "uid-new1",
+            "labels": {"pod-template-hash": "new1"},
+            "ownerReferences": [{"uid": "u", "controller": True}],
+        },
+        "spec": {"template": template},
+    }
+    route = {
+        "apiVersion": "networking.istio.io/v1",
+        "kind": "VirtualService",
+        "metadata": {"name": "app", "namespace": "default"},
+        "spec": {"http": [{"route": [{"destination": {"host": "app"}, "weight": 100}]}]},
+    }
+    service = {"metadata": {"name": "app", "namespace": "default"}, "spec": {"selector": {}}}
+    return {
+        DEPLOYMENTS: [workload],
+        REPLICA_SETS: [replica_set],
+        f"{CORE}/pods": [pod("a", ready=True), pod("b", ready=False), {"metadata": 1}],
+        f"{CORE}/services": [service],
+        SLICES: [],
+        VIRTUAL_SERVICES: [route],
+    }
+
+
+async def test_all_that_belongs_to_a_release_is_gathered(tmp_path: Path) -> None:
+    rollout = routed(("VirtualService", "app"), ("VirtualService", "gone"), ("Nothing", "x"))
+    async with cluster(tmp_path, rollout) as api:
+        api.collections |= world()
+        kinds = {"resources": [{"name": "virtualservices", "kind": "VirtualService"}]}
+        api.overrides["GET", ISTIO] = (200, kinds)
+        result = await api.run("get", "web", "-o", "json")
+        tree = await api.run("get", "web")
+    view = json.loads(result.output)
+    assert [route["state"] for route in view["routes"]] == [
+        "as its owner wrote it",
+        "does not exist",
+        NOT_SERVED,
+    ]
+    assert view["routes"][0]["shares"] == ["app 100"]
+    assert [(r["revision"], r["ready"], len(r["pods"])) for r in view["revisions"]] == [
+        ("old1", 0, 0),
+        ("new1", 1, 2),
+    ]
+    assert view["gaps"] == []
+    assert "├── Services\n│   └── app  as its owner wrote it  0 ready endpoints" in tree.output
+
+
+async def test_pods_are_read_by_the_workloads_selector_only(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.collections |= world()
+        await api.run("get", "web")
+    (pods,) = [request for request in api.server.requests if request.path.endswith("/pods")]
+    assert pods.query["labelSelector"] == "app=x"
