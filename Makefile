@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
-.PHONY: demo test test-fast test-full check bench format cluster clean help
+.PHONY: demo test test-fast test-full check bench bench-lua format cluster clean help
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
@@ -28,6 +28,10 @@ test: $(READY) ## Run all tests
 	@$(BIN)/python -m localcluster build
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+test-full: $(READY) ## Run all tests and the long ones (kills at every write)
+	@$(BIN)/python -m localcluster build
+	@$(BIN)/python -m pytest -m "full or not full" $(PYTEST_ARGS)
+
 test-fast: $(READY) ## Run the tests that need no control plane
 	@$(BIN)/python -m pytest tests/unit tests/component $(PYTEST_ARGS)
 
@@ -46,6 +50,9 @@ format: $(READY) ## Format the code
 bench: $(READY) ## Measure what the README quotes; fails where a figure is missed
 	@$(BIN)/python -m localcluster build
 	@$(BIN)/python -m tests.bench
+
+bench-lua: $(READY) ## Measure what the isolation of scripts costs; fails where a ratio is missed
+	@$(BIN)/python -m tests.bench_lua
 
 clean: ## Remove what was made here (not the cached control plane)
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -261,7 +261,11 @@ class App:
 
     async def _reconcile_with(self, scripts: ScriptClient) -> None:
         reconciler = RolloutReconciler(
-            worlds=World(self.caches, self._kinds),
+            worlds=World(
+                self.caches,
+                self._kinds,
+                allow_cluster_scoped=self._settings.allow_cluster_scoped,
+            ),
             kube=self._client,
             routes_for=self._make_routes(scripts),
             ledger=self._ledger,

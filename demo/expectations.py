@@ -125,6 +125,7 @@ def at_the_end(seen: Snapshot, before: Snapshot) -> list[Claim]:
             _without_revision(seen.owners_part(DEPLOYMENT)),
             _released(before.owners_part(DEPLOYMENT)),
         ),
+        equal("no field manager of ours is left", sorted(seen.managers() & {"moonshift"}), []),
         equal("the canary Deployment is gone", seen.deployments, before.deployments),
         equal("no Service was left", seen.services, before.services),
     ]

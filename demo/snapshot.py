@@ -44,6 +44,14 @@ class Snapshot:
         """What its owner wrote into an object: spec or data, labels, annotations."""
         return owners_part(self.objects[name])
 
+    def managers(self) -> set[str]:
+        """Field managers that own something of the objects."""
+        return {
+            entry.get("manager", "")
+            for body in self.objects.values()
+            for entry in body["metadata"].get("managedFields") or []
+        }
+
     def ready_pods(self) -> tuple[JsonObject, ...]:
         """The pods that take requests."""
         return tuple(filter(is_ready, self.pods))

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from controller.api.meta import Key, ObjectMeta
-from controller.api.names import FIELD_MANAGER
+from controller.effects.ownership import disowning
 from controller.errors import AlreadyExists, Conflict, NotFound
 from controller.kube.resources import Resource
 
@@ -52,18 +52,6 @@ class Ledger(Protocol):
 class _Answer(msgspec.Struct, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     kind: str = ""
-
-
-class _Manager(msgspec.Struct, frozen=True):
-    manager: str = ""
-
-
-class _ManagedMeta(msgspec.Struct, frozen=True, rename="camel"):
-    managed_fields: tuple[_Manager, ...] = ()
-
-
-class _Managed(msgspec.Struct, frozen=True):
-    metadata: _ManagedMeta = _ManagedMeta()
 
 
 class Writes:
@@ -107,28 +95,13 @@ class Writes:
     async def patch_and_disown(
         self, resource: Resource, key: Key, operations: Sequence[Mapping[str, object]]
     ) -> None:
-        """JSON patch, then give the fields back to whoever owned them: our field manager's entries go.
-
-        Without it a server-side apply of the owner's manifest conflicts with us for ever (experiment 23). Somebody else
-        who writes in between wins: the entries then stay, which costs a `--force-conflicts`, nothing more.
-        """
+        """JSON patch, then give the fields back to whoever owned them."""
         answer = await self._kube.json_patch(resource, key.namespace, key.name, operations)
         self._remember(resource, answer)
-        meta = msgspec.json.decode(answer, type=_Managed).metadata
-        disown: list[dict[str, object]] = []
-        for index, entry in reversed(tuple(enumerate(meta.managed_fields))):
-            if entry.manager == FIELD_MANAGER:
-                place = f"/metadata/managedFields/{index}"
-                test: dict[str, object] = {
-                    "op": "test",
-                    "path": f"{place}/manager",
-                    "value": FIELD_MANAGER,
-                }
-                disown += [test, {"op": "remove", "path": place}]
-        if not disown:
-            return
-        with contextlib.suppress(Conflict):
-            await self.patch(resource, key, disown)
+        disown = disowning(answer)
+        if disown:
+            with contextlib.suppress(Conflict):
+                await self.patch(resource, key, disown)
 
     async def delete(self, resource: Resource, key: Key, uid: str) -> None:
         """Delete that very object; one that is gone is as good as deleted."""

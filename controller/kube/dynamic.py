@@ -106,6 +106,14 @@ class DynamicKinds:
         watched = self._watched.get(kind)
         return watched.resource if watched is not None else None
 
+    def resources_of(self, api_version: str) -> frozenset[Resource]:
+        """The kinds of a group version that were found so far."""
+        return frozenset(
+            watched.resource
+            for (version, _), watched in self._watched.items()
+            if version == api_version
+        )
+
     def _want(self, kind: Kind) -> None:
         if kind not in self._asked:
             self._asked.add(kind)
@@ -172,4 +180,6 @@ class DynamicKinds:
 
 
 def _reason(problem: str) -> str:
+    if "is not served" in problem:
+        return "KindNotServed"
     return "Forbidden" if "forbidden" in problem.lower() else "Unreadable"

@@ -1,8 +1,10 @@
 """Gateway objects for effects: read from the caches that watch them, written to the server.
 
-Why: a kind is looked up once for the process and an object in use is watched anyway, so a write costs one request. A stale
-read cannot do harm: the write carries its resource version and comes back as a conflict.
+Why: a kind is looked up once for the process and an object in use is watched anyway, so a write costs one
+request. A stale read cannot do harm: the write carries its resource version and comes back as a conflict.
 """
+
+from collections.abc import Mapping, Sequence
 
 from controller.api.meta import Key
 from controller.errors import NotFound
@@ -32,10 +34,20 @@ class GatewayReads:
         """PUT."""
         return await self._client.replace(resource, namespace, name, body)
 
+    async def json_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        operations: Sequence[Mapping[str, object]],
+    ) -> bytes:
+        """JSON patch; Conflict when a test in it does not hold."""
+        return await self._client.json_patch(resource, namespace, name, operations)
+
     async def discover(self, group_version: str) -> tuple[Resource, ...]:
-        """Kinds of a group version; what was found is kept, what was not is asked for again."""
+        """Kinds of a group version; what was found is kept until a kind is found that it does not say."""
         known = self._served.get(group_version)
-        if known is None:
+        if known is None or not self._kinds.resources_of(group_version) <= set(known):
             known = await self._client.discover(group_version)
             self._served[group_version] = known
         if not known:

@@ -22,7 +22,8 @@ from controller.domain.observation import (
     RouteUnreadable,
     WorkloadSeen,
 )
-from controller.domain.traffic.drift import see_route
+from controller.domain.traffic.drift import name_of, see_route
+from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
 from controller.domain.traffic.plan import references_of, services_of
 from controller.errors import Postponed
 from controller.kube.dynamic import DynamicKinds, Problem
@@ -62,7 +63,10 @@ class Templates:
 class World:
     """Observations of Rollouts."""
 
-    def __init__(self, caches: Caches, kinds: DynamicKinds) -> None:
+    def __init__(
+        self, caches: Caches, kinds: DynamicKinds, *, allow_cluster_scoped: bool = False
+    ) -> None:
+        self._allow_cluster_scoped = allow_cluster_scoped
         self._caches = caches
         self._kinds = kinds
         self._templates = Templates()
@@ -125,7 +129,13 @@ class World:
         kind = (reference.api_version, reference.kind)
         if not self._kinds.known(kind):
             raise Postponed(WAIT_FOR_KIND, f"{reference.kind} is being looked up")
-        found = self._kinds.find(kind, Key(rollout.namespace, reference.name))
+        resource = self._kinds.resource(kind)
+        cluster_scoped = resource is not None and not resource.namespaced
+        if cluster_scoped and not self._allow_cluster_scoped:
+            refused = cluster_scoped_kind(reference, name_of(reference, rollout.namespace))
+            return RouteUnreadable(refused.reason, refused.message)
+        namespace = "" if cluster_scoped else rollout.namespace
+        found = self._kinds.find(kind, Key(namespace, reference.name))
         match found:
             case None:
                 return RouteAbsent()

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGED = (ROOT / "lua_configuration/networking.istio.io/VirtualService/trafficRouting.lua").read_bytes()
+PACKAGED = (
+    ROOT / "lua_configuration/networking.istio.io/VirtualService/trafficRouting.lua"
+).read_bytes()
 # The same work under another hash: nobody trusts it, so every call has a process of its own.
 UNTRUSTED = PACKAGED + b"\n-- a user's copy\n"
 
@@ -12,9 +14,18 @@ UNTRUSTED = PACKAGED + b"\n-- a user's copy\n"
 def _rule(number: int) -> dict[str, object]:
     return {
         "name": f"rule-{number}",
-        "match": [{"uri": {"prefix": f"/api/v1/resource-{number}"}, "headers": {"x-user": {"exact": f"user-{number}"}}}],
+        "match": [
+            {
+                "uri": {"prefix": f"/api/v1/resource-{number}"},
+                "headers": {"x-user": {"exact": f"user-{number}"}},
+            }
+        ],
         "timeout": "5s",
-        "retries": {"attempts": 3, "perTryTimeout": "2s", "retryOn": "connect-failure,refused-stream"},
+        "retries": {
+            "attempts": 3,
+            "perTryTimeout": "2s",
+            "retryOn": "connect-failure,refused-stream",
+        },
         "corsPolicy": {"allowOrigins": [], "maxAge": None, "allowCredentials": False},
         "route": [{"destination": {"host": "shop", "port": {"number": 8080}}, "weight": 100}],
     }
@@ -26,10 +37,22 @@ def document(size: int) -> bytes:
     while True:
         text = json.dumps(
             {
-                "data": {"metadata": {"name": "shop", "namespace": "demo"}, "spec": {"hosts": ["shop"], "http": rules}},
-                "object": {"apiVersion": "networking.istio.io/v1", "kind": "VirtualService", "name": "shop", "namespace": "demo"},
-                "stableService": "shop", "canaryService": "shop-canary", "stableWeight": 80, "canaryWeight": 20,
-                "patchPodMetadata": {"labels": {}, "annotations": {}}, "params": {},
+                "data": {
+                    "metadata": {"name": "shop", "namespace": "demo"},
+                    "spec": {"hosts": ["shop"], "http": rules},
+                },
+                "object": {
+                    "apiVersion": "networking.istio.io/v1",
+                    "kind": "VirtualService",
+                    "name": "shop",
+                    "namespace": "demo",
+                },
+                "stableService": "shop",
+                "canaryService": "shop-canary",
+                "stableWeight": 80,
+                "canaryWeight": 20,
+                "patchPodMetadata": {"labels": {}, "annotations": {}},
+                "params": {},
             },
             separators=(",", ":"),
         ).encode()

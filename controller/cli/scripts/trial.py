@@ -29,6 +29,7 @@ FAILED = "ScriptFailed"
 _UNCLAIMED = (
     "no --@can line, so admission lets every step through; seen to work, as such a line: --@can {}"
 )
+_SAME = "get the same answer"
 _Given = Mapping[tuple[str, Path], ProbeAnswers]
 """Answers by claim and case."""
 
@@ -45,6 +46,7 @@ class Trial:
         self._places = asyncio.Semaphore(AT_ONCE)
         # Steps of test data are run twice each; of those that are made up, the first.
         self._answers = Answers(engine)
+        self._told: set[str] = set()
 
     async def _answer(
         self, case: Case, step: CaseStep, answers: Answers | None = None
@@ -56,7 +58,8 @@ class Trial:
     def _said(self, refusal: Refusal) -> str:
         """The refusal without the object and the script's name."""
         _, found, rest = refusal.message.partition(f"script {self._script.name}")
-        return rest.lstrip(": ") if found else refusal.message
+        said = rest.lstrip(": ") if found else refusal.message
+        return said.replace(f"{self._script.name}:{refusal.line}: ", "")
 
     def _flaw(self, refusal: Refusal, where: str) -> Finding:
         line = refusal.line or _last_line(self._text)
@@ -74,6 +77,7 @@ class Trial:
                     foreseen and not verdict(self._subject, answer, expected)[0]
                 ):
                     continue
+                self._told.add(self._said(answer))
                 found.append(self._flaw(answer, f"{case.name}[{step.number}]: {step.words}"))
         return found
 
@@ -95,7 +99,9 @@ class Trial:
         broken = {word: self._breach(word, cases, answers) for word in words}
         if claimed is None:
             kept = ",".join(word for word, message in broken.items() if message is None)
-            return [*found, Finding(1, "note", _UNCLAIMED.format(kept or "nothing"))]
+            found.append(Finding(1, "note", _UNCLAIMED.format(kept or "nothing")))
+            ignored = (message for message in broken.values() if message and _SAME in message)
+            return [*found, *(Finding(1, "note", message) for message in ignored)]
         found += [
             Finding(_claim_line(self._text, word), "error", f"--@can {word} is not kept: {message}")
             for word, message in broken.items()
@@ -114,7 +120,7 @@ class Trial:
 
     def _flaws(self, words: list[str], cases: list[Case], answers: _Given) -> Iterator[Finding]:
         """Each flaw once, with the first step that shows it."""
-        told: set[str] = set()
+        told = self._told
         for word in words:
             for case in cases:
                 for probe, answer in zip(CLAIMS[word], answers[word, case.path], strict=True):
@@ -151,7 +157,7 @@ class Trial:
                 case Ignored(one=one, other=other):
                     plan = case.steps[0].plan
                     steps = [words_of(CLAIMS[word][at].on(plan)) for at in (one, other)]
-                    return f"{steps[0]} and {steps[1]} get the same answer ({case.name})"
+                    return f"{steps[0]} and {steps[1]} {_SAME} ({case.name})"
                 case Unable():
                     unable = unable or (case, found)
                 case None:

@@ -62,7 +62,10 @@ def finalise(sit: Situation, status: RolloutStatus, goal: Goal) -> Stop | None:
 
 def _restore_routes(sit: Situation, status: RolloutStatus) -> Stop | None:
     actions = routing.restore_routes(sit, status)
-    return Stop(status=status, actions=actions) if actions else None
+    if actions:
+        return Stop(status=status, actions=actions)
+    problem = routing.unrestorable_routes(sit, status)
+    return Stop(status=status, problem=problem) if problem is not None else None
 
 
 def _margin(sit: Situation, status: RolloutStatus) -> Stop | None:

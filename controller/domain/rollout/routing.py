@@ -30,6 +30,8 @@ from controller.domain.rollout.turn import Stop
 from controller.domain.traffic.plan import route_plan
 from controller.domain.traffic.services import shared_service_tells_apart
 
+KIND_NOT_SERVED = "KindNotServed"
+GATEWAY_OBJECT_IN_USE = "GatewayObjectInUse"
 REVISION_LABEL = names.POD_TEMPLATE_HASH
 """The label a Deployment's pods carry their revision in."""
 
@@ -272,6 +274,26 @@ def ensure_routes(sit: Situation, status: RolloutStatus, index: int) -> tuple[Ac
         for route in sit.seen.routes
     )
     return (EnsureRoutes(plan),) if wrong else ()
+
+
+def unrestorable_routes(sit: Situation, status: RolloutStatus) -> Refusal | None:
+    """A gateway object that may follow a plan of ours, and whose original cannot be told now.
+
+    Going on without it would take away what it leads to. A kind that is no longer served has no objects, and what
+    another Rollout uses does not follow us.
+    """
+    ours = position(status)
+    if not (ours.route_plan or ours.endpoints_ready_since):
+        return None
+    for route in sit.seen.routes:
+        match route.state:
+            case RouteUnreadable(reason=reason, message=message):
+                if reason not in (KIND_NOT_SERVED, GATEWAY_OBJECT_IN_USE):
+                    named = f"{route.reference.kind} {sit.namespace}/{route.reference.name}"
+                    return Refusal(reason=reason, message=message, object=named)
+            case RouteAbsent() | RoutePresent():
+                continue
+    return None
 
 
 def restore_routes(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:

@@ -34,6 +34,10 @@ class GatewayObjects(Protocol):
         """PUT; the object as stored. Raises Conflict unless `body` has the resource version that is stored."""
         ...
 
+    async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
+        """No field of the object as it was stored is ours any more; somebody else's write in between is left alone."""
+        ...
+
 
 class ScriptSource(Protocol):
     """Finds a reference's script."""

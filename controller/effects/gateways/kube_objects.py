@@ -5,6 +5,8 @@ change its plural or its scope); what was not found is asked for again. Every wr
 pass decides on a cache that does not show it yet.
 """
 
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -12,7 +14,8 @@ import msgspec
 from controller.api.meta import Key, ObjectMeta
 from controller.domain.decision import Reference
 from controller.effects.gateways.contracts import Scope
-from controller.errors import NotFound
+from controller.effects.ownership import disowning
+from controller.errors import Conflict, NotFound
 from controller.kube.resources import Resource
 
 
@@ -26,6 +29,14 @@ class KubeObjects(Protocol):
     ) -> bytes: ...
 
     async def discover(self, group_version: str) -> tuple[Resource, ...]: ...
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        operations: Sequence[Mapping[str, object]],
+    ) -> bytes: ...
 
 
 class WriteLedger(Protocol):
@@ -76,6 +87,17 @@ class KubeGatewayObjects:
         metadata = msgspec.json.decode(stored, type=_Stored).metadata
         self._ledger.wrote(resource.name, metadata.key, metadata.resource_version)
         return stored
+
+    async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
+        """Take our field manager off the object."""
+        operations = disowning(stored)
+        if not operations:
+            return
+        resource = await self._existing(reference)
+        with contextlib.suppress(Conflict, NotFound):
+            answer = await self._kube.json_patch(resource, namespace, reference.name, operations)
+            metadata = msgspec.json.decode(answer, type=_Stored).metadata
+            self._ledger.wrote(resource.name, metadata.key, metadata.resource_version)
 
     async def _existing(self, reference: Reference) -> Resource:
         resource = await self.resource(reference)

@@ -201,11 +201,13 @@ class GatewayRoutes:
             desired=desired,
         )
         ours = {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
-        return await self._put(change.target, plan.namespace, with_content(live, desired, ours))
+        body = with_content(live, desired, ours)
+        stored = await self._put(change.target, plan.namespace, body)
+        return decode_tree(stored) if isinstance(stored, bytes) else stored
 
-    async def _put(self, target: Target, namespace: str, body: bytes) -> Tree | Refusal | NotYet:
+    async def _put(self, target: Target, namespace: str, body: bytes) -> bytes | Refusal | NotYet:
         try:
-            return decode_tree(await self._objects.replace(target.reference, namespace, body))
+            return await self._objects.replace(target.reference, namespace, body)
         except (NotFound, Forbidden, Invalid, Conflict) as failure:
             return refusals.of_write(failure, target.subject)
 
@@ -244,4 +246,5 @@ class GatewayRoutes:
             case Refusal() | NotYet():
                 return stored
             case _:
+                await self._objects.disown(target.reference, namespace, stored)
                 return Done(wrote=True)

@@ -97,7 +97,9 @@ class Releases(RuleBasedStateMachine):
         """Another revision takes the place of the one before."""
         if self.there and workload_of(self.world).spec.template == template(version):
             return
-        self.watch.most_new = 0
+        revision = self.world.cluster.revision_of(template(version))
+        alive = [pod for pod in self.world.cluster.pods if not pod.metadata.deleting]
+        self.watch.most_new = sum(pod.revision == revision for pod in alive)
         self.watch.replaced = True
 
     def excuse(self) -> None:

@@ -1,6 +1,7 @@
 """The seams to the API client and to the script library."""
 
 import json
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from controller.api.meta import Key
 from controller.domain.decision import Reference
 from controller.effects.gateways import ConfiguredScripts, KubeGatewayObjects, Scope
-from controller.errors import NotFound
+from controller.errors import Conflict, NotFound
 from controller.kube.resources import Resource
 from controller.scripts.lookup import MissingScript, Script, ScriptLibrary
 
@@ -23,6 +24,8 @@ class Kube:
         self.kinds: dict[str, tuple[Resource, ...]] = {"networking.istio.io/v1": (SERVED,)}
         self.discovered: list[str] = []
         self.wrote_: list[tuple[str, Key, str]] = []
+        self.patches: list[list[Mapping[str, object]]] = []
+        self.taken = False
 
     async def discover(self, group_version: str) -> tuple[Resource, ...]:
         self.discovered.append(group_version)
@@ -35,6 +38,18 @@ class Kube:
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: bytes) -> bytes:
         return body
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        operations: Sequence[Mapping[str, object]],
+    ) -> bytes:
+        if self.taken:
+            raise Conflict("somebody else wrote", status=422)
+        self.patches.append([*operations])
+        return b'{"metadata":{"name":"web","namespace":"demo","resourceVersion":"9"}}'
 
     def wrote(self, resource_name: str, key: Key, resource_version: str) -> None:
         self.wrote_.append((resource_name, key, resource_version))
@@ -88,3 +103,34 @@ def test_references_find_their_scripts() -> None:
     assert name(scripts.resolve(ingress)) == "configMap:lua.traffic.routing.ingress.nginx"
     core = Reference("v1", "Endpoints", "web", "s", "c")
     assert name(scripts.resolve(core)) == "configMap:lua.traffic.routing.Endpoints.v1"
+
+
+OWNED = (
+    b'{"metadata":{"name":"web","namespace":"demo","managedFields":'
+    b'[{"manager":"kubectl"},{"manager":"moonshift"},{"manager":"x"},{"manager":"moonshift"}]}}'
+)
+
+
+async def test_our_field_manager_is_taken_off_last_entry_first() -> None:
+    kube = Kube()
+    await KubeGatewayObjects(kube, kube).disown(VS, "demo", OWNED)
+    assert [operation["path"] for operation in kube.patches[0]] == [
+        "/metadata/managedFields/3/manager",
+        "/metadata/managedFields/3",
+        "/metadata/managedFields/1/manager",
+        "/metadata/managedFields/1",
+    ]
+    assert kube.wrote_[-1][2] == "9"
+
+
+async def test_an_object_without_our_entries_is_not_written_again() -> None:
+    kube = Kube()
+    await KubeGatewayObjects(kube, kube).disown(VS, "demo", b'{"metadata":{"name":"web"}}')
+    assert kube.patches == []
+
+
+async def test_a_write_in_between_wins_over_giving_fields_back() -> None:
+    kube = Kube()
+    kube.taken = True
+    await KubeGatewayObjects(kube, kube).disown(VS, "demo", OWNED)
+    assert kube.wrote_ == []

@@ -33,6 +33,7 @@ class ObjectServer:
         self.on_store: Hook | None = None
         self.before_write: Hook | None = None
         self.writes: list[str] = []
+        self.disowned: list[str] = []
         self.reads: list[str] = []
 
     def put(self, kind: str, name: str, spec: Object, **metadata: Any) -> None:
@@ -112,6 +113,10 @@ class ObjectServer:
         self.objects[reference.kind, reference.name] = new
         self.writes.append(str(reference))
         return json.dumps(new).encode()
+
+    async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
+        assert json.loads(stored) == self.objects[reference.kind, reference.name]
+        self.disowned.append(str(reference))
 
 
 Function = Callable[[Object], object]

@@ -1,0 +1,38 @@
+"""Giving fields back: at the end of a release our field manager owns nothing of an object that is not ours.
+
+Why: a server-side apply of the owner's manifest would otherwise conflict with us for ever (tried: another
+minReadySeconds after a release). Invariant: an entry is removed only if it is still ours where it was seen;
+whoever wrote in between wins, and the entry then stays, which costs that owner a `--force-conflicts`, nothing more.
+"""
+
+import msgspec
+
+from controller.api.names import FIELD_MANAGER
+
+Operation = dict[str, object]
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    manager: str = ""
+
+
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    managed_fields: tuple[_Entry, ...] = ()
+
+
+class _Object(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+
+
+def disowning(stored: bytes) -> list[Operation]:
+    """JSON patch that removes our entries from an object as the server returned it; empty when there are none."""
+    entries = msgspec.json.decode(stored, type=_Object).metadata.managed_fields
+    operations: list[Operation] = []
+    for index, entry in reversed(tuple(enumerate(entries))):
+        if entry.manager == FIELD_MANAGER:
+            place = f"/metadata/managedFields/{index}"
+            operations += [
+                {"op": "test", "path": f"{place}/manager", "value": FIELD_MANAGER},
+                {"op": "remove", "path": place},
+            ]
+    return operations

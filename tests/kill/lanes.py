@@ -1,0 +1,155 @@
+"""Controllers that are killed, each with a namespace of its own, under webhooks that are always answered.
+
+One controller is installed as in `demo.stage`; it answers webhooks and never becomes the leader, because its Lease is
+held by the test. Beside it every *lane* has a controller that reconciles one namespace without election, behind a
+proxy. Invariant: a lane's controller runs again before the next case of the lane begins.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import aiohttp
+
+from demo.stage import NAMESPACE, Product, install_gateway_kinds
+from localcluster.kubeconfig import kubeconfig_text, write_private
+from localcluster.plane import Plane
+from localcluster.ports import free_ports
+from localcluster.process import Component, Program
+from localcluster.record import Recorder
+from tests.cluster.kinds import RECORDED
+from tests.kill.proxy import Moment, WriteProxy, nobody
+from tests.kill.scriptcalls import ScriptCallProxy
+
+LEASE = "71ddec2c.kruise.io"
+READY_SECONDS = 30.0
+
+
+class Lane:
+    """A namespace, a proxy and the controller behind it."""
+
+    def __init__(self, namespace: str, proxy: WriteProxy, controller: Component) -> None:
+        self.namespace = namespace
+        self.proxy = proxy
+        self.controller = controller
+        self.kills = 0
+
+    async def kill(self) -> None:
+        """End the controller at once; `mend` starts it again."""
+        self.kills += 1
+        await self.controller.kill()
+
+    async def mend(self) -> None:
+        """Start the controller again whenever it has been killed, until cancelled."""
+        while True:
+            if not self.controller.running:
+                await self.controller.start()
+            await asyncio.sleep(0.02)
+
+    def aim(self, app: str, target: tuple[int, Moment] | None) -> None:
+        """Count writes for an application, and kill at one."""
+        self.proxy.watch(app, self.kill, target)
+
+    def rest(self) -> None:
+        """Kill no more."""
+        self.proxy.watch(self.proxy._app, nobody)
+
+
+class Laboratory:
+    """The plane, the product on it, a recording, and lanes."""
+
+    def __init__(
+        self, plane: Plane, product: Product, recorder: Recorder, lanes: list[Lane]
+    ) -> None:
+        self.plane = plane
+        self.product = product
+        self.recorder = recorder
+        self.lanes = lanes
+        self.script_calls: ScriptCallProxy
+
+
+@asynccontextmanager
+async def laboratory(folder: Path, width: int) -> AsyncIterator[Laboratory]:
+    """Everything running, with `width` lanes; the first lane's script calls go through a proxy, too."""
+    async with AsyncExitStack() as stack:
+        plane = await stack.enter_async_context(Plane.start(folder / "plane"))
+        await install_gateway_kinds(plane)
+        (folder / "product").mkdir()
+        product = Product(plane, folder / "product", free_ports(5))
+        await product.install()
+        await _take_lease(plane)
+        stack.push_async_callback(product.stop)
+        await product.start()
+        kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)
+        await plane.kubectl("get", kinds, "--all-namespaces")
+        recorder = await stack.enter_async_context(plane.recorder(*RECORDED))
+        calls = await stack.enter_async_context(
+            ScriptCallProxy.serving(product.socket, folder / "calls.sock")
+        )
+        lanes = []
+        for number in range(width):
+            socket = folder / "calls.sock" if number == 0 else product.socket
+            lane = await _lane(stack, plane, product, f"lane-{number}", socket)
+            lanes.append(lane)
+        await asyncio.gather(*(lane.controller.start() for lane in lanes))
+        made = Laboratory(plane, product, recorder, lanes)
+        made.script_calls = calls
+        yield made
+
+
+async def _take_lease(plane: Plane) -> None:
+    """Nobody else becomes the leader for a day."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    spec = {
+        "holderIdentity": "kill-tests",
+        "leaseDurationSeconds": 24 * 3600,
+        "acquireTime": now,
+        "renewTime": now,
+        "leaseTransitions": 0,
+    }
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
+    await plane.client().create(path, {"metadata": {"name": LEASE}, "spec": spec})
+
+
+async def _lane(
+    stack: AsyncExitStack, plane: Plane, product: Product, namespace: str, socket: Path
+) -> Lane:
+    await plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+    proxy = await stack.enter_async_context(WriteProxy.serving(plane, namespace))
+    proxy.watch("", nobody)
+    token = await plane.service_account_token(NAMESPACE, "kruise-rollout-controller-manager")
+    text = kubeconfig_text(f"http://127.0.0.1:{proxy.port}", b"", namespace, token)
+    kubeconfig = write_private(product.folder / f"{namespace}.yaml", text)
+    webhook, metrics, probes = free_ports(3)
+    # What is said again replaces what the installed controller's command line says.
+    command = [
+        *product.controller.program.command,
+        f"--kubeconfig={kubeconfig}",
+        f"--lua-worker=unix://{socket}",
+        "--leader-elect=false",
+        f"--watch-namespace={namespace}",
+        f"--webhook-port={webhook}",
+        f"--metrics-bind-address=127.0.0.1:{metrics}",
+        f"--health-probe-bind-address=127.0.0.1:{probes}",
+    ]
+    program = Program(namespace, command, product.folder / f"{namespace}.log")
+    controller = Component(program, _ready(probes), READY_SECONDS)
+    stack.push_async_callback(controller.kill)
+    return Lane(namespace, proxy, controller)
+
+
+def _ready(port: int):  # type: ignore[no-untyped-def]
+    async def check() -> bool:
+        timeout = aiohttp.ClientTimeout(total=2)
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout) as session,
+                session.get(f"http://127.0.0.1:{port}/readyz") as answer,
+            ):
+                return answer.status == 200
+        except (aiohttp.ClientError, TimeoutError):
+            return False
+
+    return check

@@ -1,0 +1,150 @@
+"""A way to the API server that can end the controller at any of its writes.
+
+It stands between one controller and the API server, in plain HTTP on 127.0.0.1, and passes everything on, watches
+included. Invariant: only what the controller means to change is counted (writes to objects of the namespace; no
+Events, no Leases), so that the n-th write of two runs is the same in kind; nothing is ever changed on the way.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from enum import StrEnum
+from typing import Self
+
+import aiohttp
+from aiohttp import web
+
+from localcluster.plane import Plane
+
+WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+UNCOUNTED = frozenset({"events", "leases"})
+HOP_BY_HOP = frozenset(
+    {"host", "connection", "transfer-encoding", "content-length", "content-encoding", "keep-alive"}
+)
+
+
+class Moment(StrEnum):
+    """When at a write the controller ends."""
+
+    UNSENT = "before the write is passed on"
+    UNANSWERED = "after the write, before its answer"
+    ANSWERED = "after the answer"
+
+
+Killer = Callable[[], Awaitable[None]]
+
+
+class WriteProxy:
+    """Counts the writes to one namespace, and kills at one of them; make it with `serving`."""
+
+    def __init__(self, plane: Plane, namespace: str) -> None:
+        self._plane = plane
+        self._namespace = namespace
+        self._session: aiohttp.ClientSession
+        self._target: tuple[int, Moment] | None = None
+        self._kill: Killer
+        self._app = ""
+        self.port = 0
+        self.writes: list[str] = []
+
+    @classmethod
+    @asynccontextmanager
+    async def serving(cls, plane: Plane, namespace: str) -> AsyncIterator[Self]:
+        """Listen for the length of a block."""
+        proxy = cls(plane, namespace)
+        trust = ssl.create_default_context(cafile=plane.ca_path)
+        connector = aiohttp.TCPConnector(ssl=trust, limit=0)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
+        app = web.Application(client_max_size=2**24)
+        app.router.add_route("*", "/{path:.*}", proxy._answer)
+        runner = web.AppRunner(app, shutdown_timeout=0.1, auto_decompress=False)
+        async with aiohttp.ClientSession(
+            plane.url, connector=connector, timeout=timeout, auto_decompress=False
+        ) as proxy._session:
+            await runner.setup()
+            site = web.TCPSite(runner, "127.0.0.1", 0)
+            await site.start()
+            proxy.port = runner.addresses[0][1]
+            try:
+                yield proxy
+            finally:
+                await runner.cleanup()
+
+    def watch(self, app: str, kill: Killer, target: tuple[int, Moment] | None = None) -> None:
+        """Count the writes for one application from here on; at `target` (1-based), kill."""
+        self._app, self._kill, self._target = app, kill, target
+        self.writes = []
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        moment = self._count(request)
+        if moment is Moment.UNSENT:
+            await self._kill()
+            return _cut(request)
+        headers = {k: v for k, v in request.headers.items() if k.lower() not in HOP_BY_HOP}
+        body = await request.read() if request.can_read_body else None
+        async with self._session.request(
+            request.method, request.rel_url, headers=headers, data=body
+        ) as response:
+            passed = web.StreamResponse(
+                status=response.status,
+                headers={k: v for k, v in response.headers.items() if k.lower() not in HOP_BY_HOP},
+            )
+            if moment is Moment.UNANSWERED:
+                await response.read()
+                await self._kill()
+                return _cut(request)
+            return await self._pass_on(request, response, passed, moment)
+
+    async def _pass_on(
+        self,
+        request: web.Request,
+        response: aiohttp.ClientResponse,
+        passed: web.StreamResponse,
+        moment: Moment | None,
+    ) -> web.StreamResponse:
+        try:
+            await passed.prepare(request)
+            async for chunk in response.content.iter_any():
+                await passed.write(chunk)
+            await passed.write_eof()
+        except (aiohttp.ClientError, ConnectionError):
+            return _cut(request)
+        if moment is Moment.ANSWERED:
+            await self._kill()
+        return passed
+
+    def _count(self, request: web.Request) -> Moment | None:
+        """Note a write that counts; answers when at it to kill, if at all."""
+        said = self._meant(request)
+        if said is None:
+            return None
+        self.writes.append(said)
+        if self._target is None or len(self.writes) != self._target[0]:
+            return None
+        return self._target[1]
+
+    def _meant(self, request: web.Request) -> str | None:
+        if request.method not in WRITES or "dryRun" in request.query:
+            return None
+        _, _, inside = request.path.partition(f"/namespaces/{self._namespace}/")
+        resource, _, rest = inside.partition("/")
+        if not inside or resource in UNCOUNTED:
+            return None
+        name, _, subresource = rest.partition("/")
+        # Pods are made under names that nobody can know before.
+        if not name.startswith(self._app) and name:
+            return None
+        return " ".join(filter(None, (request.method, resource, subresource)))
+
+
+def _cut(request: web.Request) -> web.StreamResponse:
+    """No answer at all: the connection ends."""
+    if request.transport is not None:
+        request.transport.abort()
+    return web.Response(status=502)
+
+
+async def nobody() -> None:
+    """Kills nobody."""
+    await asyncio.sleep(0)
