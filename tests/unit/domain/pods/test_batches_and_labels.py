@@ -100,6 +100,13 @@ def test_pods_beyond_every_quota_belong_to_the_current_batch() -> None:
     assert [item.batch for item in plan_labels(pods, "r", [1, 2], 2)] == [1, 2, 2]
 
 
+def test_pods_of_a_later_batch_keep_it_when_the_release_steps_back() -> None:
+    pods = [make_pod("later", labels=labelled("later", "r", "3")), make_pod("new")]
+    assert [(i.pod.metadata.name, i.batch) for i in plan_labels(pods, "r", [1, 2, 3], 1)] == [
+        ("new", 1)
+    ]
+
+
 @pytest.mark.parametrize(
     "labels",
     [

@@ -1,0 +1,164 @@
+"""Reading a Deployment under a release, and the extra Deployment made from it."""
+
+import msgspec
+import pytest
+
+from controller.api.names import (
+    CANARY_DEPLOYMENT,
+    IN_PROGRESSING,
+    LATCH,
+    ORIGINAL_STRATEGY,
+    ROLLOUT_UID,
+    TEMPLATE_HASH,
+    WORKLOAD_TYPE,
+)
+from controller.api.rollout import OwnersValues, PatchMetadata
+from controller.domain.pods.canary import canary_deployment, canary_name
+from controller.domain.pods.deployment import (
+    latched,
+    marked_for,
+    owners_record,
+    paused_by_its_owner,
+)
+from tests.unit.builders import make_deployment
+
+RECORD = '{"release":"r1","strategy":{"type":"RollingUpdate"},"minReadySeconds":7,"paused":true}'
+
+
+def test_the_record_gives_the_owners_own_values() -> None:
+    record = owners_record(make_deployment(annotations={ORIGINAL_STRATEGY: RECORD}))
+    assert record is not None
+    assert record.release == "r1"
+    values = record.values
+    assert values.strategy is not None
+    assert bytes(values.strategy) == b'{"type":"RollingUpdate"}'
+    assert (values.min_ready_seconds, values.progress_deadline_seconds, values.paused) == (
+        7,
+        None,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('{"release":"r1"}', id="absent"),
+        pytest.param('{"release":"r1","strategy":null}', id="null"),
+    ],
+)
+def test_a_strategy_the_owner_did_not_write_is_none(text: str) -> None:
+    record = owners_record(make_deployment(annotations={ORIGINAL_STRATEGY: text}))
+    assert record is not None
+    assert record.values.strategy is None
+
+
+@pytest.mark.parametrize("text", ["", "{", '"text"', '{"minReadySeconds":"x"}'])
+def test_an_unreadable_record_is_no_record(text: str) -> None:
+    assert owners_record(make_deployment(annotations={ORIGINAL_STRATEGY: text})) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "owner"),
+    [
+        pytest.param('{"rolloutName":"web"}', "web", id="the mark names the Rollout"),
+        pytest.param("{}", "", id="a mark without a name"),
+        pytest.param("yes", "", id="an unreadable mark"),
+    ],
+)
+def test_the_mark_names_the_rollout(text: str, owner: str) -> None:
+    assert marked_for(make_deployment(annotations={IN_PROGRESSING: text})) == owner
+
+
+@pytest.mark.parametrize(
+    ("paused", "token", "ours", "owners"),
+    [
+        pytest.param(True, True, True, False, id="paused with our token: latched"),
+        pytest.param(True, False, False, True, id="paused without it: its owner's"),
+        pytest.param(False, True, False, False, id="a token alone holds nothing"),
+        pytest.param(False, False, False, False, id="running"),
+    ],
+)
+def test_a_pause_is_ours_only_with_our_token(
+    paused: bool, token: bool, ours: bool, owners: bool
+) -> None:
+    found = make_deployment(paused=paused, annotations={LATCH: "r1"} if token else {})
+    assert latched(found) is ours
+    assert paused_by_its_owner(found) is owners
+
+
+def made(owners: OwnersValues, patch: PatchMetadata) -> dict[str, object]:
+    stable = make_deployment(labels={WORKLOAD_TYPE: "deployment"})
+    body = canary_deployment(
+        stable,
+        name="web-x",
+        replicas=3,
+        template_hash="t",
+        rollout_uid="u",
+        owners=owners,
+        patch=patch,
+    )
+    found: dict[str, object] = msgspec.json.decode(body)
+    return found
+
+
+def test_the_extra_deployment_runs_at_the_owners_own_pace() -> None:
+    owners = OwnersValues(
+        strategy=msgspec.Raw(b'{"type":"RollingUpdate"}'),
+        min_ready_seconds=5,
+        progress_deadline_seconds=60,
+    )
+    body = made(owners, PatchMetadata())
+    spec = body["spec"]
+    assert isinstance(spec, dict)
+    assert (spec["replicas"], spec["minReadySeconds"], spec["progressDeadlineSeconds"]) == (
+        3,
+        5,
+        60,
+    )
+    assert spec["strategy"] == {"type": "RollingUpdate"}
+    assert body["metadata"] == {
+        "name": "web-x",
+        "namespace": "shop",
+        "labels": {CANARY_DEPLOYMENT: "web", ROLLOUT_UID: "u"},
+        "annotations": {TEMPLATE_HASH: "t"},
+    }, "no ownerReference, and not the label that admission selects by"
+
+
+def test_pods_of_the_extra_deployment_get_the_patched_metadata() -> None:
+    patch = PatchMetadata(labels={"version": "canary"}, annotations={"a": "b"})
+    body = made(OwnersValues(), patch)
+    spec = body["spec"]
+    assert isinstance(spec, dict)
+    assert spec["template"]["metadata"] == {
+        "labels": {"app": "web", "version": "canary"},
+        "annotations": {"a": "b"},
+    }
+    assert "strategy" not in spec
+    assert "progressDeadlineSeconds" not in spec
+
+
+def test_the_extra_deployments_name_follows_from_the_release() -> None:
+    stable = make_deployment()
+    assert canary_name(stable, "t", "u") == canary_name(stable, "t", "u")
+    assert canary_name(stable, "t", "u") != canary_name(stable, "t2", "u")
+    long = msgspec.structs.replace(
+        stable, metadata=msgspec.structs.replace(stable.metadata, name="x" * 63)
+    )
+    assert len(canary_name(long, "t", "u")) <= 63
+
+
+def test_the_extra_deployment_keeps_as_much_history_as_its_owner_does() -> None:
+    stable = make_deployment()
+    limited = msgspec.structs.replace(
+        stable, spec=msgspec.structs.replace(stable.spec, revision_history_limit=2)
+    )
+    body = canary_deployment(
+        limited,
+        name="web-x",
+        replicas=1,
+        template_hash="t",
+        rollout_uid="u",
+        owners=OwnersValues(),
+        patch=PatchMetadata(),
+    )
+    assert msgspec.json.decode(body)["spec"]["revisionHistoryLimit"] == 2
