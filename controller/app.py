@@ -9,6 +9,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Protocol, TypeVar
@@ -38,6 +39,7 @@ from controller.kube.resources import Resource
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import Caches
 from controller.reconcilers.rollout import RolloutReconciler
+from controller.reconcilers.script_checks import ScriptChecks
 from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
 from controller.reconcilers.wiring import Wiring
 from controller.reconcilers.world import World
@@ -280,8 +282,18 @@ class App:
             workers=self._settings.rollout_workers,
             metrics=self.metrics,
         )
+        checks = ScriptChecks(
+            self._scripts_map.store,
+            Key(self._settings.namespace, CONFIGURATION),
+            validator=scripts,
+            shadows=ScriptLibrary.read(),
+            tell=partial(self._recorder.record, resources.CONFIG_MAPS),
+            metrics=self.metrics,
+        )
         _log.info("reconciling", extra={"rollouts": len(self.caches.rollouts)})
-        await workers.run()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(checks.run(), name="script-checks")
+            group.create_task(workers.run(), name="rollout-workers")
 
 
 class Watching(Protocol):

@@ -23,8 +23,8 @@ from controller.domain.observation import (
     WorkloadSeen,
 )
 from controller.domain.traffic.drift import name_of, see_route
-from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
 from controller.domain.traffic.plan import references_of, services_of
+from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
 from controller.errors import Postponed
 from controller.kube.dynamic import DynamicKinds, Problem
 from controller.reconcilers.caches import OWNER, ROLLOUT_UID, SERVICE, Caches

@@ -96,6 +96,12 @@ class Metrics(StandardMetrics):
             buckets=_SCRIPT,
             registry=registry,
         )
+        self._configured_scripts = Gauge(
+            "moonshift_configured_scripts",
+            "Scripts in the ConfigMap, by state",
+            ("state",),
+            registry=registry,
+        )
         self._drift = Counter(
             "moonshift_drift", "Foreign changes of objects in use", ("action",), registry=registry
         )
@@ -180,6 +186,10 @@ class Metrics(StandardMetrics):
         """A script was called; `outcome` is the worker's code, or UNAVAILABLE."""
         self._script_calls.labels(outcome).inc()
         self._script_seconds.observe(seconds)
+
+    def configured_scripts(self, state: str, count: int) -> None:
+        """So many keys of the ConfigMap of scripts are usable, unusable or shadowed."""
+        self._configured_scripts.labels(state).set(count)
 
     def drifted(self, action: str) -> None:
         """A foreign change was met: put_back, folded or held."""

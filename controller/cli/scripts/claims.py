@@ -1,7 +1,7 @@
 """What a script says it can do (`--@can`), put to the test.
 
-Admission checks a step against these words, so a word too many lets a step through that then sends the wrong
-requests to the new version. For each word there are steps that differ in the claimed thing alone: a script that keeps
+Steps are held against these words, so a word too many lets a step through that then sends the wrong requests to the
+new version. For each word there are steps that differ in the claimed thing alone: a script that keeps
 its word answers all of them, and never two of them alike. A script whose answer depends on no step at all (a
 DestinationRule's subset, say) ignores nothing and keeps every word.
 Must not judge answers: `controller.domain.traffic.answer` does.

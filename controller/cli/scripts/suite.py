@@ -21,7 +21,7 @@ from controller.cli.scripts.coverage import (
 )
 from controller.cli.scripts.engine import Engine, Execution
 from controller.cli.scripts.evaluate import Outcome, evaluate, expected_content
-from controller.cli.scripts.subjects import Subject
+from controller.cli.scripts.subjects import TEST_DATA, Subject
 from controller.cli.scripts.yaml_text import diff
 from controller.domain.decision import Refusal
 from controller.domain.traffic.tree import Json, Tree, same
@@ -152,8 +152,9 @@ def _distinct(outcome: Outcome) -> list[Execution]:
 
 
 def _untested(subject: Subject) -> str:
-    where = f"testdata/{subject.class_type}/" if subject.class_type else "testdata/"
-    return f"this script has no test data: put a case into {subject.path.parent / where}*.yaml"
+    folder = subject.path.parent / TEST_DATA
+    folder = folder / subject.class_type if subject.class_type else folder
+    return f"this script has no test data: put a case into {folder}/, as a .yaml file"
 
 
 def _count_problem(case: Case) -> str:

@@ -26,9 +26,7 @@ from controller.scripts.lookup import Script
 FAILED = "ScriptFailed"
 """Reason of a refusal that the script itself gave; any other says that its answer was not acceptable."""
 
-_UNCLAIMED = (
-    "no --@can line, so admission lets every step through; seen to work, as such a line: --@can {}"
-)
+_UNCLAIMED = "no --@can line, which promises every step; seen to work, as such a line: --@can {}"
 _SAME = "get the same answer"
 _Given = Mapping[tuple[str, Path], ProbeAnswers]
 """Answers by claim and case."""

@@ -29,9 +29,11 @@ def replaced(text: str, expected: list[Json]) -> str:
         if key.value == KEY:
             begin, end = key.start_mark.index, value.end_mark.index
             # A block ends where the next one begins: comments in between belong to the next.
-            inside = text[begin:end].rstrip()
-            kept = text[begin + len(inside) :].lstrip("\n")
-            return text[:begin] + written + (kept if kept.strip() else "")
+            lines = text[begin:end].splitlines(keepends=True)
+            while lines and (not lines[-1].strip() or lines[-1].startswith("#")):
+                lines.pop()
+            kept = text[begin + sum(map(len, lines)) :].lstrip("\n")
+            return text[:begin] + written + kept
     return text.rstrip("\n") + "\n" + written
 
 

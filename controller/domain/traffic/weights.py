@@ -75,7 +75,8 @@ def weight_flaw(answer: Json, original: Json, factors: frozenset[float] = FACTOR
                 return f"{path} has the weight {weight}, which is no number from 0 up"
         total = _sum(objects, 0)
         # A list with new destinations only is a copy for the new revision: its weights are shares of each other.
-        copied = total > 0 and known.isdisjoint(destinations_in([*objects]))
+        named = {*destinations_in([*objects]), *destinations_in({"backendRefs": [*objects]})}
+        copied = total > 0 and known.isdisjoint(named)
         right = any(abs(total - sum_) < _NEARLY for sum_ in allowed)
         if len(objects) > 1 and not copied and not right:
             return f"the weights of {path} add up to {total:g}, neither to 100 nor to what the original had"

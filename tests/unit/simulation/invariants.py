@@ -68,7 +68,11 @@ class Watch:
         if of_this and status.phase == Phase.PROGRESSING and not ours.goal:
             self.new_pods_stay_out_of_stable(sit, ours)
             self.batch_is_kept(sit, ours)
-        if not (self.excused or self.replaced) and sit.style is Style.PARTITION and sit.replicas > 0:
+        if (
+            not (self.excused or self.replaced)
+            and sit.style is Style.PARTITION
+            and sit.replicas > 0
+        ):
             self.owners_limits_are_kept(sit, ours)
 
     def routes_lead_to_ready_pods(self, sit: Situation) -> None:
@@ -97,6 +101,9 @@ class Watch:
         """No more new pods than the step wants."""
         new = [pod for pod in sit.new_pods if not pod.metadata.deleting]
         most = max(sit.batch(max(1, ours.step)), self.most_new)
+        if self.replaced:
+            # A latched Deployment with several revisions is filled up to its surge by share.
+            most += owners_limits(sit.owners_values, sit.replicas).surge
         assert len(new) <= most, f"{len(new)} new pods, {most} wanted"
 
     def owners_limits_are_kept(self, sit: Situation, ours: MoonshiftStatus) -> None:

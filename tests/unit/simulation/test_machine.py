@@ -120,7 +120,7 @@ class Releases(RuleBasedStateMachine):
         self.world.people.undo(KEY, template(version))
 
     @precondition(lambda self: self.there)
-    @rule(replicas=st.sampled_from((1, 2, 4, 6, 12)))
+    @rule(replicas=st.sampled_from((0, 1, 2, 4, 6, 12)))
     def scale(self, replicas: int) -> None:
         self.excuse()
         self.world.people.edit(KEY, replicas=replicas)

@@ -8,6 +8,8 @@ from controller.api import names
 from controller.domain.decision import Reference
 from controller.domain.traffic.answer import Flaw, judge_answer
 from controller.domain.traffic.hosts import destinations_in, is_service, mentions
+from controller.domain.traffic.tree import Tree
+from controller.domain.traffic.weights import weight_flaw
 
 VS = Reference("networking.istio.io/v1", "VirtualService", "web", "web", "web-canary")
 
@@ -181,3 +183,20 @@ def test_destinations_are_found_by_shape() -> None:
 def test_any_value_may_mention_a_service() -> None:
     assert mentions([{"x": ["web.demo"]}, 1], "web", "demo")
     assert not mentions({"web": 1}, "web", "demo")
+
+
+def test_sums_of_backends_that_go_by_their_bare_name_are_judged_too() -> None:
+    original: Tree = {"spec": {"rules": [{"backendRefs": [{"name": "web", "port": 80}]}]}}
+    answer: Tree = {
+        "spec": {
+            "rules": [
+                {
+                    "backendRefs": [
+                        {"name": "web", "port": 80, "weight": 100},
+                        {"name": "web-canary", "port": 80, "weight": 20},
+                    ]
+                }
+            ]
+        }
+    }
+    assert "120" in weight_flaw(answer, original)

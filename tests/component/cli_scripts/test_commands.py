@@ -1,0 +1,195 @@
+"""The commands as a person calls them: a process of their own worker, output, exit code."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from controller.cli.main import cli
+from controller.cli.scripts import engine
+from tests.unit.cli_scripts.folders import ORIGINAL, SPLIT, case, make_folder, split
+
+STEP = {"traffic": "20%"}
+ONE = case(STEP, {"traffic": "40%"}, expected=[split(20), split(40)])
+
+
+def moonshift(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def test_cases_that_pass_end_with_success(tmp_path: Path) -> None:
+    make_folder(tmp_path, one=ONE)
+    report = tmp_path / "junit.xml"
+    ended = moonshift("test-scripts", tmp_path, "--junit", report, "--min-coverage", "100")
+    assert ended.exit_code == 0, ended.output
+    lines = ended.output.splitlines()
+    assert lines[:4] == [
+        "gateway.example.com/TrafficLane",
+        "  ok    one[0]  20 %",
+        "  ok    one[1]  40 %",
+        "  coverage: 100 % of 5 statements",
+    ]
+    assert "1 script, 2 steps: all passed" in lines[-1]
+    assert 'tests="2" failures="0"' in report.read_text()
+
+
+def test_update_writes_what_the_script_gives(tmp_path: Path) -> None:
+    script = make_folder(tmp_path, one=case(STEP, expected=[]))
+    assert moonshift("test-scripts", tmp_path).exit_code == 1
+    assert moonshift("test-scripts", tmp_path, "--update").exit_code == 0
+    written = yaml.safe_load((script.parent / "testdata" / "one.yaml").read_text())
+    assert written["expected"] == [split(20)]
+
+
+def test_too_little_coverage_fails(tmp_path: Path) -> None:
+    make_folder(tmp_path, SPLIT.replace("return", "if obj.x then y = 1 end return"), one=ONE)
+    ended = moonshift("test-scripts", tmp_path, "--min-coverage", "90")
+    assert ended.exit_code == 1
+    assert "less than 90 %" in ended.output
+
+
+@pytest.mark.parametrize("keyword", ["-k", "--watch"])
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path, keyword: str) -> None:
+    ended = moonshift("test-scripts", tmp_path / "none")
+    assert ended.exit_code == 1
+    assert "is no folder" in ended.output
+    assert keyword in moonshift("test-scripts", "--help").output
+
+
+def test_a_folder_without_scripts_fails(tmp_path: Path) -> None:
+    ended = moonshift("test-scripts", tmp_path)
+    assert ended.exit_code == 1
+    assert "no script below" in ended.output
+
+
+def test_a_step_of_a_case_is_shown_whole(tmp_path: Path) -> None:
+    script = make_folder(tmp_path, "print('hello')\n" + SPLIT, one=ONE)
+    path = script.parent / "testdata" / "one.yaml"
+    ended = moonshift("run-script", script, "--case", path, "--step", "1", "--input")
+    assert ended.exit_code == 0, ended.output
+    for part in (
+        "  canaryWeight: 40",
+        "step:    40 %",
+        "  +      weight: 60",
+        "  +    - name: shop-canary",
+        "CPU: ",
+        "memory: ",
+        "log:\n  hello",
+    ):
+        assert part in ended.output
+
+
+def test_an_object_and_options_make_a_step(tmp_path: Path) -> None:
+    script = make_folder(tmp_path, SPLIT + "\n")
+    path = tmp_path / "lane.yaml"
+    path.write_text(yaml.safe_dump(ORIGINAL))
+    ended = moonshift(
+        "run-script", script.parent, "--object", path, "--weight", "12.5", "--service", "shop",
+        "--canary-service", "shop-next", "--label", "a=b", "--params", "{x: 1}",
+    )  # fmt: skip
+    assert ended.exit_code == 0, ended.output
+    assert "  +    - name: shop-next" in ended.output
+    assert "  +      weight: 87.5" in ended.output
+
+
+def test_a_failure_shows_where_and_what_was_printed(tmp_path: Path) -> None:
+    script = make_folder(tmp_path, "print('here')\nlocal function f() error('no') end\nf()")
+    path = tmp_path / "lane.yaml"
+    path.write_text(yaml.safe_dump(ORIGINAL))
+    ended = moonshift("run-script", script, "--object", path, "--match", "ua=pc")
+    assert ended.exit_code == 1
+    assert "refused: TrafficLane/shop" in ended.output
+    assert ":3: in main chunk" in ended.output
+    assert "log:\n  here" in ended.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "either --case or --object"),
+        (("--case", "none.yaml"), "none.yaml"),
+        (("--object", "{lane}"), "--weight or --match"),
+        (("--object", "{lane}", "--weight", "1", "--label", "x"), "key=value"),
+        (("--object", "{lane}", "--weight", "1", "--params", "[]"), "no object"),
+        (("--object", "{lane}", "--weight", "1", "--step", "3"), "the steps 0 to 0"),
+        (("--object", "{lane}", "--match", "x"), "name=value"),
+    ],
+)
+def test_a_command_line_that_cannot_be_followed_is_explained(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    script = make_folder(tmp_path)
+    lane = tmp_path / "lane.yaml"
+    lane.write_text(yaml.safe_dump(ORIGINAL))
+    ended = moonshift("run-script", script, *(item.format(lane=lane) for item in arguments))
+    assert ended.exit_code in (1, 2)
+    assert message in ended.output
+
+
+def test_cases_become_lua_beside_them(tmp_path: Path) -> None:
+    script = make_folder(tmp_path, one=ONE)
+    ended = moonshift("convert", script.parent / "testdata" / "one.yaml")
+    assert ended.exit_code == 0, ended.output
+    written = (script.parent / "testdata" / "one_obj.lua").read_text()
+    assert "step_0 = {" in written
+    assert "step_1 = {" in written
+
+
+def test_a_folder_of_cases_keeps_its_shape_elsewhere(tmp_path: Path) -> None:
+    make_folder(tmp_path / "in", one=ONE)
+    ended = moonshift("convert", tmp_path / "in", "-o", tmp_path / "out")
+    assert ended.exit_code == 0
+    assert (tmp_path / "out" / "gateway.example.com" / "TrafficLane" / "one_obj.lua").is_file()
+
+
+def test_a_case_that_cannot_be_converted_fails_and_others_are_written(tmp_path: Path) -> None:
+    make_folder(tmp_path, bad={}, one=ONE)
+    ended = moonshift("convert", tmp_path)
+    assert ended.exit_code == 1
+    assert "original is missing" in ended.output
+    assert "wrote" in ended.output
+
+
+def test_a_case_outside_of_testdata_has_no_script(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text("{}")
+    ended = moonshift("convert", path)
+    assert ended.exit_code == 1
+    assert "nobody knows its script" in ended.output
+
+
+def test_findings_are_printed_with_file_and_line(tmp_path: Path) -> None:
+    script = make_folder(tmp_path, SPLIT.replace("'ghost'", "").replace("shop", "x"), one=ONE)
+    script.write_text(SPLIT.replace("obj.canaryService", "'ghost'"))
+    ended = moonshift("lint-script", tmp_path)
+    assert ended.exit_code == 1
+    assert f"{script}:6: error: the script leads to ghost" in ended.output
+
+
+def test_notes_never_fail(tmp_path: Path) -> None:
+    script = make_folder(tmp_path, SPLIT.replace("local lane", "lane"), one=ONE)
+    ended = moonshift("lint-script", script)
+    assert ended.exit_code == 0, ended.output
+    assert "1 script: 0 errors, 1 note" in ended.output
+
+
+def test_a_worker_that_cannot_start_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(address: str, *, filtered: bool) -> list[str]:
+        del filtered
+        return [sys.executable, "-c", f"raise SystemExit('no engine for {address}')"]
+
+    monkeypatch.setattr(engine, "worker_command", broken)
+    make_folder(tmp_path, one=ONE)
+    ended = moonshift("test-scripts", tmp_path)
+    assert ended.exit_code == 1
+    assert "error: the script worker cannot run scripts here: no engine" in ended.output
+
+
+def test_the_worker_is_not_taken_from_the_working_directory() -> None:
+    command = engine.worker_command("unix:///x", filtered=False)
+    assert command[1] == "-P"
+    assert command[-1] == "--insecure-no-seccomp"

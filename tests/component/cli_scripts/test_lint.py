@@ -1,0 +1,123 @@
+"""The linter through the real worker."""
+
+from pathlib import Path
+
+import pytest
+
+from controller.cli.scripts.engine import Engine
+from controller.cli.scripts.finding import Finding
+from controller.cli.scripts.lint import lint
+from controller.cli.scripts.subjects import subject_at, subjects_in
+from controller.scripts.lookup import FOLDER
+from tests.unit.cli_scripts.folders import SPLIT, case, make_folder, split
+
+STEP = {"traffic": "20%"}
+ONE = case(STEP, expected=[split(20)])
+
+
+async def findings(engine: Engine, tmp_path: Path, script: str) -> list[Finding]:
+    return await lint(engine, subject_at(make_folder(tmp_path, script, one=ONE)))
+
+
+async def test_packaged_scripts_have_no_errors(engine: Engine) -> None:
+    for subject in subjects_in(FOLDER):
+        found = await lint(engine, subject)
+        assert [item for item in found if item.severity == "error"] == []
+
+
+async def test_a_good_script_has_no_findings(engine: Engine, tmp_path: Path) -> None:
+    assert await findings(engine, tmp_path, SPLIT) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "line", "message"),
+    [
+        pytest.param("--@can weight\nx = = 1\n", 2, "unexpected symbol", id="syntax"),
+        pytest.param(
+            SPLIT.replace("obj.canaryService", "'ghost'"), 6, "leads to ghost", id="invented host"
+        ),
+        pytest.param(SPLIT.replace("obj.stableWeight", "-5"), 6, "has the weight -5", id="weights"),
+        pytest.param(
+            SPLIT.replace("weight", "weight,header", 1), 1, "--@can header is not kept", id="claim"
+        ),
+        pytest.param("--@can weight\nreturn obj.data\n", 1, "changes nothing", id="no change"),
+        pytest.param(
+            "--@can weight\nif obj.canaryWeight > 30 then error('too much') end\n"
+            + SPLIT.split("\n", 1)[1],
+            1,
+            "40 %: failed in line 2: too much",
+            id="a share is refused",
+        ),
+    ],
+)
+async def test_errors_have_their_line(
+    engine: Engine, tmp_path: Path, script: str, line: int, message: str
+) -> None:
+    found = [item for item in await findings(engine, tmp_path, script) if item.severity == "error"]
+    assert any(item.line == line and message in item.message for item in found), found
+
+
+async def test_a_rule_of_somebody_else_that_is_lost_is_an_error(
+    engine: Engine, tmp_path: Path
+) -> None:
+    content = case(STEP, expected=[])
+    lanes = [
+        {"path": "/help", "services": [{"name": "help"}]},
+        *content["original"]["spec"]["lanes"],
+    ]
+    content["original"] = {**content["original"], "spec": {"lanes": lanes}}
+    script = "--@can weight\ntable.remove(obj.data.spec.lanes, 1)\n" + SPLIT.split("\n", 1)[1]
+    found = await lint(engine, subject_at(make_folder(tmp_path, script, one=content)))
+    assert any("lost a rule in spec.lanes" in item.message for item in found), found
+
+
+async def test_globals_are_notes(engine: Engine, tmp_path: Path) -> None:
+    script = SPLIT.replace("local lane", "lane") + "-- end\n"
+    found = await findings(
+        engine, tmp_path, script.replace("service.weight =", "local _ = os\nservice.weight =")
+    )
+    assert found == [
+        Finding(2, "note", "assigns the global lane; local keeps it here"),
+        Finding(4, "note", "reads the global os, which nobody sets"),
+    ]
+
+
+async def test_words_that_mean_nothing_are_notes(engine: Engine, tmp_path: Path) -> None:
+    found = await findings(
+        engine,
+        tmp_path,
+        SPLIT.replace("weight", "weight,magic", 1).replace("--@can", "--@whatever x\n--@can"),
+    )
+    assert [(item.line, item.severity) for item in found] == [(1, "note"), (2, "note")]
+
+
+async def test_without_a_header_what_works_is_told(engine: Engine, tmp_path: Path) -> None:
+    script = "if obj.matches then error('weights only') end\n" + SPLIT.split("\n", 1)[1]
+    (note,) = await findings(engine, tmp_path, script)
+    assert (note.line, note.severity) == (1, "note")
+    assert note.message.endswith(": --@can weight,subpercent")
+
+
+async def test_without_a_header_what_is_ignored_is_a_note(engine: Engine, tmp_path: Path) -> None:
+    share = "local share = math.max(0, obj.canaryWeight)\n"
+    script = SPLIT.split("\n", 1)[1].replace("obj.stableWeight", "100 - share")
+    found = await findings(engine, tmp_path, share + script.replace("obj.canaryWeight", "share"))
+    assert {(item.line, item.severity) for item in found} == {(1, "note")}
+    assert any("x-probe=a and x-probe=b get the same answer" in item.message for item in found)
+
+
+async def test_a_script_that_says_the_same_at_every_step_ignores_nothing(
+    engine: Engine, tmp_path: Path
+) -> None:
+    script = (
+        "--@can weight,header,both,path\n"
+        "table.insert(obj.data.spec.lanes, 1, {services = {{name = obj.canaryService, weight = 100}}})\n"
+        "return obj.data\n"
+    )
+    assert await findings(engine, tmp_path, script) == []
+
+
+async def test_without_test_data_only_the_text_is_judged(engine: Engine, tmp_path: Path) -> None:
+    (note,) = await lint(engine, subject_at(make_folder(tmp_path, SPLIT)))
+    assert note.severity == "note"
+    assert "no test data" in note.message

@@ -1,0 +1,241 @@
+"""The ConfigMap of scripts is looked at when it changes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Literal
+
+import pytest
+
+from controller.api.meta import Key, ObjectMeta
+from controller.errors import WorkerUnavailable
+from controller.reconcilers.script_checks import SHADOWED, UNUSABLE, USABLE, ScriptChecks
+from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
+from controller.scripts.answer import Executed, Refused, ScriptAnswer
+from controller.scripts.client import ScriptClient
+from controller.scripts.lookup import Script, ScriptLibrary
+from tests.component.luaworker.process import worker
+
+NAMESPACE = "kruise-rollout"
+NAME = "kruise-rollout-configuration"
+KEY = "lua.traffic.routing.TrafficLane.gateway.example.com"
+HIDDEN = "lua.traffic.routing.VirtualService.networking.istio.io"
+
+
+class Compiler:
+    """Refuses texts with `bad` in them; counts; can be away."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.away = False
+
+    async def validate(self, script: Script, *, tenant: str, request_id: str) -> ScriptAnswer:
+        del tenant, request_id
+        self.asked.append(script.name)
+        await asyncio.sleep(0)
+        if self.away:
+            raise WorkerUnavailable("nobody there")
+        if b"bad" in script.text:
+            return Refused("SYNTAX_ERROR", "...name:3: '=' expected near 'x'", line=3)
+        return Executed(b"")
+
+
+class World:
+    """A ConfigMap, what was told about it, and the part under test."""
+
+    def __init__(self) -> None:
+        self.map = ConfiguredScriptsMap(NAMESPACE)
+        self.compiler = Compiler()
+        self.told: list[tuple[str, str, str]] = []
+        self.counts: dict[str, int] = {}
+        self.checked = asyncio.Event()
+        self.version = 0
+        self.checks = ScriptChecks(
+            self.map.store,
+            Key(NAMESPACE, NAME),
+            validator=self.compiler,
+            shadows=ScriptLibrary({"networking.istio.io/VirtualService/trafficRouting.lua": b""}),
+            tell=self.tell,
+            metrics=self,
+            retry=0.01,
+        )
+
+    def tell(
+        self, metadata: ObjectMeta, type: Literal["Normal", "Warning"], reason: str, message: str
+    ) -> None:
+        assert metadata.name == NAME
+        self.told.append((type, reason, message))
+
+    def configured_scripts(self, state: str, count: int) -> None:
+        self.counts[state] = count
+        self.checked.set()
+
+    def put(self, data: dict[str, str] | None, name: str = NAME) -> None:
+        self.version += 1
+        metadata = ObjectMeta(
+            name=name, namespace=NAMESPACE, uid=name, resource_version=str(self.version)
+        )
+        self.map.store.put(ConfigMap(metadata, data))
+
+    async def looked(self) -> None:
+        """The next look has ended."""
+        self.checked.clear()
+        async with asyncio.timeout(10):
+            await self.checked.wait()
+
+
+@asynccontextmanager
+async def running(world: World) -> AsyncIterator[None]:
+    task = asyncio.create_task(world.checks.run())
+    try:
+        await world.looked()
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_script_that_does_not_compile_is_told_with_its_line() -> None:
+    world = World()
+    async with running(world):
+        world.put({KEY: "bad", "other": "bad"})
+        await world.looked()
+    assert world.told == [
+        ("Warning", UNUSABLE, f"key {KEY} does not compile: line 3: '=' expected near 'x'")
+    ]
+    assert world.counts == {"usable": 0, "unusable": 1, "shadowed": 0}
+
+
+async def test_what_is_there_at_the_start_is_looked_at() -> None:
+    world = World()
+    world.put({KEY: "bad"})
+    async with running(world):
+        assert [reason for _, reason, _ in world.told] == [UNUSABLE]
+
+
+async def test_a_hidden_key_is_told_with_the_way_out() -> None:
+    world = World()
+    async with running(world):
+        world.put({HIDDEN: "return obj.data"})
+        await world.looked()
+    ((kind, reason, message),) = world.told
+    assert (kind, reason) == ("Warning", SHADOWED)
+    assert "script: configMap" in message
+    assert world.counts["shadowed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "message"),
+    [
+        ("lua.traffic.routing.TrafficLane", "return 1", "names nothing"),
+        ("lua.trafic.routing.X.y", "return 1", "names nothing"),
+        (KEY, " \n", "is empty"),
+    ],
+)
+async def test_what_no_reference_will_find_is_told(key: str, text: str, message: str) -> None:
+    world = World()
+    async with running(world):
+        world.put({key: text})
+        await world.looked()
+    ((_, reason, said),) = world.told
+    assert reason == UNUSABLE
+    assert message in said
+    assert world.compiler.asked == []
+
+
+async def test_a_good_script_is_told_nothing_about() -> None:
+    world = World()
+    async with running(world):
+        world.put({KEY: "return obj.data", "lua.traffic.routing.ingress.nginx": "return {}"})
+        await world.looked()
+    assert world.told == []
+    assert world.counts == {"usable": 2, "unusable": 0, "shadowed": 0}
+
+
+async def test_the_same_trouble_is_told_once_and_its_end_too() -> None:
+    world = World()
+    async with running(world):
+        world.put({KEY: "bad"})
+        await world.looked()
+        world.put({KEY: "bad", "new": "key"})
+        await world.looked()
+        world.put({KEY: "return obj.data"})
+        await world.looked()
+    assert [(kind, reason) for kind, reason, _ in world.told] == [
+        ("Warning", UNUSABLE),
+        ("Normal", USABLE),
+    ]
+
+
+async def test_a_text_is_compiled_once() -> None:
+    world = World()
+    async with running(world):
+        for _ in range(3):
+            world.put({KEY: "return obj.data"})
+            await world.looked()
+    assert world.compiler.asked == [KEY]
+
+
+async def test_an_absent_worker_is_asked_again_and_nothing_is_told_meanwhile() -> None:
+    world = World()
+    world.compiler.away = True
+    async with running(world):
+        world.put({KEY: "bad"})
+        await world.looked()
+        assert world.told == []
+        world.compiler.away = False
+        while not world.told:
+            await world.looked()
+    assert [reason for _, reason, _ in world.told] == [UNUSABLE]
+
+
+async def test_what_was_known_stays_known_while_the_worker_is_away() -> None:
+    world = World()
+    async with running(world):
+        world.put({KEY: "bad"})
+        await world.looked()
+        world.compiler.away = True
+        world.put({KEY: "bad too"})
+        await world.looked()
+        assert world.counts["unusable"] == 1
+    assert len(world.told) == 1
+
+
+async def test_other_config_maps_and_deletion_are_no_trouble() -> None:
+    world = World()
+    async with running(world):
+        world.put({KEY: "bad"})
+        await world.looked()
+        world.put({KEY: "bad"}, name="another")
+        world.map.store.remove(Key(NAMESPACE, NAME))
+        await world.looked()
+    assert len(world.told) == 1
+    assert world.counts == {"usable": 0, "unusable": 0, "shadowed": 0}
+
+
+async def test_nothing_listens_after_the_end() -> None:
+    world = World()
+    async with running(world):
+        pass
+    world.put({KEY: "bad"})
+    await asyncio.sleep(0)
+    assert world.told == []
+
+
+async def test_the_real_worker_names_the_line(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("checks")
+    world = World()
+    async with worker(f"unix://{folder}/w") as process:
+        client = ScriptClient(process.address)
+        checks = ScriptChecks(
+            world.map.store,
+            Key(NAMESPACE, NAME),
+            validator=client,
+            shadows=ScriptLibrary({}),
+            tell=world.tell,
+        )
+        world.put({KEY: "local a = 1\nretrun a"})
+        assert await checks.check()
+        await client.close()
+    ((_, _, message),) = world.told
+    assert message == f"key {KEY} does not compile: line 2: '=' expected near 'a'"

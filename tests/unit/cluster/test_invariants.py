@@ -1,0 +1,257 @@
+"""The checker of releases flags bad histories: one made by hand for each rule, beside a good one that passes."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from localcluster.api import JsonObject
+from localcluster.history import Change, Key, Kind
+from tests.cluster import manifests
+from tests.cluster.invariants import Deed, judge, judge_end
+from tests.cluster.kinds import (
+    DEPLOYMENTS,
+    DESTINATION_RULES,
+    PODS,
+    ROLLOUTS,
+    SERVICES,
+    SLICES,
+    VIRTUAL_SERVICES,
+)
+from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPlan
+
+APP = Application("shop", "here", True, (StepPlan(1, 20), StepPlan(2, 50)), True, replicas=2)
+SHARED = replace(APP, shared=True)
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Tale:
+    """A history under construction; a revision is its place in it, and its second."""
+
+    def __init__(self, app: Application = APP) -> None:
+        self.app = app
+        self.changes: list[Change] = []
+        self.deeds: list[Deed] = []
+
+    def put(self, kind: Kind, name: str, body: JsonObject, change: str = "MODIFIED") -> "Tale":
+        """Write an object."""
+        body = copy.deepcopy(body)
+        body.setdefault("metadata", {"name": name, "namespace": self.app.namespace})
+        key = Key(kind, self.app.namespace, name)
+        self.changes.append(Change(len(self.changes) + 1, change, key, body))
+        return self
+
+    def drop(self, kind: Kind, name: str) -> "Tale":
+        """Delete an object."""
+        return self.put(kind, name, {}, "DELETED")
+
+    def do(self, what: str, image: str = "") -> "Tale":
+        """A deed, at the present revision."""
+        self.deeds.append(Deed(len(self.changes), what, image))
+        return self
+
+    def pod(self, name: str, image: str, version: str = "base") -> "Tale":
+        """A ready pod."""
+        labels = {"app": "shop", "version": version}
+        return self.put(
+            PODS,
+            name,
+            {
+                "metadata": {"name": name, "namespace": "here", "labels": labels},
+                "spec": {"containers": [{"image": image}]},
+                "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+            },
+        )
+
+    def endpoints(self, service: str, *pods: str) -> "Tale":
+        """What a Service leads to."""
+        found = [{"conditions": {"ready": True}, "targetRef": {"name": pod}} for pod in pods]
+        labels = {"kubernetes.io/service-name": service}
+        metadata = {"name": service, "namespace": "here", "labels": labels}
+        return self.put(SLICES, service, {"metadata": metadata, "endpoints": found})
+
+    def service(self, name: str, revision: str = "") -> "Tale":
+        """A Service, pinned where a revision is given."""
+        selector = {"app": "shop", **({"pod-template-hash": revision} if revision else {})}
+        return self.put(SERVICES, name, {"spec": {"selector": selector}})
+
+    def route(self, *weights: int) -> "Tale":
+        """The VirtualService, with the stable Service first."""
+        body = manifests.virtual_service(self.app)
+        hosts = (
+            [{"host": "shop", "subset": "base"}, {"host": "shop", "subset": "canary"}]
+            if self.app.shared
+            else [{"host": "shop"}, {"host": "shop-canary"}]
+        )
+        body["spec"]["http"][1]["route"] = [
+            {"destination": host, "weight": weight}
+            for host, weight in zip(hosts, weights, strict=False)
+        ]
+        return self.put(VIRTUAL_SERVICES, "shop", body)
+
+    def broken(self) -> set[str]:
+        """The rules that did not hold."""
+        found = judge(
+            self.app,
+            [],
+            self.changes,
+            self.deeds,
+            lambda change: EPOCH + timedelta(seconds=change.resource_version),
+        )
+        return {violation.rule for violation in found}
+
+
+def at_rest(app: Application = APP) -> Tale:
+    """Two stable pods behind the Service, nothing released."""
+    tale = Tale(app).put(DEPLOYMENTS, "shop", manifests.deployment(app) | strategy("RollingUpdate"))
+    tale.pod("a", STABLE_IMAGE).pod("b", STABLE_IMAGE)
+    if app.shared:
+        tale.put(DESTINATION_RULES, "shop", manifests.destination_rule(app))
+    return tale.service("shop").endpoints("shop", "a", "b").route(100)
+
+
+def strategy(kind: str) -> JsonObject:
+    return {"spec": {"strategy": {"type": kind}}}
+
+
+def at_step_1() -> Tale:
+    """A release at its first step, as it should be."""
+    tale = at_rest().do("release", NEW_IMAGE).service("shop", "old").service("shop-canary", "new")
+    return tale.pod("c", NEW_IMAGE).endpoints("shop-canary", "c").route(80, 20)
+
+
+def finished() -> Tale:
+    """All steps approved, half of everything new."""
+    tale = at_step_1().do("approve").pod("d", NEW_IMAGE).endpoints("shop-canary", "c", "d")
+    return tale.route(50, 50).do("approve").service("shop").endpoints("shop", "a", "b", "c", "d")
+
+
+def test_a_good_history_passes() -> None:
+    tale = finished().drop(PODS, "a").drop(PODS, "b").endpoints("shop", "c", "d").route(100)
+    assert tale.drop(SERVICES, "shop-canary").broken() == set()
+
+
+BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
+    "weights that do not add up": (
+        "weights_are_well_formed",
+        lambda: at_step_1().route(80, 10),
+    ),
+    "a route to a Service that does not exist": (
+        "routes_lead_to_ready_pods",
+        lambda: at_rest().do("release", NEW_IMAGE).service("shop", "old").route(80, 20),
+    ),
+    "a route to a Service with nobody behind it": (
+        "routes_lead_to_ready_pods",
+        lambda: at_step_1().endpoints("shop-canary"),
+    ),
+    "a route to a subset that does not exist": (
+        "routes_lead_to_ready_pods",
+        lambda: at_rest(SHARED).do("release", NEW_IMAGE).route(80, 20),
+    ),
+    "a subset that selects no pod": (
+        "routes_lead_to_ready_pods",
+        lambda: at_rest(SHARED).do("release", NEW_IMAGE).put(
+            DESTINATION_RULES, "shop", {"spec": {"subsets": []}}
+        ),
+    ),
+    "a new pod that is ready before the pin": (
+        "new_pods_find_the_stable_service_pinned",
+        lambda: at_rest().do("release", NEW_IMAGE).pod("c", NEW_IMAGE),
+    ),
+    "a new pod behind the pinned Service": (
+        "new_pods_find_the_stable_service_pinned",
+        lambda: at_step_1().endpoints("shop", "a", "b", "c"),
+    ),
+    "a pod too many": (
+        "new_pods_stay_within_the_approved_step",
+        lambda: at_step_1().pod("d", NEW_IMAGE),
+    ),
+    "more traffic than approved": (
+        "traffic_stays_within_the_approved_step",
+        lambda: at_step_1().route(50, 50),
+    ),
+    "too few pods": (
+        "enough_pods_are_ready",
+        lambda: at_step_1().drop(PODS, "a").drop(PODS, "b"),
+    ),
+    "a strategy that kills all pods at once": (
+        "the_strategy_is_never_recreate",
+        lambda: at_step_1().put(DEPLOYMENTS, "shop", strategy("Recreate")),
+    ),
+    "two extra Deployments": (
+        "there_is_one_extra_deployment_at_most",
+        lambda: extra(extra(at_step_1(), "shop-1"), "shop-2"),
+    ),
+    "a share that falls after the last approval": (
+        "ShareNeverFalls",
+        lambda: finished().route(100),
+    ),
+    "a canary Service that goes a second after the route left it": (
+        "Margin",
+        lambda: slow(finished().route(100).drop(SERVICES, "shop-canary")),
+    ),
+    "a pod that goes a second after the route left it": (
+        "Margin",
+        lambda: slow(at_step_1().do("release", STABLE_IMAGE).route(100).drop(PODS, "c")),
+    ),
+}
+
+
+def extra(tale: Tale, name: str) -> Tale:
+    labels = {"rollouts.kruise.io/canary-deployment": "shop"}
+    metadata = {"name": name, "namespace": "here", "labels": labels}
+    return tale.put(DEPLOYMENTS, name, {"metadata": metadata, **strategy("RollingUpdate")})
+
+
+def slow(tale: Tale) -> Tale:
+    tale.app = replace(tale.app, grace=3)
+    return tale
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_the_checker_flags(name: str) -> None:
+    rule, tale = BAD[name]
+    assert rule in tale().broken()
+
+
+def as_it_was() -> dict[Key, JsonObject]:
+    kinds = {"Deployment": DEPLOYMENTS, "Service": SERVICES, "VirtualService": VIRTUAL_SERVICES}
+    return {Key(kinds[o["kind"]], "here", "shop"): o for o in manifests.objects(APP)}
+
+
+def test_an_end_in_which_all_is_as_it_was_passes() -> None:
+    state = copy.deepcopy(as_it_was())
+    state[Key(ROLLOUTS, "here", "shop")] = manifests.rollout(APP)
+    deployment = state[Key(DEPLOYMENTS, "here", "shop")]
+    deployment["metadata"]["labels"] = {"rollouts.kruise.io/workload-type": "deployment"}
+    assert judge_end(APP, state, as_it_was()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [
+        pytest.param(VIRTUAL_SERVICES, ("spec", "hosts"), ["other"], id="another spec"),
+        pytest.param(SERVICES, ("metadata", "labels", "x"), "y", id="a label"),
+        pytest.param(DEPLOYMENTS, ("spec", "paused"), True, id="a workload left paused"),
+        pytest.param(
+            DEPLOYMENTS, ("metadata", "annotations", "moonshift.dev/latch"), "1", id="a mark"
+        ),
+    ],
+)
+def test_the_end_is_flagged_when_there_is(kind: Kind, path: tuple[str, ...], value: object) -> None:
+    state = copy.deepcopy(as_it_was())
+    place = state[Key(kind, "here", "shop")]
+    for part in path[:-1]:
+        place = place.setdefault(part, {})
+    place[path[-1]] = value
+    assert {v.rule for v in judge_end(APP, state, as_it_was())} == {"everything_is_restored"}
+
+
+def test_what_is_left_over_is_flagged() -> None:
+    state = as_it_was() | {Key(SERVICES, "here", "shop-canary"): {"metadata": {}}}
+    labels = {"rollouts.kruise.io/canary-deployment": "shop"}
+    state[Key(DEPLOYMENTS, "here", "shop-x")] = {"metadata": {"labels": labels}}
+    found = judge_end(APP, state, as_it_was())
+    assert [v.rule for v in found] == ["nothing_is_left_over"] * 2
