@@ -2,14 +2,19 @@
 
 Why: a server-side apply of the owner's manifest would otherwise conflict with us for ever (tried: another
 minReadySeconds after a release). Invariant: an entry is removed only if it is still ours where it was seen;
-whoever wrote in between wins, and the entry then stays, which costs that owner a `--force-conflicts`, nothing more.
+whoever writes in between wins. Entries are sorted by time, so a status write moves them: it is looked at again a few
+times; an entry that stays in the end costs its object's owner a `--force-conflicts`, nothing more.
 """
+
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from controller.api.names import FIELD_MANAGER
+from controller.errors import Conflict, NotFound
 
 Operation = dict[str, object]
+ATTEMPTS = 4
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -36,3 +41,23 @@ def disowning(stored: bytes) -> list[Operation]:
                 {"op": "remove", "path": place},
             ]
     return operations
+
+
+async def hand_back(
+    stored: bytes,
+    patch: Callable[[list[Operation]], Awaitable[object]],
+    read: Callable[[], Awaitable[bytes]],
+) -> None:
+    """Take our entries off the object that was stored last; `read` gives it as it is now."""
+    for _ in range(ATTEMPTS):
+        operations = disowning(stored)
+        if not operations:
+            return
+        try:
+            await patch(operations)
+        except Conflict:
+            stored = await read()
+        except NotFound:
+            return
+        else:
+            return

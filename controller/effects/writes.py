@@ -4,15 +4,14 @@ Invariant: every write of an effect goes through here, so that no decision is ma
 what we wrote; an object that is already as wanted (404 on delete, conflict of names on create) is told from a failure.
 """
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from controller.api.meta import Key, ObjectMeta
-from controller.effects.ownership import disowning
-from controller.errors import AlreadyExists, Conflict, NotFound
+from controller.effects.ownership import hand_back
+from controller.errors import AlreadyExists, NotFound
 from controller.kube.resources import Resource
 
 
@@ -98,10 +97,11 @@ class Writes:
         """JSON patch, then give the fields back to whoever owned them."""
         answer = await self._kube.json_patch(resource, key.namespace, key.name, operations)
         self._remember(resource, answer)
-        disown = disowning(answer)
-        if disown:
-            with contextlib.suppress(Conflict):
-                await self.patch(resource, key, disown)
+        await hand_back(
+            answer,
+            lambda disown: self.patch(resource, key, disown),
+            lambda: self.read(resource, key),
+        )
 
     async def delete(self, resource: Resource, key: Key, uid: str) -> None:
         """Delete that very object; one that is gone is as good as deleted."""

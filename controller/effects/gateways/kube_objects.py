@@ -5,7 +5,6 @@ change its plural or its scope); what was not found is asked for again. Every wr
 pass decides on a cache that does not show it yet.
 """
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -14,8 +13,8 @@ import msgspec
 from controller.api.meta import Key, ObjectMeta
 from controller.domain.decision import Reference
 from controller.effects.gateways.contracts import Scope
-from controller.effects.ownership import disowning
-from controller.errors import Conflict, NotFound
+from controller.effects.ownership import hand_back
+from controller.errors import NotFound
 from controller.kube.resources import Resource
 
 
@@ -90,14 +89,14 @@ class KubeGatewayObjects:
 
     async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
         """Take our field manager off the object."""
-        operations = disowning(stored)
-        if not operations:
-            return
         resource = await self._existing(reference)
-        with contextlib.suppress(Conflict, NotFound):
+
+        async def patch(operations: list[dict[str, object]]) -> None:
             answer = await self._kube.json_patch(resource, namespace, reference.name, operations)
             metadata = msgspec.json.decode(answer, type=_Stored).metadata
             self._ledger.wrote(resource.name, metadata.key, metadata.resource_version)
+
+        await hand_back(stored, patch, lambda: self.read(reference, namespace))
 
     async def _existing(self, reference: Reference) -> Resource:
         resource = await self.resource(reference)

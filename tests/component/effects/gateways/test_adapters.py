@@ -25,7 +25,8 @@ class Kube:
         self.discovered: list[str] = []
         self.wrote_: list[tuple[str, Key, str]] = []
         self.patches: list[list[Mapping[str, object]]] = []
-        self.taken = False
+        self.taken = 0
+        self.objects = b""
 
     async def discover(self, group_version: str) -> tuple[Resource, ...]:
         self.discovered.append(group_version)
@@ -34,7 +35,7 @@ class Kube:
         return self.kinds[group_version]
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
-        return f"{resource.name} {namespace}/{name}".encode()
+        return self.objects or f"{resource.name} {namespace}/{name}".encode()
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: bytes) -> bytes:
         return body
@@ -47,6 +48,7 @@ class Kube:
         operations: Sequence[Mapping[str, object]],
     ) -> bytes:
         if self.taken:
+            self.taken -= 1
             raise Conflict("somebody else wrote", status=422)
         self.patches.append([*operations])
         return b'{"metadata":{"name":"web","namespace":"demo","resourceVersion":"9"}}'
@@ -129,8 +131,17 @@ async def test_an_object_without_our_entries_is_not_written_again() -> None:
     assert kube.patches == []
 
 
-async def test_a_write_in_between_wins_over_giving_fields_back() -> None:
+async def test_entries_that_moved_are_looked_at_again() -> None:
     kube = Kube()
-    kube.taken = True
+    kube.taken = 1
+    kube.objects = OWNED
+    await KubeGatewayObjects(kube, kube).disown(VS, "demo", OWNED)
+    assert len(kube.patches) == 1
+
+
+async def test_a_writer_who_never_rests_wins_over_giving_fields_back() -> None:
+    kube = Kube()
+    kube.taken = 99
+    kube.objects = OWNED
     await KubeGatewayObjects(kube, kube).disown(VS, "demo", OWNED)
     assert kube.wrote_ == []
