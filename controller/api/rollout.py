@@ -152,12 +152,6 @@ class NetworkRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     script: str = ""
     params: dict[str, msgspec.Raw] = {}
 
-    @property
-    def group(self) -> str:
-        """API group: empty for the core group."""
-        group, slash, _ = self.api_version.partition("/")
-        return group if slash else ""
-
 
 class TrafficRoutingRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A stable Service and the gateway objects that lead to it."""

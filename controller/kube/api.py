@@ -11,7 +11,9 @@ import asyncio
 import contextlib
 import socket
 import ssl
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from importlib.util import find_spec
 from typing import Any, Protocol, cast
 
 import httpx
@@ -101,6 +103,7 @@ class ControllerApi(kr8s.asyncio.Api):
         self._gate = asyncio.Semaphore(self._limits.in_flight)
         self._opening = asyncio.Lock()
         self._streams: httpx.AsyncClient | None = None
+        self._host = ""
         self._sending: set[asyncio.Task[httpx.Response]] = set()
         self._closed = False
 
@@ -117,6 +120,8 @@ class ControllerApi(kr8s.asyncio.Api):
             if verify is True and not self.auth.server.startswith("https"):
                 verify = False
             bearer = BearerAuth(token_of(self.auth))
+            _note_that_sniffio_is_missing()
+            self._host = httpx.URL(self.auth.server).netloc.decode()
             self._streams = self._pool(verify, bearer, None)
             self._session = self._pool(verify, bearer, self._limits.connections)
 
@@ -258,9 +263,17 @@ class ControllerApi(kr8s.asyncio.Api):
     def _count(self, method: str, code: str, started: float) -> None:
         if self._metrics:
             seconds = asyncio.get_running_loop().time() - started
-            self._metrics.requested(
-                method, httpx.URL(self.auth.server).netloc.decode(), code, seconds
-            )
+            self._metrics.requested(method, self._host, code, seconds)
+
+
+def _note_that_sniffio_is_missing() -> None:
+    """Make httpcore's attempts to import it cheap.
+
+    It tries at every lock it makes, some ten times per request. Where the package is not installed, each attempt
+    searches the whole path for it: 7 % of the controller's CPU time.
+    """
+    if "sniffio" not in sys.modules and find_spec("sniffio") is None:
+        cast("dict[str, object]", sys.modules)["sniffio"] = None
 
 
 async def _body(response: httpx.Response) -> bytes:

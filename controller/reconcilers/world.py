@@ -5,13 +5,14 @@ passed on as if it did not exist.
 """
 
 from collections import OrderedDict
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
 from controller.api.plan_hash import plan_hash_of
-from controller.api.rollout import Rollout
+from controller.api.rollout import Rollout, Strategy
 from controller.api.workloads import Deployment, ReplicaSet, template_hash
 from controller.domain.decision import Reference
 from controller.domain.observation import (
@@ -26,13 +27,18 @@ from controller.domain.traffic.drift import name_of, see_route
 from controller.domain.traffic.plan import references_of, services_of
 from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
 from controller.errors import Postponed
-from controller.kube.dynamic import DynamicKinds, Problem
+from controller.kube.dynamic import DynamicKinds, Problem, RawObject
 from controller.reconcilers.caches import OWNER, ROLLOUT_UID, SERVICE, Caches
 
 REMEMBERED_TEMPLATES = 4096
+REMEMBERED_ROUTES = 512
+REMEMBERED_PLANS = 4096
 REVISION = "deployment.kubernetes.io/revision"
 WAIT_FOR_KIND = 5.0
 """Seconds at most until a pass is tried again while a kind is being looked up; `ready` comes first."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class _TemplateHead(msgspec.Struct, frozen=True):
@@ -43,21 +49,85 @@ class _TemplateMeta(msgspec.Struct, frozen=True):
     labels: dict[str, str] | None = None
 
 
+class Template(NamedTuple):
+    """What is known of a pod template: its identity and its labels."""
+
+    hash: str
+    labels: dict[str, str]
+
+
 class Templates:
-    """Hashes of templates, remembered: the same bytes come with every event of a workload."""
+    """Templates that were read, remembered: the same bytes come with every event of a workload."""
 
     def __init__(self) -> None:
-        self._hashes: OrderedDict[bytes, str] = OrderedDict()
+        self._known: OrderedDict[bytes, Template] = OrderedDict()
 
-    def hash(self, template: msgspec.Raw) -> str:
-        """Identity of a pod template."""
+    def read(self, template: msgspec.Raw) -> Template:
+        """Identity and labels of a pod template."""
         raw = bytes(template)
-        known = self._hashes.get(raw)
+        known = self._known.get(raw)
         if known is None:
-            known = self._hashes[raw] = template_hash(raw)
-            if len(self._hashes) > REMEMBERED_TEMPLATES:
-                self._hashes.popitem(last=False)
+            head = msgspec.json.decode(raw, type=_TemplateHead)
+            labels = head.metadata.labels if head.metadata is not None else None
+            known = self._known[raw] = Template(template_hash(raw), labels or {})
+            _bound(self._known, REMEMBERED_TEMPLATES)
         return known
+
+
+class _Judged(NamedTuple):
+    """A gateway object with what was found about it."""
+
+    object: RawObject
+    reference: Reference
+    state: RouteState
+
+
+class Routes:
+    """States of gateway objects, remembered: most passes meet the very object they met before."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[Key, str, str], _Judged] = OrderedDict()
+
+    def see(self, rollout: Key, reference: Reference, found: RawObject) -> RouteState:
+        """How the object stands for that Rollout."""
+        at = (rollout, reference.kind, reference.name)
+        known = self._known.get(at)
+        if known is None or known.object is not found or known.reference != reference:
+            state = see_route(reference, bytes(found.raw), rollout=rollout.name)
+            known = self._known[at] = _Judged(found, reference, state)
+            _bound(self._known, REMEMBERED_ROUTES)
+        return known.state
+
+
+class _Hashed(NamedTuple):
+    """A plan with its hash."""
+
+    strategy: Strategy
+    hash: str
+
+
+class Plans:
+    """Hashes of plans, remembered: a plan hardly ever changes.
+
+    The generation does not tell: a change through v1alpha1 can change the plan by an annotation.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, _Hashed] = OrderedDict()
+
+    def hash(self, rollout: Rollout) -> str:
+        """Hash of the Rollout's plan."""
+        uid, strategy = rollout.metadata.uid, rollout.spec.strategy
+        known = self._known.get(uid)
+        if known is None or known.strategy != strategy:
+            known = self._known[uid] = _Hashed(strategy, plan_hash_of(strategy))
+            _bound(self._known, REMEMBERED_PLANS)
+        return known.hash
+
+
+def _bound(remembered: OrderedDict[K, V], most: int) -> None:
+    if len(remembered) > most:
+        remembered.popitem(last=False)
 
 
 class World:
@@ -70,6 +140,8 @@ class World:
         self._caches = caches
         self._kinds = kinds
         self._templates = Templates()
+        self._routes = Routes()
+        self._plans = Plans()
 
     def observe(self, key: Key) -> Observation | None:
         """Everything about one Rollout; None when it is gone. Postponed while a kind is being looked up."""
@@ -80,7 +152,7 @@ class World:
         services, slices = self._services(rollout)
         return Observation(
             rollout=rollout,
-            plan_hash=plan_hash_of(rollout.spec.strategy),
+            plan_hash=self._plans.hash(rollout),
             workload=self._workload(workload) if workload is not None else None,
             canaries=tuple(
                 self._workload(extra)
@@ -98,13 +170,12 @@ class World:
         owned = sorted(
             self._caches.replica_sets.index(OWNER, deployment.metadata.uid), key=_revision_number
         )
-        head = msgspec.json.decode(deployment.spec.template, type=_TemplateHead)
-        labels = head.metadata.labels if head.metadata is not None else None
+        template = self._templates.read(deployment.spec.template)
         return WorkloadSeen(
             deployment=deployment,
-            template_hash=self._templates.hash(deployment.spec.template),
-            template_labels=labels or {},
-            replica_sets=tuple((rs, self._templates.hash(rs.spec.template)) for rs in owned),
+            template_hash=template.hash,
+            template_labels=template.labels,
+            replica_sets=tuple((rs, self._templates.read(rs.spec.template).hash) for rs in owned),
             pods=tuple(
                 pod for rs in owned for pod in self._caches.pods.index(OWNER, rs.metadata.uid)
             ),
@@ -142,7 +213,7 @@ class World:
             case Problem(reason=reason, message=message):
                 return RouteUnreadable(reason, message)
             case _:
-                return see_route(reference, bytes(found.raw), rollout=rollout.name)
+                return self._routes.see(rollout, reference, found)
 
 
 def _references(rollout: Rollout) -> tuple[Reference, ...]:

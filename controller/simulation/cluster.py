@@ -28,6 +28,7 @@ class Route(msgspec.Struct, frozen=True):
     plan: RoutePlan | None = None
     touched: bool = False
     unreadable: str = ""
+    """Reason why it cannot be read; empty when it can."""
 
 
 class Delays(msgspec.Struct, frozen=True):
@@ -52,7 +53,7 @@ class Cluster:
         self.min_ready: dict[str, int] = {}
         """minReadySeconds by UID of the ReplicaSet."""
         self.broken: set[str] = set()
-    
+
         self._routes: dict[tuple[str, str, str], Route] = {}
         self._hashes: dict[bytes, str] = {}
 
@@ -129,7 +130,6 @@ class Cluster:
             if pod.metadata.namespace == service.metadata.namespace
             and wanted.items() <= pod.metadata.labels.items()
         )
-
 
 
 def age(replica_set: ReplicaSet) -> tuple[int, str]:

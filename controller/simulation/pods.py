@@ -164,8 +164,12 @@ class EndpointController:
         meta = service.metadata
         name = f"{meta.name}-slice"
         before = self._cluster.slices.get(structs.replace(meta, name=name).key)
-        kept = before.metadata if before is not None else ObjectMeta(
-            name=name, namespace=meta.namespace, labels={SERVICE_NAME_LABEL: meta.name}
+        kept = (
+            before.metadata
+            if before is not None
+            else ObjectMeta(
+                name=name, namespace=meta.namespace, labels={SERVICE_NAME_LABEL: meta.name}
+            )
         )
         return EndpointSlice(
             metadata=kept,

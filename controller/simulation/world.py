@@ -28,6 +28,7 @@ from controller.domain.observation import (
     WorkloadSeen,
 )
 from controller.domain.rollout.phases import decide, refused
+from controller.domain.rollout.routing import GATEWAY_OBJECT_IN_USE
 from controller.domain.traffic.plan import references_of, services_of
 from controller.errors import MoonshiftError
 from controller.simulation.cluster import Cluster, Delays, Route
@@ -118,17 +119,13 @@ class World:
         )
         return {name: service for name, service in found.items() if service is not None}, slices
 
-    def _routes(
-        self, rollout: Rollout, canary: CanaryStrategy | None
-    ) -> tuple[RouteSeen, ...]:
+    def _routes(self, rollout: Rollout, canary: CanaryStrategy | None) -> tuple[RouteSeen, ...]:
         if canary is None:
             return ()
         space = rollout.metadata.namespace
-        references = references_of(
-            canary.traffic_routings, canary.disable_generate_canary_service
-        )
+        references = references_of(canary.traffic_routings, canary.disable_generate_canary_service)
         return tuple(
-            RouteSeen(reference, _route_state(self.cluster.route(space, reference)))
+            RouteSeen(reference, _route_state(self.cluster.route(space, reference), rollout))
             for reference in references
         )
 
@@ -150,7 +147,7 @@ class World:
 
     def apply(self, key: Key, action: Action) -> Done | NotYet | Refusal:
         """One action alone, on behalf of a Rollout."""
-        return Writes(self.cluster, key).apply(action)
+        return Writes(self.cluster, self.cluster.rollouts[key]).apply(action)
 
     def pass_over(
         self,
@@ -186,7 +183,7 @@ class World:
     def _carry_out(
         self, key: Key, seen: Observation, decision: Decision, crash_after: int | None
     ) -> Decision:
-        writes = Writes(self.cluster, key)
+        writes = Writes(self.cluster, seen.rollout)
         for number, action in enumerate(decision.actions):
             if number == crash_after:
                 return decision
@@ -293,14 +290,18 @@ class World:
         return "\n".join(lines)
 
 
-def _route_state(route: Route | None) -> RouteState:
+def _route_state(route: Route | None, rollout: Rollout) -> RouteState:
     if route is None:
         return RouteAbsent()
     if route.unreadable:
-        return RouteUnreadable("KindNotServed", route.unreadable)
+        return RouteUnreadable(route.unreadable, "it cannot be read")
     plan = route.plan
     if plan is None:
         return RoutePresent(raw=route.raw)
+    if plan.rollout != rollout.metadata.name:
+        return RouteUnreadable(
+            GATEWAY_OBJECT_IN_USE, f"Rollout {plan.rollout} leads traffic with it"
+        )
     return RoutePresent(
         raw=route.raw,
         plan=plan.identity,

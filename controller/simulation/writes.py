@@ -12,7 +12,7 @@ from msgspec import structs
 from controller.api import names
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
-from controller.api.rollout import OwnersValues, RolloutStatus
+from controller.api.rollout import OwnersValues, Rollout, RolloutStatus
 from controller.api.workloads import Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdate
 from controller.domain import reasons
 from controller.domain.decision import (
@@ -58,10 +58,10 @@ def _merged(present: dict[str, str], patch: dict[str, str | None]) -> dict[str, 
 class Writes:
     """The writes of one pass over one Rollout; knows its resource version as it moves."""
 
-    def __init__(self, cluster: Cluster, rollout: Key) -> None:
+    def __init__(self, cluster: Cluster, seen: Rollout) -> None:
         self._cluster = cluster
-        self._rollout = rollout
-        self.version = cluster.rollouts[rollout].metadata.resource_version
+        self._rollout = seen.metadata.key
+        self.version = seen.metadata.resource_version
 
     def apply(self, action: Action) -> Outcome:
         """Bring one fact about."""
@@ -124,12 +124,13 @@ class Writes:
                         return Refusal(reasons.GATEWAY_OBJECT_NOT_FOUND, f"{reference} is missing")
                     led = structs.replace(route, plan=plan, touched=False)
                     self._cluster.put_route(plan.namespace, reference.kind, reference.name, led)
-            case RestoreRoutes(namespace=namespace, references=references):
+            case RestoreRoutes(namespace=namespace, references=references, rollout=rollout):
                 for reference in reversed(references):
                     route = self._cluster.route(namespace, reference)
-                    if route is not None:
-                        free = structs.replace(route, plan=None, touched=False)
-                        self._cluster.put_route(namespace, reference.kind, reference.name, free)
+                    if route is None or route.plan is None or route.plan.rollout != rollout:
+                        continue
+                    free = structs.replace(route, plan=None, touched=False)
+                    self._cluster.put_route(namespace, reference.kind, reference.name, free)
             case _:
                 assert_never(action)
         return Done(wrote=True)

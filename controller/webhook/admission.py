@@ -37,6 +37,10 @@ class RolloutReader(Protocol):
         """All of them."""
         ...
 
+    async def latest(self, namespace: str) -> Sequence[Rollout]:
+        """All of them, from the API server: a cache may not know yet what has just been created."""
+        ...
+
 
 class ReplicaSetReader(Protocol):
     """The ReplicaSets of a Deployment; from a synced cache, else from the API server."""
@@ -99,7 +103,7 @@ class Admission:
         if new is None or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
             return ALLOWED
         old = request.old_object if request.operation == "UPDATE" else None
-        others = await self._rollouts.rollouts(request.namespace)
+        others = await self._rollouts.latest(request.namespace)
         verdict = admit_rollout(old, new, others, self._rules)
         if verdict.findings:
             return Answer(False, (), verdict.message, 422, verdict.warnings)
@@ -126,6 +130,9 @@ class Admission:
         rollout, replica_sets = None, list[ReplicaSet]()
         if WORKLOAD_TYPE in child(new, "metadata", "labels"):
             rollout = governing(new, await self._rollouts.rollouts(request.namespace))
+            if rollout is None:
+                # The label comes with the Rollout's admission, so a change may be here before the watch.
+                rollout = governing(new, await self._rollouts.latest(request.namespace))
             if rollout is not None and needs_replica_sets(old, new):
                 uid = text(new, "metadata", "uid") or text(old, "metadata", "uid")
                 replica_sets += await self._replica_sets.of(uid, request.namespace)

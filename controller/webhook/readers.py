@@ -44,6 +44,10 @@ class CachedReader:
         """All Rollouts of a namespace."""
         if self._filled():
             return [r for r in self._rollouts.values() if r.metadata.namespace == namespace]
+        return await self.latest(namespace)
+
+    async def latest(self, namespace: str) -> Sequence[Rollout]:
+        """All Rollouts of a namespace as they are now, those included that no watch has told of yet."""
         found: list[Rollout] = []
         async for page in self._client.list_pages(ROLLOUTS, namespace):
             found += msgspec.json.decode(page, type=_Rollouts).items

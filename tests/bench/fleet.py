@@ -115,16 +115,16 @@ async def at_rest(ground: Ground, made: Fleet) -> None:
         for key in made.keys:
             await ground.deployments.until(key, ready)
             await ground.rollouts.until(key, healthy)
-        await quiet(ground)
+        await quiet(ground, made.namespace)
 
 
-async def quiet(ground: Ground) -> None:
-    """Return when the controller has asked nothing for a while; Events are written late."""
+async def quiet(ground: Ground, namespace: str) -> None:
+    """Return when the controller has asked nothing about a namespace for a while; Events are written late."""
     log = ground.plane.audit
     while True:
         mark = log.mark()
         await asyncio.sleep(QUIET_SECONDS)
-        if not ours_since(log, mark):
+        if not any(record.namespace == namespace for record in ours_since(log, mark)):
             return
 
 
@@ -207,7 +207,7 @@ async def _take_away(ground: Ground, made: Fleet) -> None:
         while (await admin.get(pods, limit="1"))["items"]:  # noqa: ASYNC110 - bounded
             await asyncio.sleep(QUIET_SECONDS / 4)
     await admin.delete(f"{CORE}/namespaces/{where}")
-    await quiet(ground)
+    await quiet(ground, where)
 
 
 def _shown(ground: Ground, keys: Iterable[Key]) -> str:

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from localcluster.usage import ResourceUse
+from tests.bench.conditions import Conditions
 from tests.bench.fleet import Fleet, approving, fleet, quiet, release
 from tests.bench.ground import Ground
 from tests.bench.objects import Style
@@ -30,6 +31,10 @@ class Run:
     """Per Rollout, by verb and resource."""
     controller: ResourceUse
     worker: ResourceUse
+    plane_seconds: float
+    """CPU of the control plane itself: what no controller can do anything about."""
+    others_percent: float
+    """How much of the machine was used by others meanwhile."""
     peak_bytes: int
     rest_bytes: int
 
@@ -83,10 +88,12 @@ async def _measured(ground: Ground, made: Fleet) -> Run:
     log, product = ground.plane.audit, ground.product
     mark = log.mark()
     controller, worker = product.controller.resource_use(), product.worker.resource_use()
+    plane, conditions = _plane_seconds(ground), Conditions.now()
     async with _sampled_memory(ground) as samples:
         with ground.reporter.phase(f"{made.namespace}: release"):
             await release(ground, made)
-    await quiet(ground)
+    others = Conditions.now().others_percent(conditions)
+    await quiet(ground, made.namespace)
     after = product.controller.resource_use(), product.worker.resource_use()
     timeline = Timeline(log, mark, made.namespace)
     return Run(
@@ -94,9 +101,15 @@ async def _measured(ground: Ground, made: Fleet) -> Run:
         requests=breakdown(ours_since(log, mark), len(made.names)),
         controller=_difference(after[0], controller),
         worker=_difference(after[1], worker),
+        plane_seconds=_plane_seconds(ground) - plane,
+        others_percent=others,
         peak_bytes=max(samples),
         rest_bytes=after[0].pss_bytes + after[1].pss_bytes,
     )
+
+
+def _plane_seconds(ground: Ground) -> float:
+    return sum(use.cpu_seconds for use in ground.plane.resource_use().values())
 
 
 def _difference(after: ResourceUse, before: ResourceUse) -> ResourceUse:

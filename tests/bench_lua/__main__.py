@@ -85,7 +85,7 @@ async def run(console: Console) -> list[Goal]:
             idle = memory_bytes(running) / MEGABYTE
             small = await speed.measure(running, "5 KB", _SMALL, _SMALL_CALLS)
             large = await speed.measure(running, "200 KB", _LARGE, _LARGE_CALLS)
-            beset = await neighbours.measure(running)
+            beset = await neighbours.measure(running, small.single_use.percentile(0.5))
             stopped = await stops.measure(running)
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
     console.print(

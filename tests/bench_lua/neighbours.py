@@ -1,8 +1,9 @@
 """What a well-behaved tenant notices of tenants that attack: its latency beside 0, 1, 2 and 4 of them.
 
-The well-behaved one asks a hundred times a second, whether answers come or not; each hog asks again as soon as it was
-stopped, with a script that nobody has seen before, in a tenant of its own, which is the worst case for the circuit
-breaker and for the share per tenant.
+The well-behaved one asks a hundred times a second (on a machine that is busy already, as often as keeps one core half
+busy), whether answers come or not; a call that is refused has waited all the same. Each hog asks again as soon as it
+was stopped, with a script that nobody has seen before, in a tenant of its own, which is the worst case for the
+circuit breaker and for the share per tenant.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from tests.component.luaworker.process import Worker
 
 HOGS = (0, 1, 2, 4)
 _RATE = 100
+_BUSY = 0.5
 _ROUNDS = 4
 _CALLS = 200
 _LIMITS = pb.Limits(cpu_ms=200, wall_ms=400)
@@ -38,29 +40,29 @@ async def _hog(running: Worker, number: int) -> None:
             await running.run(script, tenant=f"hog-{number}", limits=_LIMITS)
 
 
-async def _ask_steadily(running: Worker, obj: bytes) -> list[float]:
+async def _ask_steadily(running: Worker, obj: bytes, rate: float) -> list[float]:
     loop = asyncio.get_running_loop()
     seconds: list[float] = []
 
     async def ask() -> None:
         began = time.perf_counter()
-        answer = await running.run(UNTRUSTED, obj, tenant="good")
+        with suppress(grpc.aio.AioRpcError):
+            await running.run(UNTRUSTED, obj, tenant="good")
         seconds.append(time.perf_counter() - began)
-        assert answer.code == pb.OK, answer.message
 
     start = loop.time()
     async with asyncio.TaskGroup() as asking:
         for turn in range(_CALLS):
-            await asyncio.sleep(max(0.0, start + turn / _RATE - loop.time()))
+            await asyncio.sleep(max(0.0, start + turn / rate - loop.time()))
             asking.create_task(ask())
     return seconds
 
 
-async def _beside(running: Worker, hogs: int, obj: bytes) -> Figures:
+async def _beside(running: Worker, hogs: int, obj: bytes, rate: float) -> Figures:
     attackers = [asyncio.create_task(_hog(running, number)) for number in range(hogs)]
     try:
         await asyncio.sleep(0.5 if hogs else 0)  # until all of them are at it
-        return Figures(tuple(await _ask_steadily(running, obj)), 0.0)
+        return Figures(tuple(await _ask_steadily(running, obj, rate)), 0.0)
     finally:
         for attacker in attackers:
             attacker.cancel()
@@ -68,14 +70,14 @@ async def _beside(running: Worker, hogs: int, obj: bytes) -> Figures:
         await stock_full(running)
 
 
-async def measure(running: Worker) -> dict[int, Figures]:
-    """Latency of the good tenant by number of hogs; the numbers take turns."""
+async def measure(running: Worker, alone: float) -> dict[int, Figures]:
+    """Latency of the good tenant by number of hogs; the numbers take turns. `alone`: seconds of one call."""
     obj = document(5000)
     found = {hogs: Figures((), 0.0) for hogs in HOGS}
-    await _ask_steadily(running, obj)
+    rate = min(_RATE, _BUSY / alone)
     for _ in range(_ROUNDS):
         for hogs in HOGS:
-            found[hogs] += await _beside(running, hogs, obj)
+            found[hogs] += await _beside(running, hogs, obj, rate)
     return found
 
 

@@ -64,6 +64,9 @@ class LiveReads:
         found = (await self._client.get(path))["items"]
         return [msgspec.json.decode(msgspec.json.encode(item), type=Rollout) for item in found]
 
+    async def latest(self, namespace: str) -> Sequence[Rollout]:
+        return await self.rollouts(namespace)
+
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
         path = f"/apis/apps/v1/namespaces/{namespace}/replicasets"
         found = (await self._client.get(path))["items"]

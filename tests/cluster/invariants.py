@@ -92,6 +92,8 @@ class Permission:
                 self.step += 1
             case "disable" | "delete":
                 self.free = True
+            case _:
+                raise ValueError(deed.what)
         while not self.finished and self._app.automatic(self.step):
             self.step += 1
         most = self._app.replicas if self.finished else self._app.steps[self.step - 1].pods
@@ -139,7 +141,9 @@ def new_pods_find_the_stable_service_pinned(
     pinned = stable is not None and "pod-template-hash" in stable["spec"]["selector"]
     new = [pod for pod in view.pods(app.name) if image_of(pod) != STABLE_IMAGE]
     if any(map(ready, new)) and not pinned:
-        return f"{new[0]['metadata']['name']} is ready, and Service {app.name} selects every revision"
+        return (
+            f"{new[0]['metadata']['name']} is ready, and Service {app.name} selects every revision"
+        )
     leaked = [pod for pod in view.endpoints(app.name) if image_of(pod) != STABLE_IMAGE]
     if leaked:
         return f"Service {app.name} leads to {leaked[0]['metadata']['name']}"
@@ -186,9 +190,7 @@ def enough_pods_are_ready(app: Application, view: View, allowed: Permission) -> 
     return f"{count} of {app.replicas} pods are ready" if count < least else None
 
 
-def the_strategy_is_never_recreate(
-    app: Application, view: View, allowed: Permission
-) -> str | None:
+def the_strategy_is_never_recreate(app: Application, view: View, allowed: Permission) -> str | None:
     """No moment at which a crash would leave a workload that kills all its pods at once."""
     workload = view.get(DEPLOYMENTS, app.name)
     kind = workload["spec"]["strategy"]["type"] if workload is not None else ""
@@ -267,50 +269,71 @@ class ShareNeverFalls:
 
 
 class Margin:
-    """What was behind a route goes no sooner than the grace period after the route left it."""
+    """Where a route has led, somebody answers for the grace period after the route has left it."""
 
     def __init__(self, app: Application, times: Times) -> None:
         self._app = app
         self._times = times
-        self._behind: frozenset[Key] = frozenset()
-        self._left: dict[Key, datetime] = {}
+        self._behind: dict[Key, Place] = {}
+        self._left: dict[Key, tuple[Place, datetime]] = {}
 
     def before(self, change: Change, view: View) -> None:
-        """Note what the route leads to, and when it leaves it."""
-        if change.key.kind != VIRTUAL_SERVICES or change.key.name != self._app.name:
-            return
-        self._behind = self._led_to(view)
+        """Note what the route leads to, as long as it does."""
+        if self._is_route(change):
+            self._behind = self._led_to(view)
 
     def after(self, change: Change, view: View) -> str | None:
-        """A thing that goes is not led to, and has not been for the grace period."""
+        """A Service, or the last pod of a place, goes no sooner than the grace period after the route left it."""
         key = change.key
-        if key.kind == VIRTUAL_SERVICES and key.name == self._app.name:
-            at = self._times(change)
-            now = self._led_to(view)
-            if at is not None:
-                self._left.update(dict.fromkeys(self._behind - now, at))
-            for stays in now:
-                self._left.pop(stays, None)
+        if self._is_route(change):
+            self._route_changed(change, view)
         if change.type != "DELETED" or key not in self._left:
             return None
+        place, left_at = self._left.pop(key)
         at = self._times(change)
-        waited = (at - self._left.pop(key)).total_seconds() if at is not None else None
-        if waited is not None and waited < self._app.grace - TOLERANCE_SECONDS:
+        if at is None or (key.kind == PODS and place.answers(view)):
+            return None
+        waited = (at - left_at).total_seconds()
+        if waited < self._app.grace - TOLERANCE_SECONDS:
             return f"{key.kind.plural} {key.name} went {waited:.3f} s after the route left it"
         return None
 
-    def _led_to(self, view: View) -> frozenset[Key]:
-        app, found = self._app, set[Key]()
+    def _is_route(self, change: Change) -> bool:
+        return change.key.kind == VIRTUAL_SERVICES and change.key.name == self._app.name
+
+    def _route_changed(self, change: Change, view: View) -> None:
+        at, now = self._times(change), self._led_to(view)
+        for key, place in self._behind.items():
+            if key not in now and at is not None:
+                self._left[key] = (place, at)
+        for stays in now:
+            self._left.pop(stays, None)
+
+    def _led_to(self, view: View) -> dict[Key, "Place"]:
+        app, found = self._app, dict[Key, Place]()
         for destination in view.destinations(app.name):
             if not destination.is_canary(app) or destination.weight == 0:
                 continue
+            labels = view.subset(app.name, destination.subset) if destination.subset else {}
+            place = Place(destination.host, tuple((labels or {}).items()))
             if not app.shared:
-                found.add(Key(SERVICES, app.namespace, destination.host))
-            found |= {
-                Key(PODS, app.namespace, pod["metadata"]["name"])
-                for pod in view.behind(app.name, destination)
-            }
-        return frozenset(found)
+                found[Key(SERVICES, app.namespace, destination.host)] = place
+            for pod in view.behind(app.name, destination):
+                found[Key(PODS, app.namespace, pod["metadata"]["name"])] = place
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a route led: a Service, and the labels of a subset."""
+
+    host: str
+    labels: tuple[tuple[str, str], ...]
+
+    def answers(self, view: View) -> bool:
+        """A ready pod is there."""
+        wanted = dict(self.labels).items()
+        return any(wanted <= pod["metadata"]["labels"].items() for pod in view.endpoints(self.host))
 
 
 # --- the end ------------------------------------------------------------------------------------
@@ -329,7 +352,7 @@ def owned(obj: JsonObject) -> JsonObject:
     annotations = metadata.get("annotations") or {}
     return {
         "spec": obj.get("spec"),
-        "labels": metadata.get("labels") or {},
+        "labels": dict(metadata.get("labels") or {}),
         "annotations": {k: v for k, v in annotations.items() if k not in OTHERS_ANNOTATIONS},
     }
 

@@ -22,13 +22,15 @@ from tests.cluster import manifests
 from tests.cluster.invariants import Deed, Times, Violation, judge, judge_end
 from tests.cluster.kinds import (
     DEPLOYMENTS,
+    DESTINATION_RULES,
     EVENTS,
     PODS,
     ROLLOUTS,
+    SERVICES,
+    VIRTUAL_SERVICES,
     collection,
     path_of,
 )
-from tests.cluster.kinds import DESTINATION_RULES, SERVICES, VIRTUAL_SERVICES
 from tests.cluster.manifests import Application
 
 KINDS = {
@@ -38,8 +40,6 @@ KINDS = {
     "DestinationRule": DESTINATION_RULES,
     "Rollout": ROLLOUTS,
 }
-JSON_PATCH = "application/json-patch+json"
-APPLY = "application/apply-patch+yaml"
 RELEASE_SECONDS = 60.0
 WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
 
@@ -71,9 +71,7 @@ class Story:
     async def create(self, *objects: JsonObject) -> None:
         """Create objects."""
         for body in objects:
-            await self.client.create(
-                collection(KINDS[body["kind"]], self.app.namespace), body
-            )
+            await self.client.create(collection(KINDS[body["kind"]], self.app.namespace), body)
 
     async def install(self) -> None:
         """The application as its owner has it, with all pods ready."""
@@ -99,10 +97,12 @@ class Story:
 
     async def release(self, image: str) -> None:
         """Change the template."""
-        await self._patched(
-            "release", DEPLOYMENTS, [_replace("/spec/template/spec/containers/0/image", image)],
-            image=image,
-        )  # fmt: skip
+        if not self.deeds:
+            await self._snapshot()
+        containers = [{"name": "main", "image": image}]
+        body = {"spec": {"template": {"spec": {"containers": containers}}}}
+        answer = await self.client.patch(path_of(self.key(DEPLOYMENTS)), body)
+        self._did("release", answer, image)
 
     async def approve(self, step: int = 1, kind: Kind = ROLLOUTS) -> None:
         """Let the step that waits go on.
@@ -151,19 +151,10 @@ class Story:
         await self.plane.apply(text, user="developer", server_side=server_side)
 
     async def remove(self) -> None:
-        """Delete everything of the application; not waited for."""
+        """Delete everything of the application."""
         for kind in (ROLLOUTS, VIRTUAL_SERVICES, DESTINATION_RULES, SERVICES, DEPLOYMENTS):
             if self.key(kind) in self.recorder.state():
                 await self.client.delete(path_of(self.key(kind)), propagationPolicy="Background")
-
-    async def _patched(
-        self, what: str, kind: Kind, operations: list[JsonObject], image: str = ""
-    ) -> None:
-        if not self.deeds:
-            await self._snapshot()
-        path = path_of(self.key(kind))
-        answer = await self.client._send("PATCH", path, {}, operations, JSON_PATCH)  # type: ignore[arg-type]
-        self._did(what, answer, image)
 
     async def _snapshot(self) -> None:
         """What the owner has now is what should be there in the end."""
@@ -199,10 +190,12 @@ class Story:
         key = self.key(kind, name)
         try:
             return await self.recorder.until(
-                lambda c: c.key == key
-                and c.type != "DELETED"
-                and c.resource_version >= max(after, self._since)
-                and accepts(c.object),
+                lambda c: (
+                    c.key == key
+                    and c.type != "DELETED"
+                    and c.resource_version >= max(after, self._since)
+                    and accepts(c.object)
+                ),
                 seconds,
             )
         except NotReady as late:
@@ -227,8 +220,10 @@ class Story:
         """All pods of the workload are ready."""
         await self.until(
             DEPLOYMENTS,
-            lambda d: d.get("status", {}).get("availableReplicas") == self.app.replicas
-            and d["status"].get("observedGeneration") == d["metadata"]["generation"],
+            lambda d: (
+                d.get("status", {}).get("availableReplicas") == self.app.replicas
+                and d["status"].get("observedGeneration") == d["metadata"]["generation"]
+            ),
         )
 
     async def paused_at(self, step: int) -> Change:
@@ -238,8 +233,10 @@ class Story:
     async def completed(self) -> Change:
         """The release has ended, one way or the other."""
         return await self.rollout(
-            lambda status: status.get("phase") == "Healthy"
-            and status.get("canaryStatus", {}).get("finalisingStep") == "END"
+            lambda status: (
+                status.get("phase") == "Healthy"
+                and status.get("canaryStatus", {}).get("finalisingStep") == "END"
+            )
         )
 
     async def rollout(
@@ -254,10 +251,12 @@ class Story:
         """An Event about the Rollout."""
         app = self.app
         found = await self.recorder.until(
-            lambda c: c.key.kind == EVENTS
-            and c.key.namespace == app.namespace
-            and c.object["involvedObject"].get("name") == app.name
-            and c.object["reason"] == reason
+            lambda c: (
+                c.key.kind == EVENTS
+                and c.key.namespace == app.namespace
+                and c.object["involvedObject"].get("name") == app.name
+                and c.object["reason"] == reason
+            )
         )
         return found.object
 
@@ -343,10 +342,6 @@ def instant(text: str) -> datetime:
 def condition(status: JsonObject, kind: str) -> JsonObject:
     """A condition, empty when there is none."""
     return next((c for c in status.get("conditions") or () if c["type"] == kind), {})
-
-
-def _replace(path: str, value: object) -> JsonObject:
-    return {"op": "replace", "path": path, "value": value}
 
 
 def _deletions(records: list[AuditRecord]) -> dict[tuple[str, str], list[datetime]]:

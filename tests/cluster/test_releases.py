@@ -10,11 +10,11 @@ from functools import partial
 
 import pytest
 
+from controller.api.names import HOLD_MIN_READY_SECONDS
 from demo.stage import Product
 from localcluster.errors import CommandFailed
 from localcluster.record import Recorder
 from tests.cluster import manifests
-from controller.api.names import HOLD_MIN_READY_SECONDS
 from tests.cluster.kinds import (
     DEPLOYMENTS,
     PODS,
@@ -24,7 +24,16 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, Application, StepPlan
-from tests.cluster.story import WORKLOAD_TYPE, Story, assert_kept, at, conclude, condition, instant, step_of
+from tests.cluster.story import (
+    WORKLOAD_TYPE,
+    Story,
+    assert_kept,
+    at,
+    conclude,
+    condition,
+    instant,
+    step_of,
+)
 from tests.cluster.together import Together
 
 AT_ONCE = 8
@@ -248,7 +257,7 @@ async def releases(
         await scenario(story)
 
     selected = {
-        item.callspec.params["name"]
+        str(item.callspec.params["name"])
         for item in request.session.items
         if isinstance(item, pytest.Function) and item.originalname == TEST
     }

@@ -147,12 +147,10 @@ class View:
     def share(self, app: Application, image: str) -> float:
         """The part of all requests that reaches pods of an image, from 0 to 1."""
         here = (app.name, app.canary_service)
-        rules = [
-            rule for rule in self.routes(app.name) if any(d.host in here for d in rule)
-        ] or [[Destination(app.name, "", 100)]]
-        return min(
-            sum(d.weight / 100 * self._part(app, d, image) for d in rule) for rule in rules
-        )
+        rules = [rule for rule in self.routes(app.name) if any(d.host in here for d in rule)] or [
+            [Destination(app.name, "", 100)]
+        ]
+        return min(sum(d.weight / 100 * self._part(app, d, image) for d in rule) for rule in rules)
 
     def _part(self, app: Application, destination: Destination, image: str) -> float:
         pods = self.behind(app.name, destination)

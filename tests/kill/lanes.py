@@ -17,7 +17,7 @@ from demo.stage import NAMESPACE, Product, install_gateway_kinds
 from localcluster.kubeconfig import kubeconfig_text, write_private
 from localcluster.plane import Plane
 from localcluster.ports import free_ports
-from localcluster.process import Component, Program
+from localcluster.process import Component, Program, ReadyCheck
 from localcluster.record import Recorder
 from tests.cluster.kinds import RECORDED
 from tests.kill.proxy import Moment, WriteProxy, nobody
@@ -35,17 +35,20 @@ class Lane:
         self.proxy = proxy
         self.controller = controller
         self.kills = 0
+        self._one_at_a_time = asyncio.Lock()
 
     async def kill(self) -> None:
         """End the controller at once; `mend` starts it again."""
-        self.kills += 1
-        await self.controller.kill()
+        async with self._one_at_a_time:
+            self.kills += 1
+            await self.controller.kill()
 
     async def mend(self) -> None:
         """Start the controller again whenever it has been killed, until cancelled."""
         while True:
-            if not self.controller.running:
-                await self.controller.start()
+            async with self._one_at_a_time:
+                if not self.controller.running:
+                    await self.controller.start()
             await asyncio.sleep(0.02)
 
     def aim(self, app: str, target: tuple[int, Moment] | None) -> None:
@@ -53,8 +56,8 @@ class Lane:
         self.proxy.watch(app, self.kill, target)
 
     def rest(self) -> None:
-        """Kill no more."""
-        self.proxy.watch(self.proxy._app, nobody)
+        """Kill no more; what was counted stays."""
+        self.proxy.disarm()
 
 
 class Laboratory:
@@ -120,7 +123,9 @@ async def _lane(
     proxy = await stack.enter_async_context(WriteProxy.serving(plane, namespace))
     proxy.watch("", nobody)
     token = await plane.service_account_token(NAMESPACE, "kruise-rollout-controller-manager")
-    text = kubeconfig_text(f"http://127.0.0.1:{proxy.port}", b"", namespace, token)
+    text = kubeconfig_text(
+        f"http://127.0.0.1:{proxy.port}", plane.ca_path.read_bytes(), namespace, token
+    )
     kubeconfig = write_private(product.folder / f"{namespace}.yaml", text)
     webhook, metrics, probes = free_ports(3)
     # What is said again replaces what the installed controller's command line says.
@@ -140,7 +145,7 @@ async def _lane(
     return Lane(namespace, proxy, controller)
 
 
-def _ready(port: int):  # type: ignore[no-untyped-def]
+def _ready(port: int) -> ReadyCheck:
     async def check() -> bool:
         timeout = aiohttp.ClientTimeout(total=2)
         try:

@@ -45,6 +45,7 @@ class WriteProxy:
         self._target: tuple[int, Moment] | None = None
         self._kill: Killer
         self._app = ""
+        self._counting = False
         self.port = 0
         self.writes: list[str] = []
 
@@ -75,6 +76,11 @@ class WriteProxy:
         """Count the writes for one application from here on; at `target` (1-based), kill."""
         self._app, self._kill, self._target = app, kill, target
         self.writes = []
+        self._counting = True
+
+    def disarm(self) -> None:
+        """Count no further and kill nobody."""
+        self._target, self._counting = None, False
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         moment = self._count(request)
@@ -117,7 +123,7 @@ class WriteProxy:
     def _count(self, request: web.Request) -> Moment | None:
         """Note a write that counts; answers when at it to kill, if at all."""
         said = self._meant(request)
-        if said is None:
+        if said is None or not self._counting:
             return None
         self.writes.append(said)
         if self._target is None or len(self.writes) != self._target[0]:

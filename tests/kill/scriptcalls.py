@@ -41,9 +41,7 @@ class ScriptCallProxy:
         """Count calls from here on; during the `target`-th (1-based), kill."""
         self.calls, self._target, self._kill = 0, target, kill
 
-    async def _connected(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             there, back = await asyncio.open_unix_connection(self._worker)
         except OSError:
@@ -59,9 +57,7 @@ class ScriptCallProxy:
             writer.close()
             back.close()
 
-    async def _requests(
-        self, reader: asyncio.StreamReader, back: asyncio.StreamWriter
-    ) -> None:
+    async def _requests(self, reader: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             back.write(await reader.readexactly(PREFACE))
             while True:

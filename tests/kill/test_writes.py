@@ -12,6 +12,7 @@ import pytest
 
 from localcluster.api import JsonObject
 from localcluster.errors import NotReady
+from tests.cluster.manifests import Application
 from tests.kill.lanes import Laboratory, Lane
 from tests.kill.proxy import Moment
 from tests.kill.releases import STYLES, end_of, release
@@ -74,7 +75,7 @@ class Campaign:
             self.failures.append(f"{named}: " + "; ".join(told) + "\n" + story.report())
         await story.remove()
 
-    def _app(self):  # type: ignore[no-untyped-def]
+    def _app(self) -> Application:
         self._number += 1
         name = f"{self._title}{self._number}"
         return replace(STYLES[self._style], name=name)
@@ -98,7 +99,7 @@ async def interrupted(laboratory: Laboratory, style: str, title: str, every: int
 async def test_a_sample_of_interrupted_releases_ends_as_if_nothing_had_been(
     laboratory: Laboratory, style: str
 ) -> None:
-    await interrupted(laboratory, style, "s", SAMPLED)
+    await interrupted(laboratory, style, f"sample-{style[0]}", SAMPLED)
 
 
 @pytest.mark.full
@@ -107,4 +108,4 @@ async def test_a_sample_of_interrupted_releases_ends_as_if_nothing_had_been(
 async def test_a_release_interrupted_at_any_write_ends_as_if_nothing_had_been(
     laboratory: Laboratory, style: str
 ) -> None:
-    await interrupted(laboratory, style, "f", 1)
+    await interrupted(laboratory, style, f"full-{style[0]}", 1)

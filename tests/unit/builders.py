@@ -1,4 +1,4 @@
-"""Builders of objects and worlds for unit tests: everything has a sensible default, so a test names what it is about."""
+"""Builders of objects and worlds for unit tests: all has a sensible default, so a test names what it is about."""
 
 from datetime import UTC, datetime, timedelta
 

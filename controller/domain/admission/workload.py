@@ -227,8 +227,9 @@ def _begun(change: _Change) -> JsonObject | Refused:
     if not text(new, "metadata", "annotations", IN_PROGRESSING):
         mark = msgspec.json.encode({"rolloutName": change.rollout.metadata.name}).decode()
         new = changed(new, ("metadata", "annotations", IN_PROGRESSING), mark)
-    if stable is not None:
-        new = changed(new, ("metadata", "labels", STABLE_REVISION), stable.revision or None)
+    # Every active ReplicaSet is of the new template or of another one.
+    assert stable is not None
+    new = changed(new, ("metadata", "labels", STABLE_REVISION), stable.revision or None)
     if running is None:
         # With several active ReplicaSets a change of the knobs would be a scale event over all of them.
         one = len(change.active) == 1

@@ -131,8 +131,9 @@ def write_knobs(knobs: Knobs, replicas: int) -> WrittenKnobs:
 
     maxUnavailable must be a percentage: an integer one deletes the stable revision when the workload is scaled below it
     (experiment: 5+5 with {0, 5}, scaled to 5, leaves 0+5). Up to 100 replicas ⌈100·U/N⌉ % rounds down to U, and
-    ⌊100·S/N⌋ % rounds up to S. Above 100 one percent is more than a pod: then U is rounded down to what a
-    percentage can say and the rest is surge, as a count, which is harmless when scaling in. 100 % only for all.
+    ⌊100·S/N⌋ % rounds up to S. Above 100 one percent is more than a pod: then it is the largest percentage that does not
+    round to more than U, and the rest is surge, as a count, which is harmless when scaling in. So what was read is
+    written as it was (a smaller one would add as much surge over the old pods that are gone already). 100 % only for all.
     """
     if replicas <= 0:
         return WrittenKnobs(0, "0%")
@@ -141,7 +142,7 @@ def write_knobs(knobs: Knobs, replicas: int) -> WrittenKnobs:
     elif replicas <= 100:
         percent = -(-100 * knobs.unavailable // replicas)
     else:
-        percent = 100 * knobs.unavailable // replicas
+        percent = -(-100 * (knobs.unavailable + 1) // replicas) - 1
     surge = knobs.surge + knobs.unavailable - percent * replicas // 100
     if replicas <= 100:
         return WrittenKnobs(f"{100 * surge // replicas}%", f"{percent}%")
@@ -162,3 +163,14 @@ def _same(left: IntOrPercent | None, right: IntOrPercent) -> bool:
     if is_count(left) and is_count(right):
         return left == right
     return parse_percent(left) == parse_percent(right) and isinstance(left, type(right))
+
+
+def standing_knobs(deployment: Deployment) -> Knobs:
+    """Where the plan stands: as `read_knobs`, but a surge that no percentage can say counts as given back.
+
+    Else a batch of a workload above 100 replicas would wait for ever for what cannot be written.
+    """
+    knobs = read_knobs(deployment)
+    given_back = Knobs(0, knobs.new_pods)
+    said = write_knobs(given_back, deployment.spec.replicas)
+    return given_back if written(deployment, said) else knobs

@@ -2,7 +2,8 @@
 
 Order: the stable Service is pinned before a pod of the new revision can exist (unless one Service is
 shared on purpose); a latched Deployment loses abandoned revisions before its first move; then growth,
-readiness, labels. Invariant: nothing here takes a pod away from a route; giving the old share back is decided after the route has moved.
+readiness, labels. Invariant: nothing here takes a pod away from a route; giving the old share back is decided after
+the route has moved.
 """
 
 from controller.api import names
@@ -25,7 +26,7 @@ from controller.domain.pods.deployment import (
     latched,
     owners_limits,
     paused_by_its_owner,
-    read_knobs,
+    standing_knobs,
     write_knobs,
     written,
 )
@@ -131,13 +132,15 @@ def clear_abandoned(sit: Situation, status: RolloutStatus) -> Stop | None:
 def present_knobs(sit: Situation) -> Knobs:
     """Where the plan stands: what the held Deployment says, or what is running while it is latched."""
     if not latched(sit.deployment):
-        return read_knobs(sit.deployment)
+        return standing_knobs(sit.deployment)
     running = sit.replica_set_of(sit.template_hash)
     return Knobs(0, running.spec.replicas if running is not None else 0)
 
 
 def pace(sit: Situation, index: int, counted: Readiness, *, give_back: bool) -> tuple[Action, ...]:
-    """Partition style: the next move of the Deployment's knobs, or nothing."""
+    """Partition style: the next move of the Deployment's knobs, or nothing; never without the owner's own values."""
+    if sit.owners is None:
+        return ()
     current = present_knobs(sit)
     enough = batch_is_ready(sit, index, counted)
     knobs = next_knobs(

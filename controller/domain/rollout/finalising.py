@@ -18,6 +18,7 @@ from controller.domain.decision import (
     DeleteCanaryService,
     PaceDeployment,
     ReleaseDeployment,
+    RemoveFinalizer,
 )
 from controller.domain.pods.deployment import (
     Knobs,
@@ -42,6 +43,8 @@ class Goal(StrEnum):
     DISABLED = "RolloutDisabled"
     DELETING = "RolloutDeleting"
     WORKLOAD_GONE = "WorkloadGone"
+    SCALED_AWAY = "ScaledAway"
+    """The workload has no replicas: nothing may lead to one revision only when they come back."""
 
 
 Part = Callable[[Situation, RolloutStatus], Stop | None]
@@ -74,7 +77,8 @@ def _margin(sit: Situation, status: RolloutStatus) -> Stop | None:
 
 
 def _unpin(sit: Situation, status: RolloutStatus) -> Stop | None:
-    actions = routing.unpin(sit)
+    # A Rollout that never began a release has pinned nothing: the pin is another's, on a Service both name.
+    actions = routing.unpin(sit) if position(status).workload_uid else ()
     return Stop(status=status, actions=actions) if actions else None
 
 
@@ -224,9 +228,13 @@ def _release_control(sit: Situation, status: RolloutStatus) -> Stop | None:
 def _let_go(sit: Situation, status: RolloutStatus) -> Stop | None:
     """Like `_release_control`, for a Rollout that goes away: its label goes too."""
     taken = marked_for(sit.deployment) not in (sit.seen.rollout.metadata.name, "")
-    if taken or not (_still_held(sit) or _marked(sit) or sit.labelled):
+    held = _still_held(sit) or _marked(sit)
+    if taken or not (held or sit.labelled):
         return None
-    return Stop(status=status, actions=(_release(sit, keep_mark=False, drop_label=True),))
+    release = _release(sit, keep_mark=False, drop_label=True)
+    # The label alone is not waited for: another Rollout of the workload would put it on again, for ever.
+    last: tuple[Action, ...] = () if held else (RemoveFinalizer(),)
+    return Stop(status=status, actions=(release, *last))
 
 
 def _marked(sit: Situation) -> bool:
@@ -274,5 +282,10 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+    ),
+    Goal.SCALED_AWAY: (
+        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
     ),
 }

@@ -23,6 +23,7 @@ DISABLING = "Rollout is disabling: traffic goes back to stable, then the workloa
 TERMINATING = "Rollout is terminating: traffic goes back to stable, then the workload is released"
 WORKLOAD_NOT_FOUND = "Workload Not Found"
 PAUSED = "Rollout is paused by spec.strategy.paused"
+SCALED_AWAY = "workload has no replicas: the release starts again at step 1 when it has some"
 
 
 def waiting(seconds: int) -> str:

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from msgspec import structs
 
-from controller.api.meta import Key
 from controller.api.names import PLAN_HASH, ROLLOUT_FINALIZER
 from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.domain import reasons
@@ -111,11 +110,17 @@ def _duties(sit: Situation) -> tuple[Action, ...]:
     return duties
 
 
+def names_a_deployment(sit: Situation) -> bool:
+    """The Rollout refers to a Deployment, so that the one of that name is its workload."""
+    ref = sit.seen.rollout.spec.workload_ref
+    return (ref.group, ref.kind) == ("apps", "Deployment")
+
+
 def unsupported(sit: Situation) -> Refusal | None:
     """What this version cannot release, said once and clearly instead of hanging."""
     spec = sit.seen.rollout.spec
     ref = spec.workload_ref
-    if (ref.group, ref.kind) != ("apps", "Deployment"):
+    if not names_a_deployment(sit):
         return Refusal(
             reasons.UNSUPPORTED_WORKLOAD,
             f"spec.workloadRef: {ref.api_version} {ref.kind} is not released by this version: "
@@ -239,17 +244,12 @@ def _terminating(sit: Situation, status: RolloutStatus) -> Turn:
     status = with_condition(
         status, "Terminating", "True", reasons.IN_TERMINATING, messages.TERMINATING, sit.now
     )
-    goal = Goal.DELETING if sit.seen.workload is not None else Goal.WORKLOAD_GONE
-    stop = finalise(sit, status, goal)
-    if stop is not None:
-        return stop
-    status = with_condition(status, "Terminating", "False", reasons.COMPLETED, "", sit.now)
     if ROLLOUT_FINALIZER not in sit.seen.rollout.metadata.finalizers:
-        return Stop(status)
-    return Stop(status, (RemoveFinalizer(),))
+        return Stop(_terminated(sit, status))
+    has_workload = sit.seen.workload is not None and names_a_deployment(sit)
+    stop = finalise(sit, status, Goal.DELETING if has_workload else Goal.WORKLOAD_GONE)
+    return stop or Stop(_terminated(sit, status), (RemoveFinalizer(),))
 
 
-def workload_key(seen: Observation) -> Key:
-    """Namespace and name of the workload the Rollout refers to."""
-    meta = seen.rollout.metadata
-    return Key(meta.namespace, seen.rollout.spec.workload_ref.name)
+def _terminated(sit: Situation, status: RolloutStatus) -> RolloutStatus:
+    return with_condition(status, "Terminating", "False", reasons.COMPLETED, "", sit.now)

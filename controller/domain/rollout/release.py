@@ -17,6 +17,7 @@ from controller.api.rollout import (
 )
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
+from controller.domain.pods.deployment import latched
 from controller.domain.rollout import messages, routing
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.pause import read_mailbox
@@ -138,6 +139,11 @@ def another_revision_came(sit: Situation, status: RolloutStatus) -> bool:
     return position(status).goal == Goal.CONTINUOUS or not _expected(sit, status)
 
 
+def scaled_away(sit: Situation) -> bool:
+    """The workload was scaled to zero: there is nothing to release, and nothing for routes to lead to."""
+    return sit.replicas == 0
+
+
 def _expected(sit: Situation, status: RolloutStatus) -> bool:
     """The workload's template is the one this release is about."""
     if position(status).goal == Goal.ROLLBACK:
@@ -158,6 +164,8 @@ def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
         return _start_over(sit, status)
     if goal:
         return _end(sit, status, Goal(goal))
+    if scaled_away(sit):
+        return _wait_for_replicas(sit, status)
     if sit.seen.rollout.spec.strategy.paused:
         return Stop(progressing(status, reasons.PAUSED, messages.PAUSED, sit.now))
     mail = read_mailbox(sit, status)
@@ -167,13 +175,23 @@ def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
         return _check(sit, status)
     if position(status).state == StepState.COMPLETED:
         ended = with_position(status, goal=Goal.SUCCESS)
-        return Advance(progressing(ended, reasons.FINALISING, messages.FINALISING, sit.now))
+        # The goal is written before anything is touched: after a crash half-way a step would undo it, and put the
+        # hold back on a workload whose owner's values were given back already.
+        return Stop(progressing(ended, reasons.FINALISING, messages.FINALISING, sit.now))
     return _with_problem(sit, decide_step(sit, _refreshed(sit, status)))
 
 
 def _refreshed(sit: Situation, status: RolloutStatus) -> RolloutStatus:
-    """The owner's rollout id may change mid-way; the same template may have been admitted again."""
+    """The owner's rollout id may change mid-way; the same template may have been admitted again.
+
+    Before the first move, what runs is stable even when it is not what was recorded: a workload that comes back from zero
+    replicas is given its newest revision.
+    """
     status = with_canary(status, observed_rollout_id=sit.rollout_id)
+    if latched(sit.deployment):
+        revision, template = _stable_after(sit, status)
+        status = with_canary(status, stable_revision=revision)
+        status = with_position(status, stable_revision=revision, stable_template=template)
     return with_position(status, release=sit.release) if sit.owners is not None else status
 
 
@@ -212,6 +230,23 @@ def _start_over(sit: Situation, status: RolloutStatus) -> Turn:
     )
     begun = begin(sit, status, stable)
     return structs.replace(begun, notes=(note, *begun.notes))
+
+
+def _wait_for_replicas(sit: Situation, status: RolloutStatus) -> Turn:
+    """Put traffic right, and be at the start of step 1 when the workload has replicas again."""
+    stop = finalise(sit, status, Goal.SCALED_AWAY)
+    if stop is not None:
+        return stop
+    if (position(status).step, position(status).state) != (1, StepState.BEFORE_STEP_UPGRADE):
+        status = with_position(status, step=1, endpoints_ready_since={})
+        status = with_canary(
+            status,
+            current_step_index=1,
+            next_step_index=2 if len(sit.steps) > 1 else -1,
+            finalising_step=FinalisingStep.NONE,
+        )
+        status = enter(status, StepState.BEFORE_STEP_UPGRADE, sit.now)
+    return Stop(progressing(status, reasons.IN_ROLLING, messages.SCALED_AWAY, sit.now))
 
 
 def workload_gone(sit: Situation, status: RolloutStatus) -> Turn:

@@ -6,6 +6,7 @@ left it. Both instants are kept in status; a missing one counts as now, so a cra
 """
 
 from datetime import datetime
+from typing import assert_never
 
 from controller.api import names
 from controller.api.meta import Key
@@ -131,6 +132,8 @@ def unreadable_routes(sit: Situation) -> Refusal | None:
                 return Refusal(reason=reason, message=message, object=named)
             case RoutePresent():
                 continue
+            case _:
+                assert_never(route.state)
     return None
 
 
@@ -293,6 +296,8 @@ def unrestorable_routes(sit: Situation, status: RolloutStatus) -> Refusal | None
                     return Refusal(reason=reason, message=message, object=named)
             case RouteAbsent() | RoutePresent():
                 continue
+            case _:
+                assert_never(route.state)
     return None
 
 

@@ -180,10 +180,6 @@ class Situation(Value, frozen=True):
         found = [rs for rs, hashed in self.workload.replica_sets if hashed == template]
         return found[-1] if found else None
 
-    def replica_set(self, revision: str) -> ReplicaSet | None:
-        """The workload's ReplicaSet with this pod-template-hash."""
-        return next((rs for rs, _ in self.workload.replica_sets if rs.revision == revision), None)
-
     def pods_of(self, revision: str) -> tuple[Pod, ...]:
         """The workload's own pods of a revision."""
         return tuple(pod for pod in self.workload.pods if revision and pod.revision == revision)

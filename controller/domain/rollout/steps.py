@@ -70,8 +70,9 @@ def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:
         blocked = batches.first_move_is_clear(sit, status)
         if blocked is not None:
             return structs.replace(blocked, actions=(*pins, *blocked.actions))
-        if sit.takes_all(index) and not pins and routing.stable_services_are_blind(sit):
-            return Stop(status)
+        if sit.takes_all(index) and (pins or routing.stable_services_are_blind(sit)):
+            # No old pod goes before the un-pinned Services are seen to lead to the new ones as well.
+            return Stop(status, pins)
     counted = sit.ready(sit.new_pods)
     status = with_canary(
         status,
@@ -84,8 +85,6 @@ def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:
         return Stop(status, actions, wake_at=counted.next_at)
     if not batches.batch_is_ready(sit, index, counted):
         return Stop(status, wake_at=counted.next_at)
-    if not sit.step(index).routes_traffic and not batches.old_share_given_back(sit, index):
-        return Stop(status)
     done = Note(reasons.STEP_UPGRADED, f"upgrade step({index}) canary pods with new versions done")
     return Advance(enter(status, StepState.STEP_TRAFFIC_ROUTING, sit.now), (done,))
 
@@ -107,6 +106,9 @@ def _pods_of_step(sit: Situation, status: RolloutStatus, index: int) -> tuple[Ac
 def _route(sit: Situation, status: RolloutStatus) -> Turn:
     """Routes of the step, and after their margin the old share of the pods."""
     index = position(status).step
+    if sit.style is Style.CANARY and batches.canary_size_is_wrong(sit, index):
+        # Deleted by hand, or the workload was scaled up: no route without the pods it would lead to.
+        return Stop(status, batches.grow_canary(sit, index))
     if sit.step(index).routes_traffic and sit.seen.routes and not sit.takes_all(index):
         text = messages.in_step(sit, index, messages.ROUTING)
         status = progressing(status, reasons.IN_ROLLING, text, sit.now)

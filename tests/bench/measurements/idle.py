@@ -17,7 +17,7 @@ async def measure(ground: Ground) -> list[Row]:
     async with fleet(ground, "idle", Style.CANARY, TOGETHER, approvals=True) as made:
         await change(ground, made)
         await wait(ground, made.keys, paused, RELEASE_SECONDS)
-        await quiet(ground)
+        await quiet(ground, made.namespace)
         mark = ground.plane.audit.mark()
         use = ground.product.controller.resource_use().cpu_seconds
         with ground.reporter.phase(f"idle: watch for {WINDOW_SECONDS:.0f} s"):

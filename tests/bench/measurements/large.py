@@ -45,7 +45,7 @@ async def measure(ground: Ground) -> list[Row]:
     before = memory(ground)
     with ground.reporter.phase(f"{WHERE}: until all are Healthy and the controller is quiet"):
         await wait(ground, [Key(WHERE, name) for name in names], healthy, HEALTHY_SECONDS)
-        await quiet(ground)
+        await quiet(ground, WHERE)
     product = ground.product
     controller = product.controller.resource_use().pss_bytes / MEGABYTE
     worker = product.worker.resource_use().pss_bytes / MEGABYTE

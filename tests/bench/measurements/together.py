@@ -14,7 +14,11 @@ async def measure(ground: Ground) -> list[Row]:
     rows = []
     for style in Style:
         run = await automatic(ground, style, TOGETHER)
-        note = f"one of them p50 {p50([span.seconds for span in run.releases]):.1f} s"
+        cpu = run.controller.cpu_seconds + run.worker.cpu_seconds
+        note = (
+            f"one of them p50 {p50([span.seconds for span in run.releases]):.1f} s; CPU: control plane "
+            f"{run.plane_seconds:.0f} s, product {cpu:.0f} s, others {run.others_percent:.0f} %"
+        )
         rows.append(
             Row(f"{TOGETHER} at once, makespan, {style}", "141 s", LIMIT, run.makespan, note=note)
         )

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -130,10 +130,15 @@ class Worker:
 
 @asynccontextmanager
 async def worker(
-    listen: str, *flags: str, metrics: str = "0", probes: str = "0", address: str = ""
+    listen: str,
+    *flags: str,
+    metrics: str = "0",
+    probes: str = "0",
+    address: str = "",
+    command: Sequence[str] = (sys.executable, "-m", "luaworker"),
 ) -> AsyncIterator[Worker]:
     """A worker that has answered its self-test, stopped at the end whatever happens."""
-    command = [sys.executable, "-m", "luaworker", "--listen", listen, *flags]
+    command = [*command, "--listen", listen, *flags]
     command += ["--metrics-bind-address", metrics, "--health-probe-bind-address", probes]
     process = await asyncio.create_subprocess_exec(
         *command, cwd=ROOT, stderr=asyncio.subprocess.PIPE, env=dict(os.environ)

@@ -57,6 +57,9 @@ class Reads:
             await asyncio.Event().wait()
         return self.present
 
+    async def latest(self, namespace: str) -> Sequence[Rollout]:
+        return await self.rollouts(namespace)
+
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
         self.asked.append(f"replicasets of {deployment_uid} in {namespace}")
         return [replica_set("v1", 1)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.api.conversion import Unconvertible, converted
+from controller.api.conversion import Unconvertible, _merged_lists, _merged_objects, converted
 from controller.api.jsontree import JsonObject, child, items, same, text
 from controller.api.names import (
     KEPT_V1ALPHA1,
@@ -389,3 +389,11 @@ def test_what_was_kept_never_contradicts_what_comes_in() -> None:
     written = up(obj)
     assert items(child(written, "spec", "strategy", "canary"), "steps") == [{"replicas": 1}]
     assert child(written, "spec", "workloadRef")["kind"] == "Deployment"
+
+
+def test_a_list_that_changed_its_length_on_both_sides_is_the_editors() -> None:
+    assert _merged_lists([{"a": 1}], [{"a": 2}], [{"a": 1}, {"b": 1}]) == [{"a": 2}]
+
+
+def test_a_field_the_keeper_lost_and_the_editor_changed_is_the_editors() -> None:
+    assert _merged_objects({"a": 1, "b": 1}, {"a": 2, "b": 1}, {}) == {"a": 2}

@@ -171,6 +171,10 @@ ROUTING: JsonObject = {"service": "s", "ingress": {"name": "i"}}
     "obj",
     [
         pytest.param(alpha({"weight": 20}, {"weight": 50}), id="weights"),
+        pytest.param(
+            alpha({"weight": 20}, {"weight": 40}, {"weight": 40}, trafficRoutings=[ROUTING]),
+            id="weights that do not go down",
+        ),
         pytest.param(alpha({"weight": 80}, style="CANARY"), id="canary-has-no-limit"),
         pytest.param(alpha({"weight": 0, "replicas": 1}), id="weight-0-with-replicas"),
         pytest.param(

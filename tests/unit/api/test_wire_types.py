@@ -1,9 +1,11 @@
 """The smaller kinds, decoded and encoded as clients of the original know them."""
 
 import msgspec
+import pytest
 
 from controller.api.history import RolloutHistory
 from controller.api.trafficrouting import TrafficRouting
+from controller.api.workloads import template_hash
 
 
 def test_a_traffic_routing_is_read() -> None:
@@ -31,3 +33,8 @@ def test_a_history_keeps_free_form_parts() -> None:
     assert bytes(seen.spec.rollout.data) == b'{"any":[1,null]}'
     assert seen.status.canary_steps[0].pods[0].node_name == "n"
     assert msgspec.json.decode(msgspec.json.encode(seen.spec))["rollout"]["rolloutID"] == "1"
+
+
+@pytest.mark.parametrize("template", [b"", b"{}", b'{"metadata":{}}', b'{"metadata":null}'])
+def test_a_template_without_labels_has_an_identity_too(template: bytes) -> None:
+    assert template_hash(template) == template_hash(b'{"spec":{}}')

@@ -152,8 +152,10 @@ BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
     ),
     "a subset that selects no pod": (
         "routes_lead_to_ready_pods",
-        lambda: at_rest(SHARED).do("release", NEW_IMAGE).put(
-            DESTINATION_RULES, "shop", {"spec": {"subsets": []}}
+        lambda: (
+            at_rest(SHARED)
+            .do("release", NEW_IMAGE)
+            .put(DESTINATION_RULES, "shop", {"spec": {"subsets": []}})
         ),
     ),
     "a new pod that is ready before the pin": (

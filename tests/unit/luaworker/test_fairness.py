@@ -71,6 +71,19 @@ async def test_a_place_given_to_somebody_who_left_at_that_moment_is_not_lost() -
     await _hold(queue, "c")
 
 
+async def test_a_place_is_not_given_to_somebody_who_has_just_given_up() -> None:
+    queue = FairQueue(running=1, per_tenant=1, limit=4)
+    async with queue.place("a", 1):
+        leaving = asyncio.create_task(_hold(queue, "b"))
+        staying = asyncio.create_task(_hold(queue, "b"))
+        await asyncio.sleep(0)
+        leaving.cancel()
+        # The place becomes free before the one that leaves has noticed that it does.
+    await asyncio.gather(leaving, staying, return_exceptions=True)
+    assert (leaving.cancelled(), staying.exception()) == (True, None)
+    assert (queue.running, queue.waiting) == (0, 0)
+
+
 async def _hold(queue: FairQueue, tenant: str) -> None:
     async with queue.place(tenant, 5):
         pass

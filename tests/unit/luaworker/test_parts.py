@@ -10,6 +10,7 @@ import pytest
 from luaworker import httpd, logs, packaged, wire
 from luaworker.codes import Code
 from luaworker.errors import BrokenChild
+from luaworker.layers import Layer, packed, unpacked
 from luaworker.memory import Breaker, ScriptCache
 from luaworker.outcome import of_exit, of_reply
 from luaworker.settings import MEGABYTE, Settings
@@ -128,6 +129,16 @@ def test_limits_are_clamped() -> None:
 def test_packaged_scripts_are_known_by_their_hashes(tmp_path: Path) -> None:
     assert len(packaged.hashes()) >= 2
     assert packaged.hashes(tmp_path / "absent") == frozenset()
+
+
+def test_layers_survive_the_command_line_of_the_zygote() -> None:
+    layers = frozenset({Layer.SECCOMP, Layer.WALL_TIMER})
+    assert unpacked(packed(layers)) == layers
+    assert unpacked(packed(frozenset())) == frozenset()
+
+
+def test_production_has_no_lock_open() -> None:
+    assert Settings(listen="").without == frozenset()
 
 
 def test_a_log_line_is_json_with_its_extras() -> None:

@@ -68,3 +68,12 @@ def test_memory_is_anonymous_and_never_executable(program: bytes, machine: Archi
 def test_other_architectures_are_refused(program: bytes, machine: Architecture) -> None:
     assert decide(program, 0x40000003, machine.plain[0]) == KILL
     assert decide(program, machine.audit, machine.plain[0] | 0x40000000) == KILL
+
+
+@MACHINES
+def test_only_who_serves_again_may_set_timers(program: bytes, machine: Architecture) -> None:
+    again = assemble(machine, timers=True)
+    for number in machine.timers:
+        assert decide(program, machine.audit, number) == KILL
+    allowed = {n for n in range(1024) if decide(again, machine.audit, n) == ALLOW}
+    assert allowed == {*machine.plain, *machine.timers}

@@ -1,5 +1,6 @@
 """What must hold at every instant of a simulated release, whoever does what."""
 
+from controller.api.meta import Key
 from controller.api.rollout import MoonshiftStatus, Phase, StepState
 from controller.api.workloads import Deployment, Pod
 from controller.domain.pods.deployment import owners_limits
@@ -7,7 +8,6 @@ from controller.domain.rollout.routing import pin_is_wanted
 from controller.domain.rollout.situation import Situation, Style
 from controller.simulation.world import World
 from tests.unit.builders import KEY, NAMESPACE
-from controller.api.meta import Key
 
 BEFORE_PODS = (StepState.BEFORE_STEP_UPGRADE, "")
 
@@ -18,7 +18,7 @@ class Watch:
     def __init__(self, world: World) -> None:
         self.world = world
         self.excused = False
-        """Pods failed, were evicted or scaled away since the world was last whole: counts of ready pods prove nothing."""
+        """Pods failed, were evicted or scaled away since the world was last whole: counts of them prove nothing."""
         self.replaced = False
         """A revision was abandoned mid-way: its pods go at once, as designed."""
         self.most_new = 0
@@ -50,6 +50,14 @@ class Watch:
             if not pod.metadata.deleting
         ]
 
+    def accept_replacement(self) -> None:
+        """What an abandoned revision left behind, and the latch filled up, is what the release goes on from."""
+        sit = self.situation
+        if self.replaced and sit is not None:
+            new = [pod for pod in sit.new_pods if not pod.metadata.deleting]
+            self.most_new = max(self.most_new, len(new))
+        self.replaced = False
+
     # --- what must be ---------------------------------------------------------------------------
 
     def check(self) -> None:
@@ -65,7 +73,7 @@ class Watch:
             self.routes_lead_to_ready_pods(sit)
         of_this = (ours.release, ours.workload_uid) == (sit.release, sit.deployment.metadata.uid)
         of_this = of_this and sit.template_hash != ours.stable_template
-        if of_this and status.phase == Phase.PROGRESSING and not ours.goal:
+        if of_this and status.phase == Phase.PROGRESSING and not ours.goal and sit.replicas > 0:
             self.new_pods_stay_out_of_stable(sit, ours)
             self.batch_is_kept(sit, ours)
         if (

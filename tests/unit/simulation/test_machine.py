@@ -1,29 +1,22 @@
 """Releases under everything that can come in between, in any order: the invariants hold, and the end converges."""
 
-from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
-import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from controller.api import names
-from controller.api.meta import Key
-from controller.api.rollout import MoonshiftStatus, Phase, StepState
+from controller.api.rollout import Phase
 from controller.domain.rollout.phases import decide
-from controller.errors import Forbidden
 from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
-    NAMESPACE,
     make_deployment,
     make_rollout,
     make_steps,
     make_strategy,
     make_world,
-    ours_of,
     status_of,
     template,
     wait,
@@ -90,7 +83,8 @@ class Releases(RuleBasedStateMachine):
         """At rest with nothing broken, counts of pods prove something again."""
         self.world.rest()
         if self.healthy:
-            self.watch.excused = self.watch.replaced = False
+            self.watch.excused = False
+            self.watch.accept_replacement()
             self.watch.check()
 
     def abandon(self, version: str) -> None:
@@ -238,7 +232,7 @@ class Releases(RuleBasedStateMachine):
     @precondition(lambda self: self.governed)
     @rule()
     def pass_on_stale_caches(self) -> None:
-        self.world.pass_over(KEY, meanwhile=lambda: self.world.tick() and None)
+        self.world.pass_over(KEY, meanwhile=self.one_round)
 
     @precondition(lambda self: self.governed and self.there)
     @rule(version=VERSIONS)
@@ -253,10 +247,13 @@ class Releases(RuleBasedStateMachine):
     def pass_while_an_approval_comes(self) -> None:
         self.world.pass_over(KEY, meanwhile=lambda: self.world.people.approve(KEY))
 
+    def one_round(self) -> None:
+        self.world.tick()
+
     @rule(rounds=st.integers(1, 4))
     def controllers_run(self, rounds: int) -> None:
         for _ in range(rounds):
-            self.world.tick()
+            self.one_round()
 
     @precondition(lambda self: self.governed)
     @rule(passes=st.integers(1, 4))

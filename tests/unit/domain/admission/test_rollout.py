@@ -11,7 +11,7 @@ from controller.api.jsontree import JsonObject, changed, child
 from controller.api.meta import ObjectMeta
 from controller.api.names import ROLLING_STYLE, V1BETA1
 from controller.api.rollout import RolloutSpec, WorkloadRef
-from controller.domain.admission.rollout import admit_rollout, workload_type
+from controller.domain.admission.rollout import admit_rollout, workload_of, workload_type
 from tests.unit.domain.admission.objects import rollout
 
 
@@ -182,3 +182,28 @@ def test_old_and_new_may_be_of_other_versions() -> None:
     obj = raw("Progressing")
     assert not admit_rollout(to_v1alpha1(obj), obj, ()).findings
     assert child(obj, "spec")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(
+            {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+            id="v1beta1",
+        ),
+        pytest.param(
+            {
+                "objectRef": {
+                    "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+                }
+            },
+            id="v1alpha1",
+        ),
+    ],
+)
+def test_the_workload_is_found_in_either_version(spec: JsonObject) -> None:
+    assert workload_of({"spec": spec}) == WorkloadRef("apps/v1", "Deployment", "web")
+
+
+def test_a_rollout_that_names_no_workload_has_none() -> None:
+    assert workload_of({}) == WorkloadRef()

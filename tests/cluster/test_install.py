@@ -1,0 +1,135 @@
+"""What is installed is what runs, it can be looked after, and at rest it leaves the cluster alone."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import aiohttp
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from demo.stage import CONTROLLER, DROPPED, NAMESPACE, REPLACED, WORKER, Product
+from localcluster.audit import AuditRecord, count
+from localcluster.history import Change, Kind
+from localcluster.record import Recorder
+from tests.cluster import invented
+from tests.cluster.kinds import EVENTS
+from tests.cluster.manifests import Application, StepPlan
+from tests.cluster.story import Story, conclude, instant
+
+LEASES = Kind("coordination.k8s.io", "v1", "leases")
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
+QUIET_SECONDS = 10
+APP = Application(
+    "shop", "", False, (StepPlan(1, 20), StepPlan(2)), virtual_service=True, replicas=2, grace=0
+)
+CONTROLLER_METRICS = {
+    "moonshift_rollout_phase",
+    "moonshift_rollout_step",
+    "moonshift_rollout_stalled",
+    "moonshift_approvals_pending",
+    "moonshift_rollouts_completed",
+    "moonshift_release_seconds",
+    "moonshift_state_seconds",
+    "moonshift_script_calls",
+    "moonshift_admission",
+    "moonshift_cached_objects",
+    "controller_runtime_reconcile",
+    "workqueue_depth",
+    "rest_client_requests",
+    "leader_election_master_status",
+}
+WORKER_METRICS = {"lua_exec", "lua_exec_seconds", "lua_child_exits", "lua_zygote_restarts"}
+
+
+def other_arguments(installed: Iterable[str], running: Iterable[str]) -> set[str]:
+    """The flags that only one of two command lines has, or that they have with other values."""
+    differing = set(installed).symmetric_difference(running)
+    return {argument.partition("=")[0] for argument in differing}
+
+
+@pytest.mark.parametrize(
+    ("deployment", "part"), [(CONTROLLER, "controller"), (WORKER, "luaworker")], ids=str
+)
+def test_a_process_runs_with_the_arguments_of_its_manifest_but_for_the_listed_ones(
+    product: Product, deployment: str, part: str
+) -> None:
+    interpreter, *installed = product.arguments(deployment)
+    started, *running = product.components[part].program.command
+    assert Path(interpreter).name.startswith("python")
+    assert Path(started).name.startswith("python")
+    assert other_arguments(installed, running) <= {*REPLACED, *DROPPED}
+
+
+async def text_of(port: int, path: str) -> tuple[int, str]:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{port}{path}") as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+async def test_both_processes_are_alive_and_ready(product: Product) -> None:
+    for port in (product.controller_probes, product.worker_probes):
+        for path in ("/healthz", "/readyz"):
+            status, _ = await text_of(port, path)
+            assert status == 200
+
+
+@pytest.mark.timeout(120)
+async def test_a_release_leaves_metrics_that_parse_and_events_with_reasons_of_their_own(
+    product: Product, recorder: Recorder, namespace_of_product: str
+) -> None:
+    story = Story(product.plane, recorder, replace(APP, namespace=namespace_of_product))
+    await story.begin()
+    await story.approve_all()
+    await conclude(story)
+    _, text = await text_of(product.controller_metrics, "/metrics")
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    assert families.keys() >= CONTROLLER_METRICS
+    ended = families["moonshift_rollouts_completed"].samples
+    assert any(sample.value >= 1 for sample in ended)
+    _, text = await text_of(product.worker_metrics, "/metrics")
+    worker = {family.name for family in text_string_to_metric_families(text)}
+    assert worker >= WORKER_METRICS
+    reasons = {
+        change.object["reason"]
+        for change in recorder.history()
+        if change.key.kind == EVENTS
+        and change.key.namespace == namespace_of_product
+        and change.object["involvedObject"]["kind"] == "Rollout"
+    }
+    assert reasons >= {"ReleaseStarted", "TrafficRouted", "Approved", "ReleaseCompleted"}
+
+
+def is_renewal(change: Change) -> bool:
+    return change.key.kind == LEASES and change.key.namespace == NAMESPACE
+
+
+@pytest.mark.timeout(120)
+async def test_a_paused_rollout_causes_no_request_but_renewals_of_the_lease(
+    product: Product, recorder: Recorder, namespace_of_product: str
+) -> None:
+    story = Story(product.plane, recorder, replace(APP, namespace=namespace_of_product))
+    await story.begin()
+    await story.paused_at(1)
+    await story.event("TrafficRouted")
+    async with product.plane.recorder(LEASES) as leases:
+        first = await leases.until(is_renewal)
+        mark = product.plane.audit.mark()
+        # The Lease is the clock: it is renewed every two seconds.
+        since = first.object["spec"]["renewTime"]
+        await leases.until(lambda c: is_renewal(c) and seconds_after(since, c) >= QUIET_SECONDS)
+    made = product.plane.audit.since(mark, user=ACCOUNT, where=lambda r: of(r, story))
+    assert not made, count(made)
+
+
+def seconds_after(since: str, change: Change) -> float:
+    return (instant(change.object["spec"]["renewTime"]) - instant(since)).total_seconds()
+
+
+def of(record: AuditRecord, story: Story) -> bool:
+    """A request that this Rollout may have caused; other tests' Rollouts have namespaces and kinds of their own."""
+    others = record.namespace not in ("", story.app.namespace)
+    elsewhere = invented.GROUP in record.uri or record.resource == "gateways"
+    return not others and not record.is_watch and not elsewhere

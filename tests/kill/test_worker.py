@@ -1,0 +1,82 @@
+"""The script worker is killed during every script call of a release; the release ends as if nothing had been."""
+
+import os
+import signal
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from localcluster.usage import descendants
+from tests.kill.lanes import Laboratory
+from tests.kill.releases import STYLES, end_of, release
+
+VICTIMS = ("the worker", "the worker's zygote and children")
+
+
+class Attack:
+    """Ends a part of the worker; a worker that has ended is started again."""
+
+    def __init__(self, laboratory: Laboratory, victim: str) -> None:
+        self._worker = laboratory.product.worker
+        self._whole = victim == VICTIMS[0]
+        self.times = 0
+
+    async def __call__(self) -> None:
+        """Kill, with a call under way."""
+        self.times += 1
+        if self._whole:
+            await self._worker.restart()
+            return
+        for pid in descendants(self._worker.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(("style", "victim"), list(zip(STYLES, VICTIMS, strict=True)))
+async def test_a_worker_lost_in_the_first_or_last_script_call_costs_that_call_only(
+    laboratory: Laboratory, style: str, victim: str
+) -> None:
+    await attacked(laboratory, style, victim, "sample", lambda count: {1, count})
+
+
+@pytest.mark.full
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("victim", VICTIMS)
+@pytest.mark.parametrize("style", STYLES)
+async def test_a_worker_lost_in_any_script_call_costs_that_call_only(
+    laboratory: Laboratory, style: str, victim: str
+) -> None:
+    await attacked(laboratory, style, victim, "full", lambda count: range(1, count + 1))
+
+
+async def attacked(
+    laboratory: Laboratory,
+    style: str,
+    victim: str,
+    title: str,
+    chosen: Callable[[int], Collection[int]],
+) -> None:
+    lane, calls = laboratory.lanes[0], laboratory.script_calls
+    title = f"{title}-{style[0]}{VICTIMS.index(victim)}-"
+    calls.watch()
+    golden = await release(laboratory, lane, replace(STYLES[style], name=f"{title}0"), None)
+    wanted, count = end_of(golden), calls.calls
+    await golden.remove()
+    assert count > 0
+    attacks = 0
+    for number in sorted(chosen(count)):
+        attack = Attack(laboratory, victim)
+        calls.watch(number, attack)
+        app = replace(STYLES[style], name=f"{title}{number}")
+        story = await release(laboratory, lane, app, None)
+        calls.watch()
+        found = await story.violations()
+        assert not found, f"call {number}: " + "\n".join(map(str, found)) + story.report()
+        assert end_of(story) == wanted
+        attacks += attack.times
+        await story.remove()
+    assert attacks > 0
+    print(f"\n{style}: {victim} killed during {attacks} of {count} script calls")  # noqa: T201

@@ -1,0 +1,220 @@
+"""How a step ends: approvals in the mailbox, exact approvals, timers; and what is put back, and why."""
+
+import pytest
+from msgspec import structs
+
+from controller.api.rollout import Approval, MoonshiftStatus, Phase, StepState
+from controller.domain import reasons
+from controller.domain.decision import Decision, Severity
+from controller.domain.rollout.phases import decide
+from controller.domain.rollout.status import condition
+from controller.simulation.world import World
+from tests.unit.builders import (
+    KEY,
+    inner_of,
+    make_rollout,
+    make_step,
+    make_steps,
+    make_world,
+    ours_of,
+    release,
+    status_of,
+    wait,
+    weight_of,
+)
+from tests.unit.domain.rollout.scenes import history, seconds, started
+
+
+def look(world: World) -> Decision:
+    """What would be decided now."""
+    seen = world.observe(KEY)
+    assert seen is not None
+    return decide(seen, world.cluster.now)
+
+
+def said(decision: Decision, reason: str) -> list[str]:
+    return [note.message for note in decision.notes if note.reason == reason]
+
+
+def test_an_approval_in_step_paused_is_honoured_and_said() -> None:
+    world = started()
+    world.people.approve(KEY)
+    decision = look(world)
+    assert said(decision, reasons.APPROVED) == ["step(1) was approved"]
+    world.rest()
+    assert inner_of(world).current_step_index == 2
+    assert ours_of(world).approved_at is not None
+
+
+@pytest.mark.parametrize("state", [StepState.STEP_UPGRADE, StepState.STEP_TRAFFIC_ROUTING])
+def test_an_approval_in_an_earlier_state_is_put_back(state: StepState) -> None:
+    world = make_world()
+    release(world)
+    world.run_until(lambda: inner_of(world).current_step_state == state)
+    world.people.approve(KEY)
+    decision = look(world)
+    assert said(decision, reasons.APPROVAL_IGNORED) == [
+        f"an approval was put back: step(1) is in {state}, nothing waits for an approval"
+    ]
+    assert decision.notes[0].severity is Severity.WARNING
+    assert decision.status.current_step_state == state
+    world.rest()
+    assert inner_of(world).current_step_index == 1
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+
+
+@pytest.mark.parametrize(("later", "step"), [(1.9, 2), (2.0, 3)])
+def test_an_approval_right_after_one_that_was_honoured_is_a_repeat(later: float, step: int) -> None:
+    world = started(steps=make_steps(2, 2, 2, 3, traffic=False))
+    world.people.approve(KEY)
+    world.run_until(lambda: inner_of(world).current_step_index == 2)
+    honoured = ours_of(world).approved_at
+    assert honoured is not None
+    world.run_to(honoured + seconds(later))
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+    world.people.approve(KEY)
+    decision = look(world)
+    assert bool(said(decision, reasons.APPROVAL_IGNORED)) is (step == 2)
+    world.rest()
+    assert inner_of(world).current_step_index == step
+
+
+def test_an_exact_approval_names_its_step() -> None:
+    world = started()
+    world.people.approve_step(KEY, 1)
+    world.rest()
+    assert inner_of(world).current_step_index == 2
+    assert ours_of(world).approval is None
+
+
+def test_an_exact_approval_is_never_a_repeat() -> None:
+    world = started(steps=make_steps(2, 2, 3, traffic=False))
+    world.people.approve(KEY)
+    world.run_until(
+        lambda: (
+            inner_of(world).current_step_index == 2
+            and inner_of(world).current_step_state == StepState.STEP_PAUSED
+        )
+    )
+    world.people.approve_step(KEY, 2)
+    world.rest()
+    assert inner_of(world).current_step_index == 3
+
+
+def test_an_exact_approval_of_another_step_is_put_back() -> None:
+    world = started()
+    world.people.approve_step(KEY, 2)
+    decision = look(world)
+    assert said(decision, reasons.APPROVAL_IGNORED) == [
+        "an approval was put back: step(2) is not the present step(1)"
+    ]
+    world.rest()
+    assert inner_of(world).current_step_index == 1
+    assert ours_of(world).approval is None
+
+
+def test_an_exact_approval_before_the_pause_is_put_back() -> None:
+    world = make_world()
+    release(world)
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_UPGRADE)
+    world.people.approve_step(KEY, 1)
+    assert said(look(world), reasons.APPROVAL_IGNORED)
+    world.rest()
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+
+
+def test_an_approval_while_the_spec_is_paused_is_kept() -> None:
+    world = started()
+    world.people.pause(KEY)
+    world.people.approve(KEY)
+    world.rest()
+    progressing = condition(status_of(world), "Progressing")
+    assert progressing is not None
+    assert progressing.reason == reasons.PAUSED
+    assert inner_of(world).current_step_index == 1
+    world.people.pause(KEY, paused=False)
+    world.rest()
+    assert inner_of(world).current_step_index == 2
+
+
+def test_an_approval_that_meets_our_status_write_is_not_lost() -> None:
+    world = started()
+    world.people.change(KEY, lambda spec: spec)
+    status = status_of(world)
+    rollout = world.cluster.rollouts[KEY]
+    stale = structs.replace(status, message="something that makes us write")
+    world.cluster.rollouts.put(structs.replace(rollout, status=stale))
+    world.pass_over(KEY, meanwhile=lambda: world.people.approve(KEY))
+    world.rest()
+    assert inner_of(world).current_step_index == 2
+
+
+def test_a_pause_with_a_duration_ends_by_itself_at_that_instant() -> None:
+    world = make_world(make_rollout(steps=(make_step("20%", "20%", pause=60), make_step("50%"))))
+    release(world)
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
+    paused = world.cluster.now
+    assert status_of(world).message == (
+        "Rollout is in step(1/2), and wait duration(60 seconds) to enter the next step"
+    )
+    assert look(world).wake_at == paused + seconds(60)
+    world.run_until(lambda: inner_of(world).current_step_index == 2)
+    assert world.cluster.now == paused + seconds(60)
+
+
+def test_a_timed_pause_can_be_ended_early() -> None:
+    world = make_world(make_rollout(steps=(make_step("20%", pause=60), make_step("50%"))))
+    release(world)
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
+    paused = world.cluster.now
+    world.people.approve(KEY)
+    world.run_until(lambda: inner_of(world).current_step_index == 2)
+    assert world.cluster.now == paused
+
+
+def test_a_pause_of_zero_seconds_passes_at_once() -> None:
+    world = make_world(make_rollout(steps=make_steps("20%", "40%", pause=0)))
+    release(world)
+    world.rest()
+    assert status_of(world).phase == Phase.HEALTHY
+
+
+def test_a_pause_whose_start_is_lost_waits_longer_not_shorter() -> None:
+    world = make_world(make_rollout(steps=(make_step("20%", pause=60), make_step("50%"))))
+    release(world)
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
+    rollout = world.cluster.rollouts[KEY]
+    status = rollout.status
+    assert isinstance(status.moonshift, MoonshiftStatus)
+    lost = structs.replace(status, moonshift=structs.replace(status.moonshift, state_since=None))
+    world.cluster.rollouts.put(structs.replace(rollout, status=lost))
+    assert look(world).wake_at == world.cluster.now + seconds(60)
+
+
+def test_the_clock_of_a_pause_runs_on_while_the_spec_is_paused() -> None:
+    world = make_world(make_rollout(steps=(make_step("20%", pause=60), make_step("50%"))))
+    release(world)
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
+    world.people.pause(KEY)
+    wait(world, 90)
+    assert inner_of(world).current_step_index == 1
+    world.people.pause(KEY, paused=False)
+    world.rest()
+    assert inner_of(world).current_step_index == 2
+
+
+def test_a_paused_rollout_moves_nothing() -> None:
+    world = make_world(make_rollout(paused=True))
+    release(world)
+    seen = history(world, lambda: (weight_of(world), world.cluster.services[KEY].spec.selector))
+    world.rest()
+    assert seen == [(None, {"app": "web"})]
+    assert look(world).wake_at is None
+
+
+def test_an_approval_says_who_and_is_gone_once_it_is_used() -> None:
+    world = started()
+    world.people.approve_step(KEY, 1)
+    assert ours_of(world).approval == Approval(step=1, by="ann")
+    world.pass_over(KEY)
+    assert ours_of(world).approval is None

@@ -1,0 +1,310 @@
+"""The Rollout as a whole: phases, conditions, kstatus, what is refused, and what is always written."""
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from controller.api import names
+from controller.api.meta import Condition, Key
+from controller.api.rollout import (
+    BlueGreenStrategy,
+    CanaryStrategy,
+    Phase,
+    Rollout,
+    RolloutStatus,
+    StepState,
+    Strategy,
+    WorkloadRef,
+)
+from controller.domain import reasons
+from controller.domain.decision import (
+    Decision,
+    LabelWorkload,
+    PrepareRollout,
+    Reference,
+    Refusal,
+    Severity,
+)
+from controller.domain.rollout import phases
+from controller.domain.rollout.phases import decide, refused
+from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.status import (
+    condition,
+    enter,
+    progressing,
+    with_condition,
+    with_kstatus,
+)
+from controller.domain.rollout.turn import Advance
+from controller.simulation.world import World
+from tests.unit.builders import (
+    KEY,
+    NOW,
+    inner_of,
+    make_rollout,
+    make_steps,
+    make_world,
+    release,
+    status_of,
+    with_spec,
+)
+from tests.unit.domain.rollout.scenes import approve, history, seconds, started
+
+REQUIRED = {
+    "observedWorkloadGeneration",
+    "observedRolloutID",
+    "rolloutHash",
+    "stableRevision",
+    "canaryRevision",
+    "podTemplateHash",
+    "canaryReplicas",
+    "canaryReadyReplicas",
+    "currentStepIndex",
+    "nextStepIndex",
+    "currentStepState",
+    "finalisingStep",
+    "message",
+}
+
+
+def decided(world: World) -> Decision:
+    seen = world.observe(KEY)
+    assert seen is not None
+    return decide(seen, world.cluster.now)
+
+
+def value(status: RolloutStatus, kind: str) -> tuple[str, str]:
+    found = condition(status, kind)
+    assert found is not None
+    return found.status, found.reason
+
+
+# --- between releases ---------------------------------------------------------------------------
+
+
+def test_a_new_rollout_takes_finalizer_hash_and_label_and_is_healthy() -> None:
+    world = make_world()
+    rollout = world.cluster.rollouts[KEY]
+    assert rollout.metadata.finalizers == (names.ROLLOUT_FINALIZER,)
+    assert rollout.metadata.annotations[names.PLAN_HASH]
+    assert world.cluster.deployments[KEY].metadata.labels == {names.WORKLOAD_TYPE: "deployment"}
+    assert rollout.status.phase == Phase.HEALTHY
+    assert rollout.status.message == "workload deployment is completed"
+
+
+def test_the_first_pass_has_the_duties_before_everything_else() -> None:
+    world = make_world()
+    world.cluster.rollouts.remove(KEY)
+    world.cluster.rollouts.put(make_rollout())
+    workload = world.cluster.deployments[KEY]
+    bare = structs.replace(workload, metadata=structs.replace(workload.metadata, labels={}))
+    world.cluster.deployments.put(bare)
+    prepare, label = decided(world).actions
+    assert isinstance(prepare, PrepareRollout)
+    assert label == LabelWorkload(KEY, "deployment")
+
+
+def test_between_releases_clients_find_a_finished_sub_status() -> None:
+    inner = inner_of(make_world())
+    assert inner.current_step_state == StepState.COMPLETED
+    assert (inner.current_step_index, inner.next_step_index) == (2, -1)
+    assert inner.observed_rollout_id == inner.canary_revision
+    assert inner.stable_revision == inner.pod_template_hash
+
+
+def test_a_world_at_rest_is_decided_on_without_a_change() -> None:
+    world = make_world()
+    decision = decided(world)
+    assert decision.actions == ()
+    assert decision.notes == ()
+    assert decision.wake_at is None
+    assert decision.status == status_of(world)
+
+
+def test_the_workload_without_a_replica_set_yet_has_no_stable_revision() -> None:
+    world = make_world()
+    seen = world.observe(KEY)
+    assert seen is not None
+    assert seen.workload is not None
+    bare = structs.replace(seen.workload, replica_sets=(), pods=())
+    fresh = structs.replace(seen.rollout, status=RolloutStatus())
+    status = decide(structs.replace(seen, rollout=fresh, workload=bare), NOW).status
+    assert not isinstance(status.canary_status, msgspec.UnsetType)
+    assert status.canary_status.stable_revision == ""
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rollout", "reason"),
+    [
+        pytest.param(
+            make_rollout(ref=WorkloadRef("apps.kruise.io/v1alpha1", "CloneSet", "web")),
+            reasons.UNSUPPORTED_WORKLOAD,
+            id="a kind this version does not release",
+        ),
+        pytest.param(
+            with_spec(make_rollout(), strategy=Strategy(blue_green=BlueGreenStrategy())),
+            reasons.UNSUPPORTED_STYLE,
+            id="blue-green",
+        ),
+        pytest.param(
+            with_spec(make_rollout(), strategy=Strategy(canary=CanaryStrategy())),
+            reasons.INVALID_ROLLOUT,
+            id="no steps",
+        ),
+    ],
+)
+def test_what_cannot_be_released_is_said_once_and_touches_nothing(
+    rollout: Rollout, reason: str
+) -> None:
+    world = make_world(rollout)
+    status = status_of(world)
+    assert value(status, "Stalled") == ("True", reason)
+    assert value(status, "Ready")[0] == "False"
+    assert status.phase == Phase.INITIAL
+    assert status.message
+    assert world.cluster.deployments[KEY].metadata.labels == {}
+    assert decided(world).notes == ()
+    world.cluster.rollouts.delete(KEY)
+    world.rest()
+    assert world.cluster.rollouts.get(KEY) is None
+
+
+def test_a_refused_action_is_said_in_status_and_once_as_an_event() -> None:
+    world = started()
+    seen = world.observe(KEY)
+    assert seen is not None
+    decision = decide(seen, NOW)
+    no = Refusal("ScriptFailed", "line 3: nil", object="VirtualService web", script="x", line=3)
+    said = refused(seen, decision, no, NOW)
+    assert said.status.message == "line 3: nil"
+    assert value(said.status, "Stalled") == ("True", "ScriptFailed")
+    assert [(note.reason, note.severity) for note in said.notes] == [
+        ("ScriptFailed", Severity.WARNING)
+    ]
+    again = structs.replace(seen, rollout=structs.replace(seen.rollout, status=said.status))
+    assert refused(again, decide(again, NOW), no, NOW).notes == ()
+
+
+def test_a_pass_that_finds_no_rest_stops_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def round_and_round(sit: Situation, status: RolloutStatus) -> Advance:
+        return Advance(enter(status, StepState.STEP_READY, sit.now))
+
+    monkeypatch.setattr(phases, "_turn", round_and_round)
+    decision = decided(make_world())
+    assert decision.notes[-1].reason == "Looping"
+    assert decision.actions == ()
+
+
+# --- phases and conditions ----------------------------------------------------------------------
+
+
+def test_clients_see_the_phases_and_reasons_of_a_release_in_order() -> None:
+    world = make_world(make_rollout(steps=make_steps("20%", "100%", pause=0)))
+    seen = history(
+        world,
+        lambda: (
+            status_of(world).phase,
+            (condition(status_of(world), "Progressing") or Condition("", "")).reason,
+        ),
+    )
+    release(world)
+    world.rest()
+    assert seen == [
+        (Phase.HEALTHY, ""),
+        (Phase.PROGRESSING, reasons.INITIALIZING),
+        (Phase.PROGRESSING, reasons.IN_ROLLING),
+        (Phase.PROGRESSING, reasons.FINALISING),
+        (Phase.HEALTHY, reasons.COMPLETED),
+    ]
+
+
+def test_the_status_never_loses_a_field_that_clients_read() -> None:
+    world = make_world()
+    missing: list[set[str]] = []
+
+    def look() -> None:
+        tree = msgspec.json.decode(msgspec.json.encode(world.intended[KEY]))
+        missing.append(REQUIRED - tree["canaryStatus"].keys())
+        missing.append({"phase", "message", "currentStepIndex", "currentStepState"} - tree.keys())
+        assert tree["currentStepState"] == tree["canaryStatus"]["currentStepState"]
+        assert isinstance(tree["observedGeneration"], int)
+
+    world.watchers.append(look)
+    release(world)
+    world.rest()
+    approve(world)
+    release(world, "v1")
+    world.rest()
+    assert missing
+    assert not set().union(*missing)
+
+
+@pytest.mark.parametrize(
+    ("phase", "ready", "reconciling"),
+    [
+        (Phase.INITIAL, "False", "False"),
+        (Phase.HEALTHY, "True", "False"),
+        (Phase.PROGRESSING, "False", "True"),
+        (Phase.TERMINATING, "False", "True"),
+        (Phase.DISABLING, "False", "True"),
+        (Phase.DISABLED, "True", "False"),
+    ],
+)
+def test_kstatus_follows_the_phase(phase: Phase, ready: str, reconciling: str) -> None:
+    status = with_kstatus(RolloutStatus(phase=phase), None, NOW)
+    assert value(status, "Ready") == (ready, phase)
+    assert value(status, "Reconciling")[0] == reconciling
+    assert value(status, "Stalled")[0] == "False"
+    stalled = with_kstatus(status, Refusal("Why", "because"), NOW)
+    assert value(stalled, "Stalled") == ("True", "Why")
+    assert value(stalled, "Ready")[0] == "False"
+
+
+def test_a_condition_that_says_the_same_keeps_its_times() -> None:
+    first = with_condition(RolloutStatus(), "Progressing", "True", "A", "a", NOW)
+    assert with_condition(first, "Progressing", "True", "A", "a", NOW + seconds(9)) is first
+
+
+def test_another_reason_moves_the_update_time_and_another_value_the_transition_time() -> None:
+    first = with_condition(RolloutStatus(), "Progressing", "True", "A", "a", NOW)
+    later, last = NOW + seconds(5), NOW + seconds(9)
+    reasoned = condition(
+        with_condition(first, "Progressing", "True", "B", "b", later), "Progressing"
+    )
+    assert reasoned is not None
+    assert (reasoned.last_update_time, reasoned.last_transition_time) == (later, NOW)
+    turned = condition(with_condition(first, "Progressing", "False", "B", "b", last), "Progressing")
+    assert turned is not None
+    assert (turned.last_update_time, turned.last_transition_time) == (last, last)
+
+
+def test_completed_is_the_only_reason_that_says_progressing_is_false() -> None:
+    done = progressing(RolloutStatus(), reasons.COMPLETED, "done", NOW)
+    assert value(done, "Progressing") == ("False", reasons.COMPLETED)
+    assert done.message == "done"
+    assert value(progressing(done, reasons.IN_ROLLING, "x", NOW), "Progressing")[0] == "True"
+
+
+def test_the_succeeded_condition_goes_when_the_next_release_begins() -> None:
+    world = started()
+    approve(world)
+    approve(world)
+    assert value(status_of(world), "Succeeded")[0] == "True"
+    release(world, "v3")
+    world.rest()
+    assert condition(status_of(world), "Succeeded") is None
+
+
+# --- values -------------------------------------------------------------------------------------
+
+
+def test_references_and_keys_name_themselves() -> None:
+    reference = Reference("networking.istio.io/v1", "VirtualService", "web", "web", "web-canary")
+    assert (reference.group, str(reference)) == ("networking.istio.io", "VirtualService/web")
+    assert not reference.shared
+    assert structs.replace(reference, canary_service="web").shared
+    assert structs.replace(reference, api_version="v1").group == ""
+    assert (str(Key("shop", "web")), str(Key("", "node"))) == ("shop/web", "node")

@@ -1,0 +1,353 @@
+"""Traffic of a step: shared Services, several Services, late endpoints, edited routes, what cannot be restored."""
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from controller.api import names
+from controller.api.networking import EndpointSlice
+from controller.api.rollout import (
+    CanaryStrategy,
+    MoonshiftStatus,
+    NetworkRef,
+    PatchMetadata,
+    Phase,
+    StepState,
+)
+from controller.domain import reasons
+from controller.domain.decision import Decision, EnsureRoutes, RestoreRoutes
+from controller.domain.observation import (
+    Observation,
+    RoutePresent,
+    RouteState,
+    RouteUnreadable,
+)
+from controller.domain.rollout.phases import decide
+from controller.domain.rollout.routing import made_for
+from controller.domain.rollout.status import condition
+from controller.simulation.cluster import Route
+from controller.simulation.world import World
+from tests.unit.builders import (
+    GRACE,
+    KEY,
+    NAMESPACE,
+    VIRTUAL_SERVICE,
+    inner_of,
+    make_deployment,
+    make_rollout,
+    make_routing,
+    make_service,
+    make_steps,
+    make_strategy,
+    make_world,
+    ours_of,
+    release,
+    revision_of,
+    sizes_of,
+    status_of,
+    wait,
+    weight_of,
+)
+from tests.unit.domain.rollout.scenes import approve, first_instants, pin_of, seconds, started
+
+RULE = NetworkRef("networking.istio.io/v1", "DestinationRule", "web")
+
+
+def virtual_service(subset: str = "") -> bytes:
+    destination = {"host": "web", **({"subset": subset} if subset else {})}
+    return msgspec.json.encode(
+        {
+            "metadata": {"name": "web", "namespace": NAMESPACE},
+            "spec": {"hosts": ["web"], "http": [{"route": [{"destination": destination}]}]},
+        }
+    )
+
+
+def destination_rule(labels: dict[str, str]) -> bytes:
+    return msgspec.json.encode(
+        {
+            "metadata": {"name": "web", "namespace": NAMESPACE},
+            "spec": {"host": "web", "subsets": [{"name": "stable", "labels": labels}]},
+        }
+    )
+
+
+def shared_world(style: str, subset: str = "stable") -> World:
+    """One Service for both revisions, told apart by a subset (or not)."""
+    strategy = CanaryStrategy(
+        steps=make_steps("20%", "50%"),
+        traffic_routings=(make_routing("web", VIRTUAL_SERVICE, RULE),),
+        enable_extra_workload_for_canary=style == "canary",
+        disable_generate_canary_service=True,
+        patch_pod_template_metadata=PatchMetadata(labels={"lane": "new"}),
+    )
+    world = make_world(make_rollout(strategy=strategy), raw=virtual_service(subset))
+    world.cluster.put_route(
+        NAMESPACE,
+        "DestinationRule",
+        "web",
+        Route(raw=msgspec.Raw(destination_rule({"lane": "old"}))),
+    )
+    return world
+
+
+def observed(world: World) -> Observation:
+    seen = world.observe(KEY)
+    assert seen is not None
+    return seen
+
+
+def decided(world: World, seen: Observation | None = None) -> Decision:
+    return decide(seen or observed(world), world.cluster.now)
+
+
+def with_routes(seen: Observation, state: RouteState) -> Observation:
+    return structs.replace(
+        seen, routes=tuple(structs.replace(route, state=state) for route in seen.routes)
+    )
+
+
+def with_slices(seen: Observation, *keep: str) -> Observation:
+    """Only the slices of these Services have caught up."""
+    slices: list[EndpointSlice] = []
+    for part in seen.slices:
+        slices.append(part if part.service in keep else structs.replace(part, endpoints=None))
+    return structs.replace(seen, slices=tuple(slices))
+
+
+# --- one Service for both -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("style", ["partition", "canary"])
+def test_a_shared_service_is_neither_pinned_nor_copied(style: str) -> None:
+    world = shared_world(style)
+    release(world)
+    world.rest()
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+    assert (pin_of(world), pin_of(world, "web-canary")) == ("", "gone")
+    assert weight_of(world) == 20
+    approve(world)
+    approve(world)
+    assert status_of(world).phase == Phase.HEALTHY
+    assert weight_of(world) is None
+
+
+def test_a_shared_service_whose_routes_mix_revisions_is_refused_before_a_pod_is_made() -> None:
+    world = shared_world("canary", subset="")
+    release(world)
+    world.rest()
+    stalled = condition(status_of(world), "Stalled")
+    assert stalled is not None
+    assert (stalled.status, stalled.reason) == ("True", reasons.SHARED_SERVICE_MIXES_REVISIONS)
+    assert sizes_of(world) == {"v1": 10}
+
+
+def test_a_rollback_of_few_stable_pods_behind_a_shared_service_needs_no_wider_canary_service() -> (
+    None
+):
+    world = shared_world("partition")
+    world.people.edit(KEY, replicas=4)
+    release(world)
+    world.rest()
+    approve(world)
+    assert sizes_of(world) == {"v1": 2, "v2": 2}
+    release(world, "v1")
+    world.rest()
+    assert sizes_of(world) == {"v1": 4}
+
+
+def test_a_step_of_all_replicas_behind_a_shared_service_unpins_nothing() -> None:
+    world = shared_world("partition")
+    rollout = world.cluster.rollouts[KEY]
+    canary = rollout.spec.strategy.canary
+    assert canary is not None
+    everything = structs.replace(canary, steps=make_steps("100%"))
+    strategy = structs.replace(rollout.spec.strategy, canary=everything)
+    world.people.change(KEY, lambda spec: structs.replace(spec, strategy=strategy))
+    release(world)
+    world.rest()
+    assert sizes_of(world) == {"v2": 10}
+    assert status_of(world).phase == Phase.HEALTHY
+
+
+# --- several ------------------------------------------------------------------------------------
+
+
+def test_every_service_and_every_gateway_object_is_led() -> None:
+    api = NetworkRef("networking.istio.io/v1", "VirtualService", "api")
+    strategy = CanaryStrategy(
+        steps=make_steps("20%", "50%"),
+        traffic_routings=(make_routing("web"), make_routing("api", api, grace=9)),
+    )
+    world = make_world(make_rollout(strategy=strategy), services=("web", "api"))
+    world.cluster.put_route(NAMESPACE, "VirtualService", "api", Route())
+    release(world)
+    seen = first_instants(
+        world,
+        ready=lambda: inner_of(world).canary_ready_replicas == 2,
+        routed=lambda: weight_of(world) == 20,
+    )
+    world.rest()
+    assert seen["routed"] - seen["ready"] == seconds(9)
+    assert [route.plan is not None for route in world.cluster.routes] == [True, True]
+    v1, v2 = revision_of(world, "v1"), revision_of(world, "v2")
+    pins = [pin_of(world, name) for name in ("web", "api", "web-canary", "api-canary")]
+    assert pins == [v1, v1, v2, v2]
+
+
+# --- endpoints ----------------------------------------------------------------------------------
+
+
+def test_no_route_before_every_ready_new_pod_is_an_endpoint() -> None:
+    world = make_world()
+    release(world)
+    world.run_until(lambda: ours_of(world).state == StepState.STEP_TRAFFIC_ROUTING)
+    wait(world, GRACE - 0.5)
+    late = with_slices(observed(world), "web")
+    decision = decide(late, world.cluster.now + seconds(60))
+    assert decision.actions == ()
+    assert decision.wake_at is None
+
+
+def test_a_pod_of_another_service_is_no_endpoint_of_ours() -> None:
+    world = started()
+    seen = observed(world)
+    assert not with_slices(seen).slices[0].ready_pod_uids
+    assert with_slices(seen, "web").slices
+
+
+def test_the_margin_of_lost_timestamps_starts_again() -> None:
+    world = make_world()
+    release(world)
+    world.run_until(lambda: bool(ours_of(world).endpoints_ready_since))
+    rollout = world.cluster.rollouts[KEY]
+    ours = structs.replace(ours_of(world), endpoints_ready_since={})
+    status = structs.replace(rollout.status, moonshift=ours)
+    seen = structs.replace(observed(world), rollout=structs.replace(rollout, status=status))
+    decision = decide(seen, world.cluster.now)
+    assert decision.wake_at == world.cluster.now + seconds(GRACE)
+
+
+def test_the_workload_is_not_promoted_before_the_unpinned_service_leads_to_new_pods() -> None:
+    world = started()
+    approve(world)
+    wait(world, 3)
+    world.people.approve(KEY)
+    world.run_until(lambda: pin_of(world) == "")
+    blind = with_slices(observed(world), "web-canary")
+    assert decided(world, blind).actions == ()
+
+
+def test_a_step_of_all_replicas_waits_until_the_unpinned_service_leads_to_new_pods() -> None:
+    world = started(steps=make_steps("20%", "100%"))
+    wait(world, 3)
+    world.people.approve(KEY)
+    world.run_until(lambda: pin_of(world) == "")
+    assert sizes_of(world) == {"v1": 8, "v2": 2}
+    blind = with_slices(observed(world), "web-canary")
+    assert decided(world, blind).actions == ()
+    without = structs.replace(blind, services={})
+    assert decided(world, without).actions != ()
+
+
+def test_rollback_widens_the_canary_service_and_waits_until_it_shows() -> None:
+    world = started(steps=make_steps("20%", "80%"))
+    approve(world)
+    release(world, "v1")
+    world.run_until(lambda: pin_of(world, "web-canary") == "")
+    narrow = with_slices(observed(world), "web")
+    decision = decided(world, narrow)
+    assert decision.actions == ()
+    world.rest()
+    assert sizes_of(world) == {"v1": 10}
+
+
+# --- gateway objects ----------------------------------------------------------------------------
+
+
+def test_an_edited_object_is_written_again_so_that_the_edit_is_folded_in() -> None:
+    world = started()
+    seen = observed(world)
+    state = seen.routes[0].state
+    assert isinstance(state, RoutePresent)
+    decision = decided(world, with_routes(seen, structs.replace(state, edited=True)))
+    assert [type(action) for action in decision.actions] == [EnsureRoutes]
+
+
+def test_a_rollback_waits_while_an_original_cannot_be_told() -> None:
+    world = started()
+    release(world, "v1")
+    damaged = with_routes(observed(world), RouteUnreadable("OriginalCorrupt", "checksum differs"))
+    decision = decided(world, damaged)
+    assert decision.actions == ()
+    stalled = condition(decision.status, "Stalled")
+    assert stalled is not None
+    assert (stalled.reason, stalled.message) == ("OriginalCorrupt", "checksum differs")
+
+
+def test_a_rollback_goes_on_where_the_kind_is_no_longer_served() -> None:
+    world = started("canary")
+    release(world, "v1")
+    gone = with_routes(observed(world), RouteUnreadable("KindNotServed", "no such kind"))
+    decision = decided(world, gone)
+    stalled = condition(decision.status, "Stalled")
+    assert stalled is not None
+    assert stalled.status == "False"
+    assert decision.wake_at == world.cluster.now + seconds(GRACE)
+
+
+def test_nothing_was_led_so_an_unreadable_object_does_not_hold_the_end() -> None:
+    world = make_world()
+    release(world)
+    world.pass_over(KEY)
+    release(world, "v1")
+    damaged = with_routes(observed(world), RouteUnreadable("OriginalCorrupt", "checksum differs"))
+    assert decided(world, damaged).actions != ()
+
+
+def test_restoring_names_the_rollout_so_that_anothers_objects_are_left_alone() -> None:
+    world = started()
+    release(world, "v1")
+    restores = [a for a in decided(world).actions if isinstance(a, RestoreRoutes)]
+    assert [action.rollout for action in restores] == ["web"]
+
+
+def test_routes_that_differ_among_themselves_start_no_margin() -> None:
+    api = NetworkRef("networking.istio.io/v1", "VirtualService", "api")
+    strategy = structs.replace(
+        make_strategy(), traffic_routings=(make_routing("web", VIRTUAL_SERVICE, api),)
+    )
+    world = make_world(make_rollout(strategy=strategy))
+    world.cluster.put_route(NAMESPACE, "VirtualService", "api", Route())
+    release(world)
+    world.rest()
+    routed = ours_of(world).routed_at
+    seen = observed(world)
+    half = structs.replace(
+        seen,
+        routes=(seen.routes[0], structs.replace(seen.routes[1], state=RoutePresent(seen_raw()))),
+    )
+    status = decided(world, half).status
+    assert isinstance(status.moonshift, MoonshiftStatus)
+    assert status.moonshift.routed_at == routed
+
+
+def seen_raw() -> msgspec.Raw:
+    return msgspec.Raw(b"{}")
+
+
+def test_a_service_is_ours_by_label_or_by_the_originals_owner_reference() -> None:
+    service = make_service("web-canary")
+    labelled = structs.replace(
+        service, metadata=structs.replace(service.metadata, labels={names.ROLLOUT_UID: "u"})
+    )
+    assert made_for(labelled, "u")
+    assert not made_for(labelled, "other")
+    assert not made_for(service, "u")
+
+
+def test_a_workload_of_a_rollout_without_min_ready_is_judged_by_its_own_values() -> None:
+    world = make_world(make_rollout(traffic=False), make_deployment(min_ready_seconds=7))
+    release(world)
+    world.rest()
+    assert inner_of(world).canary_ready_replicas == 2

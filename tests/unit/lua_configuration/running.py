@@ -1,0 +1,73 @@
+"""Running a packaged script on an original made up in a test."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from protos.luaworker.v1 import luaworker_pb2 as pb
+from tests.component.luaworker.process import Worker
+from tests.unit.lua_configuration.cases import FOLDER, step_obj
+
+Tree = dict[str, Any]
+
+
+def script_of(kind: str) -> Path:
+    """The script of `group/Kind`."""
+    return FOLDER / kind / "trafficRouting.lua"
+
+
+def original_of(kind: str, spec: str, name: str = "web") -> Tree:
+    """An object of the kind; its spec as YAML."""
+    group, _, last = kind.rpartition("/")
+    return {
+        "apiVersion": f"{group}/v1",
+        "kind": last,
+        "metadata": {"name": name, "namespace": "demo"},
+        "spec": yaml.safe_load(spec),
+    }
+
+
+async def run(
+    worker: Worker, kind: str, spec: str, weight: float = -1, *, name: str = "web", **more: Any
+) -> pb.ExecuteResponse:
+    """One call. `more` are keys of `obj`."""
+    obj = step_obj(original_of(kind, spec, name), {}, 0, service="web", shared=False)
+    obj |= {"canaryWeight": weight, "stableWeight": 100 - weight, **more}
+    return await worker.run(script_of(kind).read_bytes(), json.dumps(obj), name=kind)
+
+
+async def answered(worker: Worker, kind: str, spec: str, weight: float = -1, **more: Any) -> Tree:
+    """The spec that a script gives."""
+    answer = await run(worker, kind, spec, weight, **more)
+    assert answer.message == ""
+    found: Tree = json.loads(answer.result_json)["spec"]
+    return found
+
+
+async def refused(worker: Worker, kind: str, spec: str, weight: float = -1, **more: Any) -> str:
+    """The text with which a script refuses."""
+    answer = await run(worker, kind, spec, weight, **more)
+    assert answer.code == pb.RUNTIME_ERROR
+    return str(answer.message).partition(": ")[2]
+
+
+def header(name: str, value: str, kind: str = "Exact") -> Tree:
+    """A match on one header."""
+    return {"headers": [{"type": kind, "name": name, "value": value}]}
+
+
+def query(name: str, value: str, kind: str = "Exact") -> Tree:
+    """A match on one query parameter."""
+    return {"queryParams": [{"type": kind, "name": name, "value": value}]}
+
+
+def path(value: str, kind: str = "PathPrefix") -> Tree:
+    """A match on a path."""
+    return {"path": {"type": kind, "value": value}}
+
+
+def flat(spec: str) -> Any:
+    """What a test expects, as YAML."""
+    return yaml.safe_load(spec)

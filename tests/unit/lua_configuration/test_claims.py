@@ -1,0 +1,58 @@
+"""`--@can`: what a script claims it does, and what it does not claim it refuses."""
+
+import json
+from typing import Any
+
+import pytest
+
+from controller.domain.traffic.header import parse_header
+from protos.luaworker.v1 import luaworker_pb2 as pb
+from tests.component.luaworker.process import Worker
+from tests.unit.lua_configuration.capabilities import scripts
+from tests.unit.lua_configuration.cases import FOLDER, Case, cases
+from tests.unit.lua_configuration.running import header, path, query
+
+STEPS: dict[str, tuple[Any, Any]] = {
+    "header": (header("x-probe", "a"), header("x-probe", "b")),
+    "header-regex": (header("x-probe", "a", "RegularExpression"), header("x-probe", "a")),
+    "cookie": (header("canary-by-cookie", "probe"), header("canary-by-cookie", "probe=b")),
+    "query": (query("probe", "a"), query("probe", "b")),
+    "path": (path("/probe-a"), path("/probe-b")),
+    "method": ({"method": "GET"}, {"method": "POST"}),
+}
+KINDS = [script for script in scripts() if script.parts[-3] != "networking.istio.io"]
+NAMES = [str(script.parent.relative_to(FOLDER)) for script in KINDS]
+ORIGINALS: dict[Any, Case] = {}
+for case in cases():
+    ORIGINALS.setdefault(case.script, case)
+
+
+async def given(worker: Worker, original: Case, **step: Any) -> pb.ExecuteResponse:
+    obj = {**original.obj, "canaryWeight": -1, "stableWeight": 101, "matches": None, **step}
+    return await worker.run(original.script.read_bytes(), json.dumps(obj))
+
+
+@pytest.mark.parametrize("word", STEPS)
+@pytest.mark.parametrize("script", KINDS, ids=NAMES)
+async def test_a_match_is_answered_as_claimed(
+    script_worker: Worker, script: Any, word: str
+) -> None:
+    claimed = word in (parse_header(script.read_text()).can or ())
+    original = ORIGINALS[script]
+    results = []
+    for match in STEPS[word]:
+        needs_more = word == "header-regex" and match == STEPS[word][1]
+        answer = await given(script_worker, original, matches=[match])
+        if not needs_more:
+            assert (answer.code == pb.OK) == claimed, answer.message
+        results.append(answer.result_json)
+    assert not claimed or results[0] != results[1]
+
+
+@pytest.mark.parametrize("script", KINDS, ids=NAMES)
+async def test_a_share_is_answered_as_claimed(script_worker: Worker, script: Any) -> None:
+    can = parse_header(script.read_text()).can or frozenset()
+    for word, weight in (("weight", 20), ("subpercent", 12.25)):
+        step = {"canaryWeight": weight, "stableWeight": 100 - weight}
+        answer = await given(script_worker, ORIGINALS[script], **step)
+        assert (answer.code == pb.OK) == (word in can), answer.message

@@ -1,0 +1,24 @@
+"""What the test data expects is what the controller would write."""
+
+import json
+
+import pytest
+
+from controller.domain.decision import Reference
+from controller.domain.traffic.answer import Flaw, judge_answer
+from tests.unit.lua_configuration.cases import Case, cases
+
+ALL = list(cases())
+
+
+@pytest.mark.parametrize("case", ALL, ids=[case.name for case in ALL])
+def test_the_controller_accepts_what_a_case_expects(case: Case) -> None:
+    stable, canary = case.obj["stableService"], case.obj["canaryService"]
+    identity = case.obj["object"]
+    reference = Reference(
+        identity["apiVersion"], identity["kind"], identity["name"] or "", stable, canary
+    )
+    namespace = identity["namespace"] or ""
+    answer = json.dumps(case.expected).encode()
+    judged = judge_answer(answer, case.obj["data"], (reference,), namespace)
+    assert not isinstance(judged, Flaw), judged.message
