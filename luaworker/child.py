@@ -8,6 +8,7 @@ Lua state. It runs in the zygote's copy: import nothing here that was not import
 """
 
 import _socket
+import math
 import os
 import resource
 import signal
@@ -20,6 +21,7 @@ from luaworker.codes import Code
 from luaworker.layers import Layer
 from luaworker.sandbox import Answer, Kit, Sandbox
 from luaworker.seccomp import CHANNEL, Filter
+from luaworker.timers import CpuTimer, arm_clock
 from luaworker.wire import FAILED, Call, Limits, Reply, Task, pack_reply, read_call
 
 _PR_SET_PDEATHSIG = 1
@@ -35,6 +37,7 @@ class Inherited:
     sandbox: Sandbox
     lock: Filter | None
     lock_with_timers: Filter | None
+    cpu_timer: CpuTimer
     base_memory: int  # virtual size of the zygote
     zygote: int  # its pid, by which a child knows whether it still lives
     prctl: Callable[..., int]
@@ -80,25 +83,30 @@ def _forget_everything(channel: int, inherited: Inherited) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (CHANNEL + 1, CHANNEL + 1))
 
 
-def _arm(limits: Limits, without: frozenset[Layer]) -> None:
+def _timer_seconds(limits: Limits) -> float:
+    return limits.cpu_ms * 1.25 / 1000 + 0.02
+
+
+def _arm(limits: Limits, inherited: Inherited) -> None:
     """The timers of one call. The count hook speaks first, with a line; these are for code it cannot interrupt."""
-    if Layer.CPU_TIMER not in without:
-        signal.setitimer(signal.ITIMER_PROF, limits.cpu_ms * 1.25 / 1000 + 0.02)
-    if Layer.WALL_TIMER not in without:
-        signal.setitimer(signal.ITIMER_REAL, limits.wall_ms / 1000)
+    if Layer.CPU_TIMER not in inherited.without:
+        inherited.cpu_timer.arm(_timer_seconds(limits))
+    if Layer.WALL_TIMER not in inherited.without:
+        arm_clock(limits.wall_ms / 1000)
 
 
-def _disarm() -> None:
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    signal.setitimer(signal.ITIMER_REAL, 0)
+def _disarm(inherited: Inherited) -> None:
+    inherited.cpu_timer.arm(0)
+    arm_clock(0)
 
 
 def _bound(call: Call, inherited: Inherited) -> None:
     """Bounds of the process that stay; one that serves again is ready for the largest object."""
     limits, without = call.limits, inherited.without
     if Layer.CPU_RLIMIT not in without and not call.again:
-        seconds = limits.cpu_ms // 1000 + 2
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        seconds = math.ceil(_timer_seconds(limits))
+        # At the hard limit the kernel sends SIGKILL, which could be anybody's: the soft one comes first.
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     if Layer.ADDRESS_SPACE not in without:
         carried = 2 * (_CARRIED_AT_MOST if call.again else len(call.script) + len(call.object_json))
         size = inherited.base_memory + limits.memory_bytes + carried + _MEMORY_SLACK
@@ -157,7 +165,8 @@ def _work(call: Call, sandbox: Sandbox, without: frozenset[Layer]) -> bytes:
 
 def _serve_once(call: Call, inherited: Inherited) -> None:
     """The timers come before the filter, which then keeps everybody from touching them."""
-    _arm(call.limits, inherited.without)
+    inherited.cpu_timer.make()
+    _arm(call.limits, inherited)
     _bound(call, inherited)
     if inherited.lock is not None:
         inherited.lock.switch_on()
@@ -166,14 +175,15 @@ def _serve_once(call: Call, inherited: Inherited) -> None:
 
 def _serve_again(call: Call, inherited: Inherited) -> None:
     """Calls of one tenant and one packaged script, each in a state of its own, until the server has enough."""
+    inherited.cpu_timer.make()
     _bound(call, inherited)
     if inherited.lock_with_timers is not None:
         inherited.lock_with_timers.switch_on()
     sandbox = inherited.sandbox
     while True:
-        _arm(call.limits, inherited.without)
+        _arm(call.limits, inherited)
         reply = _work(call, sandbox, inherited.without)
-        _disarm()
+        _disarm(inherited)
         _write_all(reply)
         if Layer.SINGLE_USE not in inherited.without:
             sandbox = inherited.kit.build()

@@ -1,6 +1,6 @@
 """One call on one child: send it, wait no longer than allowed, read the answer or learn how the child ended.
 
-Invariant: returns or raises within the wall limit plus the kill margin plus half a second, whatever the child does;
+Invariant: returns or raises within the wall limit plus the kill margin plus some seconds, whatever the child does;
 never reads more than the child may send; unless the child answered completely it is dead, or about to be, when this
 returns.
 """
@@ -14,7 +14,7 @@ from luaworker.outcome import Outcome, of_exit, of_reply
 from luaworker.spawn import Child
 
 _DYING_SECONDS = 0.05
-_REPORT_SECONDS = 0.5
+_REPORT_SECONDS = 2.0
 _CHUNK = 64 * 1024
 _NO_LAYERS: frozenset[Layer] = frozenset()
 
@@ -50,12 +50,13 @@ async def _converse(child: Child, call: wire.Call, *, checked: bool) -> wire.Rep
 
 async def _report(child: Child) -> wire.Exit:
     """How the child ended. One that only closed its channel, or talks nonsense, is killed after a moment."""
-    for patience, reason in ((_DYING_SECONDS, "garbled"), (_REPORT_SECONDS, "")):
+    for patience in (_DYING_SECONDS, _REPORT_SECONDS):
         try:
             async with asyncio.timeout(patience):
                 return await asyncio.shield(child.exited)
         except TimeoutError:
-            child.kill(reason)
+            # One that is dead already died of something else: on a busy machine the report takes its time.
+            child.kill("garbled" if child.alive else "")
     raise BrokenChild("no report about the end of a child")
 
 
@@ -63,16 +64,21 @@ async def converse(
     child: Child, call: wire.Call, kill_margin: float, without: frozenset[Layer] = _NO_LAYERS
 ) -> Outcome:
     """Runs the call and says what became of it. Raises `BrokenChild` where that says nothing about the script."""
-    loop = asyncio.get_running_loop()
+    watched = Layer.WATCHDOG not in without
     patience = call.limits.wall_ms / 1000 + kill_margin
-    watchdog = loop.call_later(patience, child.kill, "wall")
-    if Layer.WATCHDOG in without:
+    watchdog = asyncio.get_running_loop().call_later(patience, child.kill, "wall")
+    if not watched:
         watchdog.cancel()
+    reply = None
     try:
-        reply = await _converse(child, call, checked=Layer.REPLY_CHECKS not in without)
-        if reply is not None:
-            return of_reply(reply)
-        report = await _report(child)
+        # The kill closes the channel; should even that not end the wait, this does.
+        async with asyncio.timeout(patience + _REPORT_SECONDS if watched else None):
+            reply = await _converse(child, call, checked=Layer.REPLY_CHECKS not in without)
+    except TimeoutError:
+        pass
     finally:
         watchdog.cancel()
+    if reply is not None:
+        return of_reply(reply)
+    report = await _report(child)
     return of_exit(report, call.limits, call.name.decode("utf-8", "replace"), child.killed_for)

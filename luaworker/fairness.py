@@ -62,7 +62,9 @@ class FairQueue:
             raise
 
     def _leave_queue(self, tenant: str, turn: asyncio.Future[None]) -> None:
-        line = self._waiting[tenant]
+        line = self._waiting.get(tenant, deque())
+        if turn not in line:
+            return  # it was its turn, but it had given up already
         line.remove(turn)
         self.waiting -= 1
         if not line:
@@ -91,5 +93,7 @@ class FairQueue:
                 self._waiting.move_to_end(tenant)
             else:
                 del self._waiting[tenant]
-            self._occupy(tenant)
-            turn.set_result(None)
+            # Cancelled, but its task has not run since: the place goes to the next.
+            if not turn.done():
+                self._occupy(tenant)
+                turn.set_result(None)

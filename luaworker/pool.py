@@ -30,6 +30,7 @@ from luaworker.wire import Call, Limits
 _log = logging.getLogger(__name__)
 _PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _STEADY_SECONDS = 30.0
+_LOOK_SECONDS = 5.0
 _SELFTEST_SECONDS = 20.0
 # Reasons of a timeout that say nothing about the script where the time was cut short.
 _BY_THE_CLOCK = ("wall", "native")
@@ -66,6 +67,11 @@ class Pool:
         """The Lua engine's name."""
         return self._zygote.backend if self._zygote else ""
 
+    @property
+    def zygote_pid(self) -> int:
+        """Process id of the zygote, 0 while there is none."""
+        return self._zygote.pid if self._zygote else 0
+
     async def start(self) -> None:
         """Starts the zygote and proves the sandbox; returns when that succeeded or failed once."""
         first = asyncio.Event()
@@ -81,6 +87,10 @@ class Pool:
             if zygote is not None:
                 zygote.end()
         self._drop_spares()
+
+    def forget_recycled(self) -> None:
+        """Ends every child that waits to serve again."""
+        self._recycled.clear()
 
     async def run(
         self, call: Call, tenant: str, patience: float, packaged: bytes = b""
@@ -123,7 +133,11 @@ class Pool:
         else:
             child = await self._take(max(0.01, wait - (time.monotonic() - began)))
         waited = time.monotonic() - began
-        demotion = Demotion(child, self._settings.demote_after, self._metrics.demotions.inc)
+        demotion = Demotion(
+            child,
+            self._settings.demote_after + len(call.object_json) * self._settings.demote_per_byte,
+            self._metrics.demotions.inc,
+        )
         returns = False
         try:
             outcome = await self._converse(child, call, key, patience - waited)
@@ -259,7 +273,7 @@ class Pool:
             if zygote is not None and zygote.stuck:
                 zygote.end()
             try:
-                async with asyncio.timeout(min(5.0, self._settings.recycle_seconds)):
+                async with asyncio.timeout(min(_LOOK_SECONDS, self._settings.recycle_seconds)):
                     await self._lost.wait()
                     return
             except TimeoutError:

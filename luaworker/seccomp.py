@@ -38,17 +38,22 @@ class Architecture:
     read: int
     write: int
     mmap: int
-    setitimer: int
+    timers: tuple[int, ...]  # setitimer, timer_settime
 
 
 # plain: clock_gettime, brk, munmap, mremap, madvise, futex, getrandom, rt_sigreturn, restart_syscall, getpid, gettid,
 # exit, exit_group
 ARCHITECTURES = {
     "x86_64": Architecture(
-        0xC000003E, (228, 12, 11, 25, 28, 202, 318, 15, 219, 39, 186, 60, 231), 0, 1, 9, 38
+        0xC000003E, (228, 12, 11, 25, 28, 202, 318, 15, 219, 39, 186, 60, 231), 0, 1, 9, (38, 223)
     ),
     "aarch64": Architecture(
-        0xC00000B7, (113, 214, 215, 216, 233, 98, 278, 139, 128, 172, 178, 93, 94), 63, 64, 222, 103
+        0xC00000B7,
+        (113, 214, 215, 216, 233, 98, 278, 139, 128, 172, 178, 93, 94),
+        63,
+        64,
+        222,
+        (103, 110),
     ),
 }
 
@@ -99,7 +104,7 @@ def assemble(machine: Architecture, *, timers: bool = False) -> bytes:
         _op(_JGE, 0, 1, _X32_BIT),
         kill,
     ]
-    for number in (*machine.plain, *([machine.setitimer] if timers else [])):
+    for number in (*machine.plain, *(machine.timers if timers else ())):
         program += _when(number, [_op(_RET, 0, 0, _ALLOW)])
     program += _when(machine.write, _only_channel())
     program += _when(machine.read, _only_channel())

@@ -51,7 +51,9 @@ class Settings:
     without: frozenset[Layer] = frozenset()
     queue_limit: int = 64
     queue_wait: float = 0.5
+    # A large object takes an honest script longer: one that yielded for that could starve beside busy neighbours.
     demote_after: float = 0.03
+    demote_per_byte: float = 0.5e-6
     kill_margin: float = 0.1
     recycle_forks: int = 10_000
     recycle_seconds: float = 3_600.0

@@ -158,7 +158,8 @@ class Zygote:
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 env={},
-                start_new_session=True,
+                # Not a session: the kernel may weigh sessions, not processes, and a priority would count for nothing.
+                process_group=0,
             )
         ours.setblocking(False)
         zygote = cls(process, ours, on_child, on_end)

@@ -22,6 +22,7 @@ from luaworker.landlock import deny_all
 from luaworker.layers import Layer, unpacked
 from luaworker.sandbox import BACKEND, Kit
 from luaworker.seccomp import Filter, forbid_new_privileges
+from luaworker.timers import CpuTimer
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _WARM_UP = b"local t = {} for k, v in pairs(obj) do t[k] = v end return t"
@@ -55,6 +56,7 @@ def _prepare(without: frozenset[Layer]) -> tuple[Inherited, int]:
         kit.build(),
         Filter() if filtered else None,
         Filter(timers=True) if filtered else None,
+        CpuTimer(),
         _own_memory(),
         os.getpid(),
         ctypes.CDLL(None).prctl,

@@ -131,14 +131,14 @@ end
 
 -- The keys and their number; no keys where the table is an array of that many elements.
 local function layout(value, depth)
-  local key = next(value)
-  if type(key) == 'number' then return nil, array_length(value, depth) end
-  local keys, count = {}, 0
-  while key ~= nil do
-    if type(key) ~= 'string' then refuse('table with mixed keys (' .. type(key) .. ' beside string)', depth) end
+  if type((next(value))) == 'number' then return nil, array_length(value, depth) end
+  local known, keys, count = first_member, {}, 0
+  for key in next, value do
+    if not known[key] and type(key) ~= 'string' then
+      refuse('table with mixed keys (' .. type(key) .. ' beside string)', depth)
+    end
     count = count + 1
     keys[count] = key
-    key = next(value, key)
   end
   return keys, count
 end
@@ -197,20 +197,24 @@ local function put_object(value, keys, count, record, depth)
   local plain = getmetatable(value) == nil
   put('{')
   depth = depth + 1
+  local names, texts = first_member, quoted
   for i = 1, count do
     local key = keys[i]
     path[depth] = key
-    if i == 1 then
-      put(first_member[key] or member(key, depth))
-    else
-      put(next_member[key] or ',' .. member(key, depth))
-    end
+    local piece = names[key] or (i == 1 and member(key, depth) or ',' .. member(key, depth))
+    names = next_member
     local inner
     if plain then inner = value[key] else inner = rawget(value, key) end
-    if type(inner) == 'string' then
+    local text = inner ~= nil and texts[inner]
+    if not text and type(inner) == 'string' then text = quote(inner, depth) end
+    if text then
+      -- A text behind its key, the usual case, without calls.
       nodes = nodes + 1
-      put(quoted[inner] or quote(inner, depth))
+      bytes = bytes + #piece + #text
+      out[n + 1], out[n + 2] = piece, text
+      n = n + 2
     else
+      put(piece)
       put_value(inner, depth, literals and literals[key])
     end
   end

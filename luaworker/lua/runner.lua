@@ -77,7 +77,7 @@ local function line_of(message)
   local _, after = find(message, name .. ':', 1, true)
   if not after or after ~= #name + 1 then return nil end
   local _, _, digits = find(message, '^(%d+):', after + 1)
-  return tonumber(digits)
+  if digits and #digits <= 9 then return tonumber(digits) end  -- a script can write anything there
 end
 
 local function script_failure(problem)

@@ -161,7 +161,7 @@ local function checked_rep(s, n)
   local count = tonumber(n)
   if type(s) == 'number' then s = text_of(s) end
   if type(s) == 'string' and count then
-    if s == '' or count < 1 then return '' end
+    if bounded and s == '' then return '' end  -- the engine would count to the end
     if #s * count > MAX_REPEATED then error("result of 'rep' is larger than " .. MAX_REPEATED .. ' bytes', 2) end
   end
   return rep(s, n)

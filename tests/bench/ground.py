@@ -27,6 +27,8 @@ VIRTUAL_SERVICE_CRD = ROOT / "demo" / "crds" / "virtualservices.yaml"
 
 FAILURES = (ClusterError, TimeoutError, aiohttp.ClientError, ExceptionGroup)
 """How a measurement fails where the product or the machine, not the bench, is the cause."""
+RUN_SECONDS = 300.0
+"""A run that takes longer has failed, for all who judge it."""
 
 T = TypeVar("T")
 
@@ -61,7 +63,8 @@ class Ground:
         """What `make` returns, or how it failed; made at the first call of that name."""
         if name not in self._known:
             try:
-                self._known[name] = await make()
+                async with asyncio.timeout(RUN_SECONDS):
+                    self._known[name] = await make()
             except FAILURES as failure:
                 self._known[name] = failure
         known = self._known[name]

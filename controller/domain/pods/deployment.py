@@ -131,9 +131,9 @@ def write_knobs(knobs: Knobs, replicas: int) -> WrittenKnobs:
 
     maxUnavailable must be a percentage: an integer one deletes the stable revision when the workload is scaled below it
     (experiment: 5+5 with {0, 5}, scaled to 5, leaves 0+5). Up to 100 replicas ⌈100·U/N⌉ % rounds down to U, and
-    ⌊100·S/N⌋ % rounds up to S. Above 100 one percent is more than a pod: then it is the largest percentage that does not
-    round to more than U, and the rest is surge, as a count, which is harmless when scaling in. So what was read is
-    written as it was (a smaller one would add as much surge over the old pods that are gone already). 100 % only for all.
+    ⌊100·S/N⌋ % rounds up to S. Above 100 one percent is more than a pod: then it is the largest percentage that does
+    not round to more than U, and the rest is surge, as a count, which is harmless when scaling in. So what was read is
+    written as it was; a smaller one would add as much surge over old pods that are gone already. 100 % only for all.
     """
     if replicas <= 0:
         return WrittenKnobs(0, "0%")

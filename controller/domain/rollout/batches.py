@@ -34,7 +34,7 @@ from controller.domain.pods.labels import plan_labels
 from controller.domain.pods.pacing import next_knobs
 from controller.domain.pods.plan import ready_needed
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout.situation import Situation, Style, canary_status, position
+from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.turn import Stop
 
 
@@ -167,8 +167,6 @@ def pace(sit: Situation, index: int, counted: Readiness, *, give_back: bool) -> 
 
 def old_share_given_back(sit: Situation, index: int) -> bool:
     """Partition style: no surge is left over from growing, and the old pods in its place are gone."""
-    if sit.style is Style.CANARY:
-        return True
     knobs = present_knobs(sit)
     return knobs.surge == 0 and knobs.new_pods >= sit.batch(index) and sit.deployment.observed
 

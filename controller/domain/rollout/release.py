@@ -184,8 +184,8 @@ def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
 def _refreshed(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     """The owner's rollout id may change mid-way; the same template may have been admitted again.
 
-    Before the first move, what runs is stable even when it is not what was recorded: a workload that comes back from zero
-    replicas is given its newest revision.
+    Before the first move, what runs is stable even when it is not what was recorded: a workload that comes back from
+    zero replicas is given its newest revision.
     """
     status = with_canary(status, observed_rollout_id=sit.rollout_id)
     if latched(sit.deployment):

@@ -260,7 +260,7 @@ def endpoints_margin(sit: Situation, status: RolloutStatus) -> Stop | None:
     since = position(status).endpoints_ready_since
     wanted = [sit.canary_service_of(stable) for stable in sit.stable_services]
     new = {pod.metadata.uid for pod in sit.new_pods if pod.ready_since is not None}
-    if any(name not in since or not new <= sit.ready_endpoints(name) for name in wanted):
+    if not new or any(name not in since or not new <= sit.ready_endpoints(name) for name in wanted):
         return Stop(status=status)
     due = max((since[name] + sit.grace for name in wanted), default=sit.now)
     return Stop(status=status, wake_at=due) if due > sit.now else None

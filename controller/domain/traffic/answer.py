@@ -48,14 +48,36 @@ def _foreign_host(spec: Json, original: Json, services: frozenset[str], namespac
     return ""
 
 
+def _unweighed(rule: Json) -> Json:
+    """A rule but for its weight: all weights of a list may be multiplied, which `weight_flaw` checks."""
+    if not isinstance(rule, dict):
+        return rule
+    return {key: item for key, item in rule.items() if key != "weight"}
+
+
 def _keeps_in_order(rules: list[Json], wanted: list[Json]) -> bool:
-    """All `wanted` elements are among `rules`, unchanged and in their order."""
-    remaining = iter(rules)
-    return all(any(same(rule, want) for rule in remaining) for want in wanted)
+    """All `wanted` elements are among `rules`, unchanged but for their weights, and in their order."""
+    remaining = iter([_unweighed(rule) for rule in rules])
+    return all(any(same(rule, _unweighed(want)) for rule in remaining) for want in wanted)
+
+
+def _names_of(original: Tree, services: frozenset[str], namespace: str) -> frozenset[str]:
+    """The Services, and what the object itself calls them: named elements (upstreams, backends) that mention one."""
+    named = {
+        item["name"]
+        for items in original.values()
+        if isinstance(items, list)
+        for item in items
+        if isinstance(item, dict)
+        and any(mentions(item, name, namespace) for name in services)
+        and "name" in item
+    }
+    return services | {name for name in named if isinstance(name, str)}
 
 
 def _lost_rules(spec: Tree, original: Tree, stable: frozenset[str], namespace: str) -> str:
     """The list in which a rule of somebody else did not survive, or an empty string."""
+    stable = _names_of(original, stable, namespace)
     for key, rules in original.items():
         if not isinstance(rules, list):
             continue
@@ -87,7 +109,7 @@ def _spec_flaw(spec: Tree, before: Tree, references: tuple[Reference, ...], name
         return flaw
     if host := _foreign_host(spec, before, services, namespace):
         return f"the script leads to {host}, which neither the original nor the Rollout names"
-    if key := _lost_rules(spec, before, stable, namespace):
+    if key := _lost_rules(spec, before, services, namespace):
         return f"the script changed, moved or lost a rule in spec.{key} that does not concern the Rollout"
     return ""
 

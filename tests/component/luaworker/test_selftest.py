@@ -1,11 +1,16 @@
 """The proof at start: it finds a lock that is open, and an open lock means that nothing runs."""
 
 import asyncio
+import os
+import signal
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from luaworker.errors import NotReady
+from luaworker import pool as pool_module
+from luaworker import spawn
+from luaworker.errors import BrokenChild, NotReady, Overloaded
 from luaworker.layers import Layer
 from luaworker.metrics import Metrics
 from luaworker.pool import Pool
@@ -76,6 +81,54 @@ async def test_a_pool_that_was_told_to_do_without_the_filter_runs() -> None:
         call = Call(Task.EXECUTE, settings.limits, b"s", b"return {a = 1}", b"{}")
         outcome, _waited = await pool.run(call, "", 1.0)
         assert outcome.result == b'{"a":1}'
+    finally:
+        await pool.close()
+
+
+async def test_a_zygote_that_cannot_prepare_its_locks_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    elsewhere = "import platform; platform.machine = lambda: 'riscv64'; "
+    monkeypatch.setattr(spawn, "_BOOT", elsewhere + spawn._BOOT)
+    pool = Pool(Settings(listen=""), Metrics())
+    try:
+        await pool.start()
+        assert not pool.ready
+        assert pool.problem == "no system call filter for the architecture riscv64"
+    finally:
+        await pool.close()
+
+
+async def test_a_zygote_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spawn, "_STUCK_SECONDS", 0.1)
+    monkeypatch.setattr(pool_module, "_LOOK_SECONDS", 0.05)
+    settings = Settings(listen="", concurrency=1)
+    pool = Pool(settings, Metrics())
+    call = Call(Task.EXECUTE, settings.limits, b"s", b"return {a = 1}", b"{}")
+    try:
+        await pool.start()
+        first = pool.zygote_pid
+        os.kill(first, signal.SIGSTOP)
+        async with asyncio.timeout(20):
+            while pool.zygote_pid == first or not pool.ready:
+                with suppress(Overloaded, NotReady, BrokenChild):
+                    await pool.run(call, "", 1.0)
+        outcome, _waited = await pool.run(call, "", 10.0)
+        assert outcome.result == b'{"a":1}'
+    finally:
+        await pool.close()
+
+
+@pytest.mark.parametrize("hungry", [True, False], ids=["a-loop", "a-short-script"])
+async def test_only_what_uses_much_cpu_yields_to_others(hungry: bool) -> None:
+    metrics = Metrics()
+    settings = Settings(listen="", concurrency=2, cpu_ms=200, wall_ms=8000)
+    pool = Pool(settings, metrics)
+    script = b"while true do end" if hungry else b"return {}"
+    try:
+        await pool.start()
+        await pool.run(Call(Task.EXECUTE, settings.limits, b"s", script, b"{}"), "", 20.0)
+        assert (b"lua_demotions_total 1.0" in metrics.render()) is hungry
     finally:
         await pool.close()
 

@@ -128,7 +128,7 @@ async def test_a_hidden_key_is_told_with_the_way_out() -> None:
     ("key", "text", "message"),
     [
         ("lua.traffic.routing.TrafficLane", "return 1", "names nothing"),
-        ("lua.trafic.routing.X.y", "return 1", "names nothing"),
+        ("lua.traffik.routing.X.y", "return 1", "names nothing"),
         (KEY, " \n", "is empty"),
     ],
 )

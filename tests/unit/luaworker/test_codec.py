@@ -50,6 +50,26 @@ def test_what_is_not_touched_comes_back_byte_for_byte(value: object) -> None:
     assert result("return obj", document) == document
 
 
+NUMBERS = st.from_regex(r"\A-?(0|[1-9][0-9]{0,24})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?\Z")
+
+
+@given(st.lists(NUMBERS, max_size=6), st.dictionaries(st.sampled_from("abcdef"), NUMBERS))
+@settings(max_examples=100, deadline=None)
+def test_any_spelling_of_a_number_comes_back(listed: list[str], named: dict[str, str]) -> None:
+    members = ",".join(f'"{key}":{named[key]}' for key in sorted(named))
+    document = f'{{"list":[{",".join(listed)}],"map":{{{members}}}}}'.encode()
+    assert result("return obj", document) == document
+
+
+@given(VALUES, st.lists(st.booleans(), min_size=1, max_size=92))
+@settings(max_examples=40, deadline=None)
+def test_any_value_comes_back_from_any_depth(value: object, layers: list[bool]) -> None:
+    for in_array in layers:
+        value = [None, value] if in_array else {"k": value}
+    document = compact({"value": value})
+    assert result("return obj", document) == document
+
+
 @given(VALUES)
 @settings(max_examples=50, deadline=None)
 def test_moving_a_value_keeps_it(value: object) -> None:

@@ -132,6 +132,8 @@ def test_an_approval_while_the_spec_is_paused_is_kept() -> None:
     assert progressing is not None
     assert progressing.reason == reasons.PAUSED
     assert inner_of(world).current_step_index == 1
+    assert ours_of(world).state == StepState.STEP_PAUSED
+    assert ours_of(world).approved_at is None
     world.people.pause(KEY, paused=False)
     world.rest()
     assert inner_of(world).current_step_index == 2

@@ -7,7 +7,6 @@ from controller.api import names
 from controller.api.meta import ObjectMeta
 from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepState, WorkloadRef
 from controller.domain import reasons
-from controller.domain.decision import PaceDeployment
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.situation import Situation
 from controller.domain.rollout.status import condition, enter
@@ -33,7 +32,7 @@ from tests.unit.builders import (
 )
 from tests.unit.domain.rollout.scenes import approve, first_instants, history, pin_of, started
 
-BOTH = pytest.mark.parametrize("style", ("partition", "canary"))
+BOTH = pytest.mark.parametrize("style", ["partition", "canary"])
 STATES = (
     StepState.BEFORE_STEP_UPGRADE,
     StepState.STEP_UPGRADE,
@@ -226,7 +225,7 @@ def test_a_third_revision_that_goes_back_to_the_second_starts_it_again() -> None
 
 @BOTH
 @EVERYWHERE
-@pytest.mark.parametrize("how", ("deleted", "disabled"))
+@pytest.mark.parametrize("how", ["deleted", "disabled"])
 def test_deletion_and_disabling_from_any_state_let_the_workload_go_on(
     how: str, state: StepState, style: str
 ) -> None:
@@ -250,7 +249,7 @@ def test_deletion_and_disabling_from_any_state_let_the_workload_go_on(
 
 
 @BOTH
-@pytest.mark.parametrize("how", ("deleted", "disabled"))
+@pytest.mark.parametrize("how", ["deleted", "disabled"])
 def test_the_routes_go_to_stable_first_and_the_new_pods_behind_them_last(
     how: str, style: str
 ) -> None:
@@ -377,7 +376,7 @@ def test_a_rollout_before_its_workload_waits_for_it() -> None:
     assert ready.status == "False"
 
 
-@pytest.mark.parametrize("how", ("deleted", "disabled"))
+@pytest.mark.parametrize("how", ["deleted", "disabled"])
 def test_a_rollout_goes_though_its_workload_is_gone(how: str) -> None:
     world = started()
     world.cluster.deployments.delete(KEY)
@@ -515,13 +514,32 @@ def test_a_canary_deployment_deleted_by_hand_is_made_again() -> None:
     assert sizes_of(world) == {"v1": 10, "+v2": 2}
 
 
-def test_a_canary_deployment_deleted_before_its_route_is_made_again() -> None:
+def test_a_canary_deployment_deleted_before_its_route_is_made_again_before_it() -> None:
     world = in_state(StepState.STEP_TRAFFIC_ROUTING, "canary")
     extra = next(d for d in world.cluster.deployments if d.metadata.name != "web")
     world.cluster.deployments.delete(extra.metadata.key)
+    lost = {pod.metadata.uid for pod in world.cluster.pods}
+    world.run_until(lambda: weight_of(world) == 20)
+    made = [pod for pod in world.cluster.pods if pod.metadata.uid not in lost]
+    assert [pod.ready_since is not None for pod in made] == [True, True]
     world.rest()
     assert inner_of(world).current_step_state == StepState.STEP_PAUSED
-    assert sizes_of(world) == {"v1": 10, "+v2": 2}
+
+
+def test_after_zero_replicas_what_runs_is_stable_for_a_template_that_came_meanwhile() -> None:
+    world = started(watched=False)
+    world.people.edit(KEY, replicas=0)
+    world.rest()
+    release(world, "v3")
+    world.rest()
+    world.people.edit(KEY, replicas=10)
+    world.rest()
+    assert sizes_of(world) == {"v2": 8, "v3": 2}
+    assert pin_of(world) == revision_of(world, "v2")
+    assert inner_of(world).stable_revision == revision_of(world, "v2")
+    release(world, "v2")
+    world.rest()
+    assert sizes_of(world) == {"v2": 10}
 
 
 def test_a_crash_before_the_status_leaves_nothing_pinned_for_a_vanished_workload() -> None:
@@ -621,14 +639,13 @@ def test_a_release_that_is_completed_has_no_step_left() -> None:
 def test_a_deployment_controller_that_has_not_caught_up_is_waited_for() -> None:
     world = make_world()
     release(world)
-    for _ in range(3):
+    for _ in range(6):
         world.pass_over(KEY)
-    seen = world.observe(KEY)
-    assert seen is not None
-    assert seen.workload is not None
-    assert not seen.workload.deployment.observed
-    decision = decide(seen, world.cluster.now)
-    assert not any(isinstance(action, PaceDeployment) for action in decision.actions)
+    assert pin_of(world) == revision_of(world, "v1")
+    assert workload_of(world).spec.paused
+    world.tick()
+    world.pass_over(KEY)
+    assert not workload_of(world).spec.paused
 
 
 def test_a_batch_without_traffic_waits_until_its_old_share_was_given_back() -> None:

@@ -16,6 +16,7 @@ from controller.api.rollout import (
     Strategy,
     WorkloadRef,
 )
+from controller.api.workloads import template_hash
 from controller.domain import reasons
 from controller.domain.decision import (
     Decision,
@@ -308,3 +309,8 @@ def test_references_and_keys_name_themselves() -> None:
     assert structs.replace(reference, canary_service="web").shared
     assert structs.replace(reference, api_version="v1").group == ""
     assert (str(Key("shop", "web")), str(Key("", "node"))) == ("shop/web", "node")
+
+
+def test_a_template_without_labels_has_an_identity_too() -> None:
+    assert template_hash(b"") == template_hash(b'{"metadata":{"labels":null},"spec":{}}')
+    assert template_hash(b'{"spec":{"a":1}}') != template_hash(b"{}")

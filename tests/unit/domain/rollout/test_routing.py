@@ -5,7 +5,6 @@ import pytest
 from msgspec import structs
 
 from controller.api import names
-from controller.api.networking import EndpointSlice
 from controller.api.rollout import (
     CanaryStrategy,
     MoonshiftStatus,
@@ -109,10 +108,11 @@ def with_routes(seen: Observation, state: RouteState) -> Observation:
 
 def with_slices(seen: Observation, *keep: str) -> Observation:
     """Only the slices of these Services have caught up."""
-    slices: list[EndpointSlice] = []
-    for part in seen.slices:
-        slices.append(part if part.service in keep else structs.replace(part, endpoints=None))
-    return structs.replace(seen, slices=tuple(slices))
+    slices = tuple(
+        part if part.service in keep else structs.replace(part, endpoints=None)
+        for part in seen.slices
+    )
+    return structs.replace(seen, slices=slices)
 
 
 # --- one Service for both -----------------------------------------------------------------------
@@ -170,6 +170,21 @@ def test_a_step_of_all_replicas_behind_a_shared_service_unpins_nothing() -> None
     assert status_of(world).phase == Phase.HEALTHY
 
 
+def test_a_third_revision_behind_a_shared_service_keeps_the_margin_too() -> None:
+    world = shared_world("partition")
+    release(world)
+    world.rest()
+    seen = first_instants(
+        world,
+        restored=lambda: weight_of(world) is None,
+        gone=lambda: "v2" not in sizes_of(world),
+    )
+    release(world, "v3")
+    world.rest()
+    assert list(seen) == ["restored", "gone"]
+    assert seen["gone"] - seen["restored"] >= seconds(GRACE)
+
+
 # --- several ------------------------------------------------------------------------------------
 
 
@@ -209,6 +224,35 @@ def test_no_route_before_every_ready_new_pod_is_an_endpoint() -> None:
     assert decision.wake_at is None
 
 
+def without_timers(world: World) -> Observation:
+    """The world as it is, with the instants at which endpoints were seen forgotten."""
+    rollout = world.cluster.rollouts[KEY]
+    ours = structs.replace(ours_of(world), endpoints_ready_since={})
+    status = structs.replace(rollout.status, moonshift=ours)
+    return structs.replace(observed(world), rollout=structs.replace(rollout, status=status))
+
+
+def test_the_margin_starts_when_endpoints_are_seen_and_not_when_pods_are_ready() -> None:
+    world = make_world()
+    release(world)
+    world.run_until(lambda: ours_of(world).state == StepState.STEP_TRAFFIC_ROUTING)
+    status = decided(world, with_slices(without_timers(world), "web")).status
+    assert isinstance(status.moonshift, MoonshiftStatus)
+    assert status.moonshift.endpoints_ready_since == {}
+
+
+def test_no_route_to_pods_that_failed_since_they_were_counted() -> None:
+    world = make_world()
+    release(world)
+    world.run_until(lambda: bool(ours_of(world).endpoints_ready_since))
+    world.people.fail_pods(frozenset({revision_of(world, "v2")}))
+    world.rest()
+    assert weight_of(world) is None
+    world.people.heal()
+    world.rest()
+    assert weight_of(world) == 20
+
+
 def test_a_pod_of_another_service_is_no_endpoint_of_ours() -> None:
     world = started()
     seen = observed(world)
@@ -220,11 +264,7 @@ def test_the_margin_of_lost_timestamps_starts_again() -> None:
     world = make_world()
     release(world)
     world.run_until(lambda: bool(ours_of(world).endpoints_ready_since))
-    rollout = world.cluster.rollouts[KEY]
-    ours = structs.replace(ours_of(world), endpoints_ready_since={})
-    status = structs.replace(rollout.status, moonshift=ours)
-    seen = structs.replace(observed(world), rollout=structs.replace(rollout, status=status))
-    decision = decide(seen, world.cluster.now)
+    decision = decided(world, without_timers(world))
     assert decision.wake_at == world.cluster.now + seconds(GRACE)
 
 

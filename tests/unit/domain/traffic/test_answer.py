@@ -200,3 +200,31 @@ def test_sums_of_backends_that_go_by_their_bare_name_are_judged_too() -> None:
         }
     }
     assert "120" in weight_flaw(answer, original)
+
+
+def test_weights_of_all_entries_of_a_list_may_be_multiplied() -> None:
+    backends = [{"service": "web", "weight": 90}, {"service": "x", "weight": 10}, "plain"]
+    given = [
+        {"service": "web", "weight": 8955},
+        {"service": "web-canary", "weight": 45},
+        {"service": "x", "weight": 1000},
+        "plain",
+    ]
+    found = judged({"spec": {"backends": given}}, {"spec": {"backends": backends}})
+    assert not isinstance(found, Flaw), found
+
+
+def test_a_rule_of_somebody_else_may_still_not_be_lost() -> None:
+    ours, theirs = {"name": "u", "service": "web"}, {"name": "v", "service": "x"}
+    original = {"spec": {"upstreams": [ours, theirs]}}
+    assert "spec.upstreams" in flaw({"spec": {"upstreams": [ours]}}, original)
+
+
+def test_what_the_object_calls_the_service_is_the_rollouts() -> None:
+    upstreams = [{"name": "u", "service": "web"}, {"service": "web"}]
+    original = {
+        "spec": {"upstreams": upstreams, "routes": [{"path": "/", "action": {"pass": "u"}}]}
+    }
+    split = {"path": "/", "splits": [{"weight": 100, "action": {"pass": "u"}}]}
+    given = {"spec": {"upstreams": upstreams, "routes": [split]}}
+    assert not isinstance(judged(given, original), Flaw)
