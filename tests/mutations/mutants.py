@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 RELEASES = "rollout/test_releases.py"
 DISTURBANCES = "rollout/test_disturbances.py"
+OBSTACLES = "rollout/test_obstacles.py"
 APPROVALS = "rollout/test_approvals.py"
 ROUTING = "rollout/test_routing.py"
 PHASES = "rollout/test_phases.py"
@@ -24,6 +25,10 @@ class Mutation(NamedTuple):
     tests: tuple[str, ...]
 
 
+def _files(first: str) -> tuple[str, ...]:
+    return (first, OBSTACLES) if first == DISTURBANCES else (first,)
+
+
 def _of(
     module: str, *rows: tuple[str, str, str] | tuple[str, str, str, str]
 ) -> tuple[Mutation, ...]:
@@ -36,7 +41,9 @@ def _of(
             module=place,
             old=row[1],
             new=row[2],
-            tests=(row[3] if len(row) == 4 else usual.get(module.rpartition(".")[2], RELEASES),),
+            tests=_files(
+                row[3] if len(row) == 4 else usual.get(module.rpartition(".")[2], RELEASES)
+            ),
         )
         for row in rows
     )

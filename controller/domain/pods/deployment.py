@@ -28,10 +28,7 @@ class OwnersRecord(msgspec.Struct, frozen=True, rename="camel"):
     def values(self) -> OwnersValues:
         """The values alone."""
         saved = self.strategy
-        if isinstance(saved, msgspec.UnsetType) or bytes(saved) == b"null":
-            strategy = None
-        else:
-            strategy = saved
+        strategy = saved if isinstance(saved, msgspec.Raw) and bytes(saved) != b"null" else None
         return OwnersValues(
             strategy=strategy,
             min_ready_seconds=self.min_ready_seconds,

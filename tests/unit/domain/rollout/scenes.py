@@ -4,21 +4,35 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+import pytest
+
 from controller.api.meta import Key
-from controller.api.rollout import Step
+from controller.api.rollout import Step, StepState
+from controller.domain.rollout.status import condition
 from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
+    inner_of,
     make_deployment,
     make_rollout,
     make_world,
     release,
+    status_of,
     wait,
 )
 from tests.unit.simulation.invariants import Watch
 
 T = TypeVar("T")
+STATES = (
+    StepState.BEFORE_STEP_UPGRADE,
+    StepState.STEP_UPGRADE,
+    StepState.STEP_TRAFFIC_ROUTING,
+    StepState.STEP_PAUSED,
+    StepState.COMPLETED,
+)
+BOTH = pytest.mark.parametrize("style", ["partition", "canary"])
+EVERYWHERE = pytest.mark.parametrize("state", STATES)
 
 
 def started(
@@ -84,3 +98,22 @@ def pin_of(world: World, service: str = "web") -> str:
 def seconds(count: float) -> timedelta:
     """A span of time."""
     return timedelta(seconds=count)
+
+
+def in_state(state: StepState, style: str) -> World:
+    """A release of v2 seen in `state` (of step 1; Completed is the end phase)."""
+    world = make_world(make_rollout(style=style))
+    release(world)
+    if state == StepState.COMPLETED:
+        world.rest()
+        approve(world)
+        wait(world, 3)
+        world.people.approve(KEY)
+    world.run_until(lambda: inner_of(world).current_step_state == state)
+    return world
+
+
+def reason_of(world: World, kind: str = "Progressing") -> str:
+    """Reason of a condition of the Rollout; empty where there is none."""
+    found = condition(status_of(world), kind)
+    return found.reason if found is not None else ""
