@@ -10,7 +10,6 @@ import os
 import socket
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import Protocol, TypeVar
 
@@ -18,10 +17,7 @@ from controller.api.meta import Key
 from controller.api.names import CONFIGURATION, LEASE
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
-from controller.api.validation import Rules
 from controller.api.workloads import Deployment, Pod, ReplicaSet
-from controller.certificates.keeper import CertificateKeeper, Places
-from controller.certificates.publish import Address, Publisher
 from controller.domain.decision import Note
 from controller.effects.apply import Routes
 from controller.effects.gateways.kube_objects import KubeGatewayObjects
@@ -53,17 +49,11 @@ from controller.scripts.lookup import ScriptLibrary
 from controller.settings import Settings
 from controller.telemetry.health import HealthServer
 from controller.telemetry.metrics import Metrics
-from controller.webhook.admission import Admission
-from controller.webhook.endpoint import Endpoint
-from controller.webhook.marker import KubeMarker
+from controller.webhook.assembly import make_endpoint
 from controller.webhook.readers import CachedReader
-from controller.webhook.server import webhook_app
-from controller.webhook.stores import FolderSecrets, KubeConfigurations, KubeSecrets
 
 V = TypeVar("V", bound=HasMetadata)
 USER_AGENT = "moonshift-controller"
-DEFAULT_CERTIFICATES = Path("/tmp/kruise-rollout-webhook-certs")
-"""Where the original keeps the files, too; manifests mount a volume there."""
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +102,13 @@ class App:
             settings.health_probe_bind_address, settings.metrics_bind_address, self.metrics.render
         )
         self._reflectors = self._make_reflectors()
-        self._endpoint = self._make_endpoint()
+        self._endpoint = make_endpoint(
+            settings,
+            client,
+            CachedReader(client, self.caches.rollouts, self.caches.replica_sets, self._filled),
+            self._clock,
+            metrics,
+        )
         self._wiring.connect()
 
     # --- parts ------------------------------------------------------------------------------------
@@ -154,47 +150,6 @@ class App:
             field_selector=field_selector,
             metrics=self.metrics,
             random=self._random,
-        )
-
-    def _make_endpoint(self) -> Endpoint:
-        """Webhooks of this replica, with a certificate from a Secret or, outside a cluster, from a folder."""
-        settings = self._settings
-        address = Address(settings.namespace, settings.service_name, settings.webhook_url)
-        reader = CachedReader(
-            self._client, self.caches.rollouts, self.caches.replica_sets, self._filled
-        )
-        admission = Admission(
-            reader,
-            reader,
-            self._clock,
-            namespace=settings.namespace,
-            marker=KubeMarker(self._client),
-            rules=Rules(
-                partition_percent_limit=settings.partition_percent_limit,
-                filter_workload_type=settings.filter_workload_type,
-            ),
-        )
-        handlers = admission.handlers()
-        folder = settings.webhook_cert_dir or DEFAULT_CERTIFICATES
-        outside = settings.webhook_cert_dir is not None and bool(settings.webhook_url)
-        tls_dir = settings.lua_worker_tls_dir
-        keeper = CertificateKeeper(
-            FolderSecrets(folder) if outside else KubeSecrets(self._client, settings.namespace),
-            Publisher(KubeConfigurations(self._client), address, (*handlers, "/convert")),
-            address,
-            Places(
-                secret=settings.secret_name,
-                webhook_directory=folder / "serving",
-                worker_service=_service_of(settings.lua_worker),
-                client_directory=tls_dir,
-            ),
-            self._clock,
-        )
-        return Endpoint(
-            webhook_app(handlers, self.metrics),
-            port=settings.webhook_port,
-            keeper=keeper,
-            files=folder / "serving",
         )
 
     def _filled(self) -> bool:
@@ -304,12 +259,6 @@ class Watching(Protocol):
     problem: str | None
 
     async def run(self) -> None: ...
-
-
-def _service_of(address: str) -> str:
-    """Name of the worker's Service in `dns:///NAME:PORT`, or of the worker where there is none."""
-    target = address.removeprefix("dns:///")
-    return target.rpartition(":")[0].partition(".")[0] if target != address else ""
 
 
 def _unsynced(reflector: Watching) -> Callable[[], str | None]:

@@ -1,0 +1,74 @@
+"""The webhook endpoint, put together from settings: handlers, certificates, where both are kept.
+
+Invariant: certificates are in a Secret of the controller's namespace; in a folder only for a controller outside
+the cluster (a URL and a folder were given). Decides nothing else.
+"""
+
+from pathlib import Path
+
+from controller.api.validation import Rules
+from controller.certificates.keeper import CertificateKeeper, Places
+from controller.certificates.publish import Address, Publisher
+from controller.kube.client import KubeClient
+from controller.runtime.clock import Clock
+from controller.settings import Settings
+from controller.webhook.admission import Admission
+from controller.webhook.endpoint import Endpoint
+from controller.webhook.marker import KubeMarker
+from controller.webhook.readers import CachedReader
+from controller.webhook.server import AdmissionMetrics, webhook_app
+from controller.webhook.stores import FolderSecrets, KubeConfigurations, KubeSecrets
+
+DEFAULT_CERTIFICATES = Path("/tmp/kruise-rollout-webhook-certs")
+"""Where the original keeps the files, too; manifests mount a volume there."""
+
+
+def make_endpoint(
+    settings: Settings,
+    client: KubeClient,
+    reader: CachedReader,
+    clock: Clock,
+    metrics: AdmissionMetrics,
+) -> Endpoint:
+    """Webhooks of this replica; `reader` is what admission reads through."""
+    rules = Rules(
+        partition_percent_limit=settings.partition_percent_limit,
+        filter_workload_type=settings.filter_workload_type,
+    )
+    admission = Admission(
+        reader,
+        reader,
+        clock,
+        namespace=settings.namespace,
+        marker=KubeMarker(client),
+        rules=rules,
+    )
+    handlers = admission.handlers()
+    address = Address(settings.namespace, settings.service_name, settings.webhook_url)
+    folder = settings.webhook_cert_dir or DEFAULT_CERTIFICATES
+    outside = settings.webhook_cert_dir is not None and bool(settings.webhook_url)
+    places = Places(
+        secret=settings.secret_name,
+        webhook_directory=folder / "serving",
+        worker_service=_service_of(settings.lua_worker),
+        client_directory=settings.lua_worker_tls_dir,
+    )
+    keeper = CertificateKeeper(
+        FolderSecrets(folder) if outside else KubeSecrets(client, settings.namespace),
+        Publisher(KubeConfigurations(client), address, (*handlers, "/convert")),
+        address,
+        places,
+        clock,
+    )
+    return Endpoint(
+        webhook_app(handlers, metrics),
+        port=settings.webhook_port,
+        keeper=keeper,
+        files=places.webhook_directory,
+    )
+
+
+def _service_of(address: str) -> str:
+    """Name of the worker's Service in `dns:///NAME:PORT`; empty for any other address."""
+    target = address.removeprefix("dns:///")
+    return target.rpartition(":")[0].partition(".")[0] if target != address else ""
