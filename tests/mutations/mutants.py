@@ -373,7 +373,7 @@ MUTATIONS: tuple[Mutation, ...] = (
             "maxUnavailable is written as a count",
             'WrittenKnobs(f"{100 * surge // replicas}%", f"{percent}%")',
             'WrittenKnobs(f"{100 * surge // replicas}%", knobs.unavailable)',
-            KNOBS,
+            OBSTACLES,
         ),
     ),
     *_of(

@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "unit" / "domain"
 QUIET = (
     *("-x", "-q", "--no-header", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:cov"),
+    "--hypothesis-seed=0",
     # Hypothesis is imported before the forks, so pytest comes too late to rewrite it.
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
