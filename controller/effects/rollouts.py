@@ -4,12 +4,15 @@ Invariant: each write carries the resource version that was evaluated, so an app
 overwritten; a conflict brings the pass back with what is there now (the original re-read and replaced, D09).
 """
 
+import contextlib
+
 import msgspec
 
 from controller.api.names import PLAN_HASH, ROLLOUT_FINALIZER
 from controller.api.rollout import Rollout, RolloutStatus
 from controller.domain.decision import PrepareRollout
 from controller.effects.writes import Writes
+from controller.errors import NotFound
 from controller.kube.resources import ROLLOUTS
 
 
@@ -27,10 +30,11 @@ async def prepare(writes: Writes, rollout: Rollout, version: str, action: Prepar
 
 
 async def remove_finalizer(writes: Writes, rollout: Rollout, version: str) -> None:
-    """Let the Rollout go."""
+    """Let the Rollout go; one that is gone already is as good."""
     kept = [name for name in rollout.metadata.finalizers if name != ROLLOUT_FINALIZER]
     patch = {"metadata": {"resourceVersion": version, "finalizers": kept}}
-    await writes.merge(ROLLOUTS, rollout.metadata.key, patch)
+    with contextlib.suppress(NotFound):
+        await writes.merge(ROLLOUTS, rollout.metadata.key, patch)
 
 
 async def write_status(

@@ -27,7 +27,7 @@ from controller.runtime.clock import Clock
 from controller.runtime.worker import Result
 
 COUNTERS_AFTER = timedelta(seconds=1)
-"""How long a status waits in which only counters moved."""
+"""How long a status waits in which only counters moved, or the part of the end that is being brought about."""
 
 _log = logging.getLogger(__name__)
 
@@ -123,7 +123,8 @@ class RolloutReconciler:
     def _postponed(self, rollout: Rollout, after: RolloutStatus, now: datetime) -> float:
         """Seconds to wait with a status in which nothing but counters moved; 0 to write it now.
 
-        Pods of a batch become ready one by one within moments, and the write that ends the batch says it all.
+        Pods of a batch become ready one by one within moments, and the write that ends the batch says it all; the parts
+        of the end are judged by facts, and `finalisingStep` only says which one takes long.
         """
         key, before = rollout.metadata.key, rollout.status
         if before == after or _uncounted(before) != _uncounted(after):
@@ -212,6 +213,7 @@ def _uncounted(status: RolloutStatus) -> RolloutStatus:
         canary_ready_replicas=0,
         pod_template_hash="",
         observed_workload_generation=0,
+        finalising_step="",
     )
     return structs.replace(status, canary_status=still)
 
