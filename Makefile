@@ -42,6 +42,9 @@ check: $(READY) ## Lint, types, layers, spelling, generated code
 	@$(BIN)/lint-imports
 	@$(BIN)/codespell controller luaworker localcluster demo tests docs deploy examples README.md CHANGELOG.md Makefile
 	@$(BIN)/python -m protos.generate --check
+	@echo "Branch coverage of the decisions and the wire types:"
+	@COVERAGE_FILE=$(VENV)/.coverage $(BIN)/python -m pytest -q -p no:randomly tests/unit/domain tests/unit/api tests/unit/simulation \
+		--cov=controller/domain --cov=controller/api --cov-branch --cov-fail-under=100 --cov-report=term:skip-covered
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . || true

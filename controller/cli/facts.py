@@ -75,7 +75,7 @@ class Facts:
         self._key = key
         self._caches = Caches()
         self._gateways = Gateways()
-        self._world = World(self._caches, self._gateways.for_world())
+        self._world = World(self._caches, self._gateways)
         self._sources: list[Source[Any]] = []
 
     async def load(self, rollout: Rollout) -> None:

@@ -5,8 +5,6 @@ not load all of the namespace. Invariant: a kind is looked up by its complete ap
 problem with a text, never an absent object.
 """
 
-from typing import cast
-
 import msgspec
 
 from controller.api.meta import Key, ObjectMeta
@@ -15,7 +13,7 @@ from controller.cli.source import Source, named
 from controller.domain.decision import Reference
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
-from controller.kube.dynamic import DynamicKinds, Kind, Problem, RawObject
+from controller.kube.dynamic import Kind, Problem, RawObject
 from controller.kube.resources import Resource
 from controller.kube.store import Store
 
@@ -39,10 +37,6 @@ class Gateways:
     def __init__(self) -> None:
         self._sources: dict[tuple[Kind, Key], Source[GatewayObject]] = {}
         self._problems: dict[tuple[Kind, Key], Problem] = {}
-
-    def for_world(self) -> DynamicKinds:
-        """Itself; of the kinds' cache a World calls `known` and `find` only."""
-        return cast(DynamicKinds, self)
 
     @property
     def sources(self) -> tuple[Source[GatewayObject], ...]:
@@ -74,6 +68,10 @@ class Gateways:
     def known(self, kind: Kind) -> bool:
         """Nothing is being looked up any more."""
         return True
+
+    def resource(self, kind: Kind) -> Resource | None:
+        """How the kind is addressed; None when no object of it could be looked up."""
+        return next((s.resource for (seen, _), s in self._sources.items() if seen == kind), None)
 
     def find(self, kind: Kind, key: Key) -> RawObject | Problem | None:
         """The object, None when there is none, or why that is not known."""

@@ -5,7 +5,7 @@ passed on as if it did not exist.
 """
 
 from collections import OrderedDict
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -27,7 +27,8 @@ from controller.domain.traffic.drift import name_of, see_route
 from controller.domain.traffic.plan import references_of, services_of
 from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
 from controller.errors import Postponed
-from controller.kube.dynamic import DynamicKinds, Problem, RawObject
+from controller.kube.dynamic import Kind, Problem, RawObject
+from controller.kube.resources import Resource
 from controller.reconcilers.caches import OWNER, ROLLOUT_UID, SERVICE, Caches
 
 REMEMBERED_TEMPLATES = 4096
@@ -130,11 +131,27 @@ def _bound(remembered: OrderedDict[K, V], most: int) -> None:
         remembered.popitem(last=False)
 
 
+class GatewayKinds(Protocol):
+    """Where gateway objects are found: the controller's caches of kinds, or a person's look-ups."""
+
+    def known(self, kind: Kind) -> bool:
+        """The answers can be relied on."""
+        ...
+
+    def resource(self, kind: Kind) -> Resource | None:
+        """How the kind is addressed; None when it is not served."""
+        ...
+
+    def find(self, kind: Kind, key: Key) -> RawObject | Problem | None:
+        """The object, None when there is none, or why that is not known."""
+        ...
+
+
 class World:
     """Observations of Rollouts."""
 
     def __init__(
-        self, caches: Caches, kinds: DynamicKinds, *, allow_cluster_scoped: bool = False
+        self, caches: Caches, kinds: GatewayKinds, *, allow_cluster_scoped: bool = False
     ) -> None:
         self._allow_cluster_scoped = allow_cluster_scoped
         self._caches = caches
