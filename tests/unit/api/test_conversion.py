@@ -397,3 +397,21 @@ def test_a_list_that_changed_its_length_on_both_sides_is_the_editors() -> None:
 
 def test_a_field_the_keeper_lost_and_the_editor_changed_is_the_editors() -> None:
     assert _merged_objects({"a": 1, "b": 1}, {"a": 2, "b": 1}, {}) == {"a": 2}
+
+
+def test_a_kept_part_that_the_editor_took_away_does_not_come_back() -> None:
+    kept = '{"spec":{"disabled":false,"strategy":{"canary":{}},"workloadRef":{"name":"web"}}}'
+    reference: JsonObject = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    written = up(
+        {
+            "apiVersion": V1ALPHA1,
+            "kind": "Rollout",
+            "metadata": {
+                "name": "r",
+                "annotations": {ROLLING_STYLE: "partition", KEPT_V1BETA1: kept},
+            },
+            "spec": {"objectRef": {"workloadRef": reference}},
+        }
+    )
+    assert child(written, "spec", "workloadRef") == reference
+    assert "canary" not in child(written, "spec", "strategy")
