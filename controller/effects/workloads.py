@@ -103,8 +103,12 @@ async def scale_canary(writes: Writes, action: ScaleCanaryDeployment) -> Done:
 
 
 async def delete_canary(writes: Writes, action: DeleteCanaryDeployment) -> Done:
-    """Delete the extra Deployment; its pods go with it."""
-    await writes.delete(DEPLOYMENTS, action.deployment, action.uid)
+    """Delete the extra Deployment and its pods.
+
+    In the foreground: the object stays until its pods are gone, so that the stable Service is not un-pinned
+    while pods of an abandoned revision are still ready behind it.
+    """
+    await writes.delete(DEPLOYMENTS, action.deployment, action.uid, "Foreground")
     return Done(wrote=True)
 
 

@@ -12,6 +12,7 @@ import msgspec
 from controller.api.meta import Key, ObjectMeta
 from controller.effects.ownership import hand_back
 from controller.errors import AlreadyExists, NotFound
+from controller.kube.client import Propagation
 from controller.kube.resources import Resource
 
 
@@ -36,7 +37,13 @@ class KubeWrites(Protocol):
     ) -> bytes: ...
 
     async def delete(
-        self, resource: Resource, namespace: str, name: str, *, uid: str | None = None
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str | None = None,
+        propagation: Propagation = "Background",
     ) -> bytes: ...
 
 
@@ -103,10 +110,14 @@ class Writes:
             lambda: self.read(resource, key),
         )
 
-    async def delete(self, resource: Resource, key: Key, uid: str) -> None:
+    async def delete(
+        self, resource: Resource, key: Key, uid: str, propagation: Propagation = "Background"
+    ) -> None:
         """Delete that very object; one that is gone is as good as deleted."""
         try:
-            answer = await self._kube.delete(resource, key.namespace, key.name, uid=uid)
+            answer = await self._kube.delete(
+                resource, key.namespace, key.name, uid=uid, propagation=propagation
+            )
         except NotFound:
             return
         said = msgspec.json.decode(answer, type=_Answer)
