@@ -3,21 +3,17 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
-from random import Random
-from typing import Any
 
 import msgspec
 
-from controller.api.meta import Key, ObjectMeta
+from controller.api.meta import Key
 from controller.kube.reflector import Reflector
-from controller.kube.resources import Resource
 from controller.kube.store import Store
 from tests.component.kube.faulty_server import (
     FaultyServer,
     Reply,
     answering,
     bookmark,
-    connected,
     error_event,
     event,
     listing,
@@ -28,83 +24,13 @@ from tests.component.kube.faulty_server import (
     streaming,
     thing,
 )
+from tests.component.kube.reflecting import (
+    THINGS,
+    Thing,
+    reflecting,
+    settled,
+)
 from tests.component.runtime.virtual_time import virtual_time
-
-THINGS = Resource("example.com", "v1", "things", "Thing")
-
-
-class Thing(msgspec.Struct, frozen=True):
-    metadata: ObjectMeta
-    size: int = 0
-
-
-class Heard:
-    """A listener that keeps what it hears."""
-
-    def __init__(self, store: Store[Thing]) -> None:
-        self.changes: list[tuple[str, str]] = []
-        store.subscribe(self)
-
-    def __call__(self, old: Thing | None, new: Thing | None) -> None:
-        view = new or old
-        assert view is not None
-        kind = "added" if old is None else "deleted" if new is None else "changed"
-        self.changes.append((kind, view.metadata.name))
-
-
-class Counted:
-    """Metrics of a reflector."""
-
-    def __init__(self) -> None:
-        self.lists: list[str] = []
-        self.unreadable = 0
-
-    def relisted(self, resource: str, reason: str) -> None:
-        self.lists.append(reason)
-
-    def undecodable(self, resource: str) -> None:
-        self.unreadable += 1
-
-    def watched(self, resource: str, events: int, cached: int) -> None:
-        pass
-
-
-class Scene:
-    """A server, a reflector on it, and what came of them."""
-
-    def __init__(self, server: FaultyServer, reflector: Reflector[Thing], metrics: Counted) -> None:
-        self.server = server
-        self.reflector = reflector
-        self.store = reflector.store
-        self.metrics = metrics
-        self.heard = Heard(reflector.store)
-
-    def size(self, name: str) -> int | None:
-        view = self.store.get(Key("shop", name))
-        return view.size if view else None
-
-
-@contextlib.asynccontextmanager
-async def reflecting(server: FaultyServer, **options: Any) -> AsyncIterator[Scene]:
-    async with server.running(), connected(server) as client:
-        store: Store[Thing] = Store()
-        metrics = Counted()
-        reflector = Reflector(
-            client, THINGS, store, Thing, metrics=metrics, random=Random(1), **options
-        )
-        scene = Scene(server, reflector, metrics)
-        task = asyncio.create_task(reflector.run())
-        try:
-            yield scene
-        finally:
-            assert not task.done(), "a reflector never ends by itself"
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-
-async def settled(seconds: float = 0.0) -> None:
-    """Let everything that is ready happen, and `seconds` pass."""
-    await asyncio.sleep(seconds + 0.001)
 
 
 @virtual_time
@@ -311,52 +237,6 @@ async def test_an_object_made_again_under_its_name_is_heard_as_deleted_and_added
 
 
 @virtual_time
-async def test_an_unreadable_object_costs_one_list_and_keeps_its_last_readable_view() -> None:
-    broken = thing("a", "11", size="many")
-    server = FaultyServer(
-        lists=[listing("10", thing("a", "5", size=3)), listing("12", broken, thing("b", "6"))],
-        watches=[
-            silent(event("MODIFIED", broken)),
-            silent(
-                event("MODIFIED", thing("a", "13", size="more")),
-                event("MODIFIED", thing("b", "14", size=8)),
-            ),
-        ],
-    )
-    complaints: list[Key] = []
-    async with reflecting(server, on_undecodable=lambda key, why: complaints.append(key)) as scene:
-        await settled(10)
-        assert len(server.listed) == 2
-        assert scene.size("a") == 3
-        assert scene.size("b") == 8
-        assert set(complaints) == {Key("shop", "a")}
-        assert scene.reflector.undecodable.keys() == {Key("shop", "a")}
-        assert scene.metrics.unreadable == 3
-
-
-@virtual_time
-async def test_an_object_that_becomes_readable_again_is_taken_in() -> None:
-    broken = thing("a", "11", size="many")
-    server = FaultyServer(
-        lists=[listing("12", broken)],
-        watches=[silent(event("MODIFIED", thing("a", "13", size=4)))],
-    )
-    async with reflecting(server) as scene:
-        await settled(1)
-        assert scene.size("a") == 4
-        assert scene.reflector.undecodable == {}
-
-
-@virtual_time
-async def test_a_line_that_is_not_json_leads_to_one_list() -> None:
-    server = FaultyServer(lists=[listing("10")], watches=[silent(b"{oops\n"), silent()])
-    async with reflecting(server) as scene:
-        await settled(30)
-        assert scene.metrics.lists == ["start", "undecodable"]
-        assert scene.reflector.healthy
-
-
-@virtual_time
 async def test_a_kind_that_is_not_served_is_reported_and_found_when_it_appears() -> None:
     absent = answering(404, b"404 page not found\n")
     server = FaultyServer(
@@ -497,40 +377,3 @@ async def test_a_watch_that_cannot_be_opened_is_tried_again_without_a_list() -> 
         assert len(server.listed) == 1
         assert len(server.watched) == 3
         assert scene.reflector.healthy
-
-
-@virtual_time
-async def test_a_list_that_is_not_json_is_tried_again() -> None:
-    server = FaultyServer(
-        lists=[answering(200, b"<html>log in</html>"), listing("10", thing("a", "5"))],
-        watches=[silent()],
-    )
-    async with reflecting(server) as scene:
-        await settled(0.1)
-        assert "could not be read" in (scene.reflector.problem or "")
-        await settled(5)
-        assert names(scene.store.values()) == ["a"]
-
-
-@virtual_time
-async def test_an_unreadable_object_that_is_deleted_is_gone() -> None:
-    server = FaultyServer(
-        lists=[listing("10", thing("a", "5"))],
-        watches=[silent(event("DELETED", thing("a", "11", size="many")))],
-    )
-    async with reflecting(server) as scene:
-        await settled(1)
-        assert len(scene.store) == 0
-        assert scene.reflector.undecodable == {}
-        assert len(server.listed) == 1
-
-
-@virtual_time
-async def test_an_object_without_a_readable_name_does_not_stop_the_others() -> None:
-    server = FaultyServer(
-        lists=[listing("10", {"metadata": {"name": 5}}, thing("a", "5"))], watches=[silent()]
-    )
-    async with reflecting(server) as scene:
-        await settled(1)
-        assert names(scene.store.values()) == ["a"]
-        assert scene.metrics.unreadable == 1

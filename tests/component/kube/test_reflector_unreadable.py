@@ -1,0 +1,97 @@
+"""What cannot be read costs the reflector one list, and nobody else anything."""
+
+from controller.api.meta import Key
+from tests.component.kube.faulty_server import (
+    FaultyServer,
+    answering,
+    event,
+    listing,
+    names,
+    silent,
+    thing,
+)
+from tests.component.kube.reflecting import reflecting, settled
+from tests.component.runtime.virtual_time import virtual_time
+
+
+@virtual_time
+async def test_an_unreadable_object_costs_one_list_and_keeps_its_last_readable_view() -> None:
+    broken = thing("a", "11", size="many")
+    server = FaultyServer(
+        lists=[listing("10", thing("a", "5", size=3)), listing("12", broken, thing("b", "6"))],
+        watches=[
+            silent(event("MODIFIED", broken)),
+            silent(
+                event("MODIFIED", thing("a", "13", size="more")),
+                event("MODIFIED", thing("b", "14", size=8)),
+            ),
+        ],
+    )
+    complaints: list[Key] = []
+    async with reflecting(server, on_undecodable=lambda key, why: complaints.append(key)) as scene:
+        await settled(10)
+        assert len(server.listed) == 2
+        assert scene.size("a") == 3
+        assert scene.size("b") == 8
+        assert set(complaints) == {Key("shop", "a")}
+        assert scene.reflector.undecodable.keys() == {Key("shop", "a")}
+        assert scene.metrics.unreadable == 3
+
+
+@virtual_time
+async def test_an_object_that_becomes_readable_again_is_taken_in() -> None:
+    broken = thing("a", "11", size="many")
+    server = FaultyServer(
+        lists=[listing("12", broken)],
+        watches=[silent(event("MODIFIED", thing("a", "13", size=4)))],
+    )
+    async with reflecting(server) as scene:
+        await settled(1)
+        assert scene.size("a") == 4
+        assert scene.reflector.undecodable == {}
+
+
+@virtual_time
+async def test_a_line_that_is_not_json_leads_to_one_list() -> None:
+    server = FaultyServer(lists=[listing("10")], watches=[silent(b"{oops\n"), silent()])
+    async with reflecting(server) as scene:
+        await settled(30)
+        assert scene.metrics.lists == ["start", "undecodable"]
+        assert scene.reflector.healthy
+
+
+@virtual_time
+async def test_a_list_that_is_not_json_is_tried_again() -> None:
+    server = FaultyServer(
+        lists=[answering(200, b"<html>log in</html>"), listing("10", thing("a", "5"))],
+        watches=[silent()],
+    )
+    async with reflecting(server) as scene:
+        await settled(0.1)
+        assert "could not be read" in (scene.reflector.problem or "")
+        await settled(5)
+        assert names(scene.store.values()) == ["a"]
+
+
+@virtual_time
+async def test_an_unreadable_object_that_is_deleted_is_gone() -> None:
+    server = FaultyServer(
+        lists=[listing("10", thing("a", "5"))],
+        watches=[silent(event("DELETED", thing("a", "11", size="many")))],
+    )
+    async with reflecting(server) as scene:
+        await settled(1)
+        assert len(scene.store) == 0
+        assert scene.reflector.undecodable == {}
+        assert len(server.listed) == 1
+
+
+@virtual_time
+async def test_an_object_without_a_readable_name_does_not_stop_the_others() -> None:
+    server = FaultyServer(
+        lists=[listing("10", {"metadata": {"name": 5}}, thing("a", "5"))], watches=[silent()]
+    )
+    async with reflecting(server) as scene:
+        await settled(1)
+        assert names(scene.store.values()) == ["a"]
+        assert scene.metrics.unreadable == 1
