@@ -109,11 +109,11 @@ class Pool:
                 return await self._attempt(call, key, began, wait, patience)
             except BrokenChild as problem:
                 # A script is a pure function of its object: running it again cannot do harm.
+                # A child born from now on: what killed this one may have killed all that waited beside it.
                 _log.warning("call repeated", extra={"problem": str(problem)})
                 spent = time.monotonic() - began
-                return await self._attempt(
-                    call, key, time.monotonic(), wait, max(0.0, patience - spent)
-                )
+                left = max(0.0, patience - spent)
+                return await self._attempt(call, key, time.monotonic(), wait, left, newborn=True)
 
     def _key(self, call: Call, tenant: str, packaged: bytes) -> Key | None:
         """Whom a child of this call may serve again; None where it may not."""
@@ -125,13 +125,21 @@ class Pool:
         return None
 
     async def _attempt(
-        self, call: Call, key: Key | None, began: float, wait: float, patience: float
+        self,
+        call: Call,
+        key: Key | None,
+        began: float,
+        wait: float,
+        patience: float,
+        *,
+        newborn: bool = False,
     ) -> tuple[Outcome, float]:
-        child = self._recycled.take(key) if key is not None else None
+        child = self._recycled.take(key) if key is not None and not newborn else None
         if child is not None:
             self._metrics.recycled.inc()
         else:
-            child = await self._take(max(0.01, wait - (time.monotonic() - began)))
+            seconds = max(0.01, wait - (time.monotonic() - began))
+            child = await (self._born(seconds) if newborn else self._take(seconds))
         waited = time.monotonic() - began
         demotion = Demotion(
             child,
@@ -185,6 +193,10 @@ class Pool:
             if child.alive:
                 return child
             child.discard()
+        return await self._born(seconds)
+
+    async def _born(self, seconds: float) -> Child:
+        """The next child to be born."""
         wanted: asyncio.Future[Child] = asyncio.get_running_loop().create_future()
         self._wanted.append(wanted)
         self._replenish()
