@@ -57,6 +57,8 @@ TEMPLATE_HASH = "moonshift.dev/template-hash"
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 """Label of the Deployment controller on ReplicaSets and pods; a Service is pinned by it."""
+CONTROLLER_REVISION_HASH = "controller-revision-hash"
+"""Label of StatefulSets and DaemonSets on their pods; a Service is pinned by it."""
 
 # --- traffic ------------------------------------------------------------------------------------
 
@@ -88,7 +90,7 @@ WEBHOOK_SERVICE = "kruise-rollout-webhook-service"
 CONTROLLER_ACCOUNT = "kruise-rollout-controller-manager"
 """ServiceAccount of the controller; admission lets its writes pass."""
 
-OURS_ON_DEPLOYMENT = (IN_PROGRESSING, ORIGINAL_STRATEGY, LATCH)
+OURS_ON_WORKLOAD = (IN_PROGRESSING, ORIGINAL_STRATEGY, LATCH)
 """Annotations of ours on a workload mid-release; admission takes them from the old object."""
 
 HOLD_MIN_READY_SECONDS = 2147483646

@@ -1,7 +1,8 @@
-"""Deployments, ReplicaSets and pods, in the part Moonshift reads.
+"""Deployments, ReplicaSets and pods, in the part Moonshift reads; other workloads are in `podsets`.
 
 Invariant: a template is kept as the bytes the API server sent and compared by `template_hash`, which ignores exactly
-what the Deployment controller adds (the pod-template-hash label) and what means nothing (nulls, empty maps).
+what the workloads' own controllers add (the pod-template-hash label, a patch directive) and what means nothing (nulls,
+empty maps).
 """
 
 import hashlib
@@ -10,7 +11,7 @@ from datetime import datetime
 import msgspec
 
 from controller.api.meta import ObjectMeta
-from controller.api.names import POD_TEMPLATE_HASH
+from controller.api.names import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
 from controller.api.quantity import IntOrPercent
 
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"
@@ -34,8 +35,9 @@ def _meaningful(value: object) -> object:
 
 
 def template_hash(template: bytes) -> str:
-    """Identity of a pod template (raw JSON), the same for a Deployment and the ReplicaSets made from it."""
+    """Identity of a pod template (raw JSON), the same for a workload and the revisions made from it."""
     decoded = msgspec.json.decode(template or b"{}")
+    decoded.pop("$patch", None)  # in ControllerRevisions, which are patches
     labels = (decoded.get("metadata") or {}).get("labels")
     if labels:
         labels.pop(POD_TEMPLATE_HASH, None)
@@ -152,8 +154,12 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def revision(self) -> str:
-        """pod-template-hash of the ReplicaSet that made it."""
-        return self.metadata.labels.get(POD_TEMPLATE_HASH, "")
+        """The revision it was made of, in the words of the controller that made it.
+
+        The pod-template-hash comes first: pods of a Deployment that the original released carry both.
+        """
+        labels = self.metadata.labels
+        return labels.get(POD_TEMPLATE_HASH) or labels.get(CONTROLLER_REVISION_HASH, "")
 
     @property
     def ready_since(self) -> datetime | None:

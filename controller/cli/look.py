@@ -112,8 +112,8 @@ def revision_views(sit: Situation) -> tuple[RevisionView, ...]:
     pods = [*sit.workload.pods, *(pod for extra in sit.seen.canaries for pod in extra.pods)]
     if not busy and pods:
         # at rest the one revision that runs is the stable one, whatever the last release called it
-        running = sit.replica_set_of(sit.template_hash)
-        roles = {running.revision: Role.STABLE} if running is not None else {}
+        running = sit.present_revision
+        roles = {running: Role.STABLE} if running else {}
     revisions = dict.fromkeys([*filter(None, roles), *(pod.revision for pod in pods)])
     views = [
         _revision(sit, revision, roles.get(revision, Role.OTHER), pods) for revision in revisions

@@ -13,7 +13,7 @@ from controller.api.workloads import Deployment
 from controller.cli.failures import ExitCode
 from controller.cli.steps import current_state, current_step, steps_of
 from controller.cli.waiting import awaits_approval, stalled, waits_for
-from controller.domain.pods.deployment import marked_for
+from controller.domain.pods.marks import marked_for
 from controller.domain.rollout.situation import canary_status, position
 from controller.domain.rollout.status import condition
 

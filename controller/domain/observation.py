@@ -7,7 +7,9 @@ Values only.
 import msgspec
 
 from controller.api.networking import EndpointSlice, Service
+from controller.api.podsets import PodSet
 from controller.api.rollout import Rollout
+from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.decision import Reference, Value
 
@@ -52,18 +54,46 @@ class RouteSeen(Value, frozen=True):
     state: RouteState
 
 
-class WorkloadSeen(Value, frozen=True):
-    """A Deployment with all that belongs to it.
+class WorkloadUnreadable(Value, frozen=True):
+    """The workload's kind is not served, or a right is missing. `message` says which."""
 
-    `template_hash` and `template_labels` are of its present template; `replica_sets` are its ReplicaSets of any size,
-    oldest first by revision number, each with the hash of its template.
+    reason: str
+    message: str
+
+
+class RevisionSeen(Value, frozen=True):
+    """A ControllerRevision: what its pods are labelled with, and the identity of its template."""
+
+    name: str
+    template_hash: str
+
+
+class WorkloadSeen(Value, frozen=True):
+    """A workload with all that belongs to it.
+
+    `template_hash` and `template_labels` are of its present template. A Deployment comes with its ReplicaSets of any
+    size, each with the hash of its template; a set of pods with its ControllerRevisions. Both oldest first by number.
     """
 
-    deployment: Deployment
+    object: Deployment | PodSet
+    kind: WorkloadKind
     template_hash: str
     template_labels: dict[str, str] = {}
     replica_sets: tuple[tuple[ReplicaSet, str], ...] = ()
+    revisions: tuple[RevisionSeen, ...] = ()
     pods: tuple[Pod, ...] = ()
+
+    @property
+    def deployment(self) -> Deployment:
+        """The Deployment; callers know that it is one."""
+        assert isinstance(self.object, Deployment)
+        return self.object
+
+    @property
+    def pod_set(self) -> PodSet:
+        """The set of pods; callers know that it is one."""
+        assert isinstance(self.object, PodSet)
+        return self.object
 
 
 class Observation(Value, frozen=True):
@@ -72,6 +102,9 @@ class Observation(Value, frozen=True):
     rollout: Rollout
     plan_hash: str
     workload: WorkloadSeen | None = None
+    """None while it does not exist."""
+    workload_problem: WorkloadUnreadable | None = None
+    """Why it is not known whether the workload exists: nothing may be concluded from its absence."""
     canaries: tuple[WorkloadSeen, ...] = ()
     """Extra Deployments that carry this Rollout's UID."""
     services: dict[str, Service] = {}

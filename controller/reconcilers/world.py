@@ -13,6 +13,7 @@ from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
 from controller.api.plan_hash import plan_hash_of
 from controller.api.rollout import Rollout, Strategy
+from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, ReplicaSet, template_hash
 from controller.domain.decision import Reference
 from controller.domain.observation import (
@@ -189,7 +190,8 @@ class World:
         )
         template = self._templates.read(deployment.spec.template)
         return WorkloadSeen(
-            deployment=deployment,
+            object=deployment,
+            kind=WorkloadKind.DEPLOYMENT,
             template_hash=template.hash,
             template_labels=template.labels,
             replica_sets=tuple((rs, self._templates.read(rs.spec.template).hash) for rs in owned),

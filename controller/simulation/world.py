@@ -16,6 +16,7 @@ from controller.api.names import ROLLOUT_UID
 from controller.api.networking import EndpointSlice, Service
 from controller.api.plan_hash import plan_hash_of
 from controller.api.rollout import CanaryStrategy, Rollout, RolloutStatus
+from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment
 from controller.domain.decision import Action, Decision, Done, NotYet, Refusal
 from controller.domain.observation import (
@@ -96,7 +97,8 @@ class World:
         owned = self.cluster.replica_sets_of(deployment)
         template = msgspec.json.decode(deployment.spec.template)
         return WorkloadSeen(
-            deployment=deployment,
+            object=deployment,
+            kind=WorkloadKind.DEPLOYMENT,
             template_hash=self.cluster.hash_of(deployment.spec.template),
             template_labels=template["metadata"]["labels"],
             replica_sets=tuple((rs, self.cluster.hash_of(rs.spec.template)) for rs in owned),

@@ -79,7 +79,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "a workload made again counts as the same",
-            "    return bool(uid) and uid != sit.deployment.metadata.uid\n",
+            "    return bool(uid) and uid != sit.meta.uid\n",
             "    return False\n",
         ),
         (
@@ -100,8 +100,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "what runs after zero replicas is not taken for stable",
-            "    if latched(sit.deployment):\n",
-            "    if latched(sit.deployment) and sit.replicas < 0:\n",
+            "    if sit.latched:\n",
+            "    if sit.latched and sit.replicas < 0:\n",
         ),
     ),
     *_of(
@@ -236,12 +236,6 @@ MUTATIONS: tuple[Mutation, ...] = (
             "    actions = routing.unpin(sit)\n",
             DISTURBANCES,
         ),
-        (
-            "a deleted Rollout leaves its label behind",
-            "    if drop_label:\n",
-            "    if drop_label and keep_mark:\n",
-            DISTURBANCES,
-        ),
     ),
     *_of(
         "rollout.steps",
@@ -261,11 +255,6 @@ MUTATIONS: tuple[Mutation, ...] = (
             "give_back=True\n",
         ),
         (
-            "the old share goes without a margin",
-            "    due = routing.margin_end(sit, status)\n",
-            "    due = None\n",
-        ),
-        (
             "nothing is repaired while a step waits",
             "    return structs.replace(turn, actions=_kept(sit, turn.status, index))\n",
             "    return turn\n",
@@ -278,8 +267,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "a canary Deployment that vanished before its route is not made again",
-            "    if sit.style is Style.CANARY and batches.canary_size_is_wrong(sit, index):\n",
-            "    if sit.style is Style.CANARY and index < 1:\n",
+            "    if regrown:\n",
+            "    if regrown and index < 1:\n",
             DISTURBANCES,
         ),
     ),
@@ -327,7 +316,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
     ),
     *_of(
-        "rollout.batches",
+        "rollout.moving.paced_deployment",
+        (
+            "the old share goes without a margin",
+            "        due = routing.margin_end(sit, status)\n",
+            "        due = None\n",
+        ),
         (
             "abandoned pods stay",
             "    if left:\n",
@@ -336,8 +330,17 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "the latch is not taken off",
-            'latch=sit.deployment.metadata.annotations[names.LATCH] if unlatch else "",',
+            'latch=sit.meta.annotations[names.LATCH] if unlatch else "",',
             'latch="",',
+        ),
+    ),
+    *_of(
+        "rollout.moving.deployments",
+        (
+            "a deleted Rollout leaves its label behind",
+            "    if drop_label:\n",
+            "    if drop_label and keep_mark:\n",
+            DISTURBANCES,
         ),
         (
             "an owner's pause is overrun",
@@ -351,6 +354,9 @@ MUTATIONS: tuple[Mutation, ...] = (
             "    return None\n",
             DISTURBANCES,
         ),
+    ),
+    *_of(
+        "rollout.moving.extra_deployment",
         (
             "the extra Deployment shrinks with the workload",
             "deployment.spec.replicas < sit.batch(index)",

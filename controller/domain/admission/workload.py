@@ -20,7 +20,7 @@ from controller.api.jsontree import JsonObject, canonical, changed, child, numbe
 from controller.api.names import (
     IN_PROGRESSING,
     LATCH,
-    OURS_ON_DEPLOYMENT,
+    OURS_ON_WORKLOAD,
     ROLLOUT_ID,
     SIDE_BY_SIDE,
     STABLE_REVISION,
@@ -181,7 +181,7 @@ def _age(replica_set: ReplicaSet) -> tuple[int, str, str]:
 def _with_marks_of(old: JsonObject, new: JsonObject) -> JsonObject:
     """`new` with exactly the marks of `old`: not fewer (undo drops them), not more (undo brings stale ones)."""
     present = child(old, "metadata", "annotations")
-    for mark in OURS_ON_DEPLOYMENT:
+    for mark in OURS_ON_WORKLOAD:
         new = changed(new, ("metadata", "annotations", mark), present.get(mark))
     if IN_PROGRESSING in present:
         revision = child(old, "metadata", "labels").get(STABLE_REVISION)
@@ -284,6 +284,6 @@ def _let_go(old: JsonObject, new: JsonObject) -> JsonObject:
         new = changed(new, PAUSED, None)
     else:
         return new
-    for mark in OURS_ON_DEPLOYMENT:
+    for mark in OURS_ON_WORKLOAD:
         new = changed(new, ("metadata", "annotations", mark), None)
     return changed(new, ("metadata", "labels", STABLE_REVISION), None)

@@ -8,57 +8,10 @@ Invariant: a Deployment that is paused without our token is its owner's, and not
 
 import msgspec
 
-from controller.api.names import IN_PROGRESSING, LATCH, ORIGINAL_STRATEGY
+from controller.api.names import LATCH
 from controller.api.quantity import IntOrPercent, is_count, parse_percent, scaled_down, scaled_up
 from controller.api.rollout import OwnersValues
 from controller.api.workloads import Deployment, DeploymentStrategy
-
-
-class OwnersRecord(msgspec.Struct, frozen=True, rename="camel"):
-    """The annotation with the owner's own values and the release they were saved for."""
-
-    release: str = ""
-    strategy: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    """Raw or absent; `Raw | None` would decode nothing but null."""
-    min_ready_seconds: int = 0
-    progress_deadline_seconds: int | None = None
-    paused: bool = False
-
-    @property
-    def values(self) -> OwnersValues:
-        """The values alone."""
-        saved = self.strategy
-        strategy = saved if isinstance(saved, msgspec.Raw) and bytes(saved) != b"null" else None
-        return OwnersValues(
-            strategy=strategy,
-            min_ready_seconds=self.min_ready_seconds,
-            progress_deadline_seconds=self.progress_deadline_seconds,
-            paused=self.paused,
-        )
-
-
-class _Mark(msgspec.Struct, frozen=True, rename="camel"):
-    rollout_name: str = ""
-
-
-def owners_record(deployment: Deployment) -> OwnersRecord | None:
-    """What admission saved, or None when it saved nothing readable."""
-    text = deployment.metadata.annotations.get(ORIGINAL_STRATEGY, "")
-    try:
-        return msgspec.json.decode(text, type=OwnersRecord)
-    except msgspec.DecodeError:
-        return None
-
-
-def marked_for(deployment: Deployment) -> str:
-    """Name of the Rollout that has this workload under control, or an empty string."""
-    try:
-        mark = msgspec.json.decode(
-            deployment.metadata.annotations.get(IN_PROGRESSING, ""), type=_Mark
-        )
-    except msgspec.DecodeError:
-        return ""
-    return mark.rollout_name
 
 
 def latched(deployment: Deployment) -> bool:

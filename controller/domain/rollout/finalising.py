@@ -10,25 +10,17 @@ to the old pods for a while). On rollback, deletion and disabling the routes go 
 from collections.abc import Callable
 from enum import StrEnum
 
-from controller.api import names
 from controller.api.rollout import FinalisingStep, RolloutStatus
 from controller.domain.decision import (
     Action,
     DeleteCanaryDeployment,
     DeleteCanaryService,
-    PaceDeployment,
-    ReleaseDeployment,
     RemoveFinalizer,
 )
-from controller.domain.pods.deployment import (
-    Knobs,
-    latched,
-    marked_for,
-    owners_limits,
-    write_knobs,
-)
+from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import batches, routing
-from controller.domain.rollout.situation import Situation, Style, position
+from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.status import with_canary
 from controller.domain.rollout.turn import Stop
 
@@ -122,37 +114,18 @@ def _canary_deletions(sit: Situation) -> tuple[Action, ...]:
 # --- the workload -------------------------------------------------------------------------------
 
 
-def _release(sit: Situation, *, keep_mark: bool, drop_label: bool = False) -> ReleaseDeployment:
-    meta = sit.deployment.metadata
-    record = sit.owners
-    annotations = {names.ORIGINAL_STRATEGY, names.LATCH}
-    labels: set[str] = set()
-    if not keep_mark:
-        annotations.add(names.IN_PROGRESSING)
-        labels.add(names.STABLE_REVISION)
-    if drop_label:
-        labels.add(names.WORKLOAD_TYPE)
-    return ReleaseDeployment(
-        workload=meta.key,
-        generation=meta.generation,
-        owners=record.values if record is not None else None,
-        annotations=tuple(sorted(annotations & meta.annotations.keys())),
-        labels=tuple(sorted(labels & meta.labels.keys())),
-    )
-
-
 def _still_held(sit: Situation) -> bool:
     """We hold the workload; what another Rollout holds is not ours to release."""
     name = sit.seen.rollout.metadata.name
-    ours = marked_for(sit.deployment) in (name, "")
-    return ours and (sit.owners is not None or latched(sit.deployment))
+    ours = marked_for(sit.workload.object) in (name, "")
+    return ours and (sit.owners is not None or sit.latched)
 
 
 def _resume_workload(sit: Situation, status: RolloutStatus) -> Stop | None:
     """The owner's own values, in one patch; then wait until the workload is of its template."""
     if _still_held(sit):
-        return Stop(status=status, actions=(_release(sit, keep_mark=True),))
-    return None if _rolled_out(sit) else Stop(status=status)
+        return Stop(status=status, actions=(mechanism_of(sit).release(sit, keep_mark=True),))
+    return mechanism_of(sit).promoted(sit, status)
 
 
 def _promote(sit: Situation, status: RolloutStatus) -> Stop | None:
@@ -163,82 +136,51 @@ def _promote(sit: Situation, status: RolloutStatus) -> Stop | None:
     return _resume_workload(sit, status)
 
 
-def _rolled_out(sit: Situation) -> bool:
-    """The workload's own pods are all of its template, and as many are available as its owner asks for."""
-    deployment = sit.deployment
-    seen = deployment.status
-    least = deployment.spec.replicas - owners_limits(sit.owners_values, sit.replicas).unavailable
-    return (
-        deployment.observed
-        and seen.updated_replicas == deployment.spec.replicas
-        and seen.replicas == deployment.spec.replicas
-        and seen.available_replicas >= least
-    )
-
-
 def _restore_stable_capacity(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Partition style rollback: with too few stable pods ready, grow them before the traffic comes back.
+    """A rollback with too few stable pods ready: grow them before the traffic comes back.
 
-    Two thirds of the wanted size are enough to take all traffic for the moment it needs. Below that stable grows by
-    surge, nothing allowed to be unavailable: the Deployment's controller takes a new pod away only for a stable one
-    that became available. Without the hold: it would make the pods that carry the traffic count as unavailable.
-    The canary Services lead to stable pods as well meanwhile: the routes that still name them never lead nowhere.
+    Two thirds of the wanted size are enough to take all traffic for the moment it needs. The canary Services lead to
+    stable pods as well meanwhile: the routes that still name them never lead nowhere.
     """
-    if sit.style is Style.CANARY or not sit.routes_in_use:
+    if not sit.routes_in_use:
         return None
     stable = sit.ready(sit.pods_of(position(status).stable_revision))
     if 3 * stable.ready >= 2 * sit.replicas:
         return None
+    actions = mechanism_of(sit).refill(sit, stable)
+    if actions is None:
+        return None
     widened = routing.widened_canary_services(sit)
     if widened or routing.canary_services_are_narrow(sit, position(status).stable_revision):
         return Stop(status=status, actions=widened)
-    actions = (_grow_stable(sit, stable.pods),) if latched(sit.deployment) else ()
     return Stop(status=status, actions=actions, wake_at=stable.next_at)
 
 
-def _grow_stable(sit: Situation, stable: int) -> PaceDeployment:
-    owners = sit.owners_values
-    knobs = write_knobs(Knobs(sit.replicas - stable, 0), sit.replicas)
-    deadline = owners.progress_deadline_seconds
-    return PaceDeployment(
-        workload=sit.workload_key,
-        generation=sit.deployment.metadata.generation,
-        max_surge=knobs.max_surge,
-        max_unavailable=knobs.max_unavailable,
-        latch=sit.deployment.metadata.annotations[names.LATCH],
-        min_ready_seconds=owners.min_ready_seconds,
-        progress_deadline_seconds=600 if deadline is None else deadline,
-    )
-
-
 def _clear_abandoned(sit: Situation, status: RolloutStatus) -> Stop | None:
-    if sit.style is Style.CANARY:
-        return None
-    blocked = batches.blocked_workload(sit, status)
-    return blocked or batches.clear_abandoned(sit, status)
+    return mechanism_of(sit).clear_abandoned(sit, status)
 
 
 def _release_control(sit: Situation, status: RolloutStatus) -> Stop | None:
     """The mark of the release goes; from here on admission no longer protects the workload."""
     if not _still_held(sit) and not _marked(sit):
         return None
-    return Stop(status=status, actions=(_release(sit, keep_mark=False),))
+    return Stop(status=status, actions=(mechanism_of(sit).release(sit, keep_mark=False),))
 
 
 def _let_go(sit: Situation, status: RolloutStatus) -> Stop | None:
     """Like `_release_control`, for a Rollout that goes away: its label goes too."""
-    taken = marked_for(sit.deployment) not in (sit.seen.rollout.metadata.name, "")
+    taken = marked_for(sit.workload.object) not in (sit.seen.rollout.metadata.name, "")
     held = _still_held(sit) or _marked(sit)
     if taken or not (held or sit.labelled):
         return None
-    release = _release(sit, keep_mark=False, drop_label=True)
+    release = mechanism_of(sit).release(sit, keep_mark=False, drop_label=True)
     # The label alone is not waited for: another Rollout of the workload would put it on again, for ever.
     last: tuple[Action, ...] = () if held else (RemoveFinalizer(),)
     return Stop(status=status, actions=(release, *last))
 
 
 def _marked(sit: Situation) -> bool:
-    return marked_for(sit.deployment) == sit.seen.rollout.metadata.name
+    return marked_for(sit.workload.object) == sit.seen.rollout.metadata.name
 
 
 _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {

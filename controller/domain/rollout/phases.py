@@ -22,7 +22,7 @@ from controller.domain.decision import (
     Severity,
 )
 from controller.domain.observation import Observation
-from controller.domain.pods.deployment import marked_for
+from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import messages, routing
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.release import (
@@ -160,7 +160,7 @@ def _turn(sit: Situation, status: RolloutStatus) -> Turn:
 
 
 def _healthy(sit: Situation, status: RolloutStatus) -> Turn:
-    owner = marked_for(sit.deployment)
+    owner = marked_for(sit.workload.object)
     if owner == sit.seen.rollout.metadata.name:
         status = without_condition(status, "Progressing")
         begun = begin(
@@ -172,9 +172,9 @@ def _healthy(sit: Situation, status: RolloutStatus) -> Turn:
     if owner:
         problem = Refusal(
             reasons.WORKLOAD_TAKEN,
-            f"Deployment {sit.workload_key} is being released by Rollout {owner}: one workload "
+            f"{sit.workload_name} is being released by Rollout {owner}: one workload "
             "can have one Rollout",
-            object=f"Deployment {sit.workload_key}",
+            object=sit.workload_name,
         )
         return Stop(status, problem=problem)
     return Stop(_at_rest(sit, status))
@@ -183,16 +183,16 @@ def _healthy(sit: Situation, status: RolloutStatus) -> Turn:
 def _at_rest(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     """What clients read between releases: a finished sub-status, kept up to date with the workload."""
     if not canary_status(status).canary_revision:
-        revision = sit.replica_set_of(sit.template_hash)
+        revision = sit.present_revision
         status = structs.replace(
             status,
             message=messages.HEALTHY,
             moonshift=MoonshiftStatus(state=StepState.COMPLETED),
             canary_status=CanaryStatus(
                 rollout_hash=sit.seen.plan_hash,
-                stable_revision=revision.revision if revision is not None else "",
+                stable_revision=revision,
                 canary_revision=sit.template_hash,
-                pod_template_hash=revision.revision if revision is not None else "",
+                pod_template_hash=revision,
                 current_step_index=len(sit.steps),
                 next_step_index=-1,
                 last_update_time=sit.now,
@@ -202,7 +202,7 @@ def _at_rest(sit: Situation, status: RolloutStatus) -> RolloutStatus:
         status = with_canary(
             status,
             observed_rollout_id=sit.rollout_id,
-            observed_workload_generation=sit.deployment.metadata.generation,
+            observed_workload_generation=sit.meta.generation,
         )
     return with_canary(status, current_step_state=StepState.COMPLETED)
 

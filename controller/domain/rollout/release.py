@@ -15,9 +15,10 @@ from controller.api.rollout import (
     RolloutStatus,
     StepState,
 )
+from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
-from controller.domain.pods.deployment import latched
+from controller.domain.pods.running import stable_of_set
 from controller.domain.rollout import messages, routing
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.pause import read_mailbox
@@ -47,14 +48,14 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         step=1,
         state=StepState.BEFORE_STEP_UPGRADE,
         state_since=sit.now,
-        workload_uid=sit.deployment.metadata.uid,
+        workload_uid=sit.meta.uid,
         stable_revision=stable[0],
         stable_template=stable[1],
         started_at=sit.now,
         route_plan=routing.observed_plan(sit) or "",
     )
     seen = CanaryStatus(
-        observed_workload_generation=sit.deployment.metadata.generation,
+        observed_workload_generation=sit.meta.generation,
         observed_rollout_id=sit.rollout_id,
         rollout_hash=sit.seen.plan_hash,
         stable_revision=stable[0],
@@ -86,12 +87,14 @@ def _in_rolling(sit: Situation, status: RolloutStatus) -> RolloutStatus:
 
 def stable_at_admission(sit: Situation) -> tuple[str, str]:
     """Revision and template hash of what runs: decided once, at admission, and kept in a label."""
-    label = sit.deployment.metadata.labels.get(names.STABLE_REVISION, "")
+    if sit.workload.kind is not WorkloadKind.DEPLOYMENT:
+        return stable_of_set(sit.workload, sit.owners)
+    label = sit.meta.labels.get(names.STABLE_REVISION, "")
     for replica_set, hashed in sit.workload.replica_sets:
         if replica_set.revision == label:
             return label, hashed
-    active = [(rs.revision, hashed) for rs, hashed in sit.workload.replica_sets if rs.active]
-    return next(((rev, h) for rev, h in active if h != sit.template_hash), ("", ""))
+    others = [run for run in sit.running if run.template_hash != sit.template_hash]
+    return (others[0].name, others[0].template_hash) if others else ("", "")
 
 
 def _stable_after(sit: Situation, status: RolloutStatus) -> tuple[str, str]:
@@ -101,9 +104,9 @@ def _stable_after(sit: Situation, status: RolloutStatus) -> tuple[str, str]:
     """
     ours = position(status)
     runs = {
-        rs.revision: (rs.spec.replicas, hashed)
-        for rs, hashed in sit.workload.replica_sets
-        if rs.active and hashed != sit.template_hash
+        run.name: (run.size, run.template_hash)
+        for run in sit.running
+        if run.template_hash != sit.template_hash
     }
     present = canary_status(status).canary_revision
     left, _ = runs.get(ours.stable_revision, (0, ""))
@@ -124,7 +127,7 @@ def _stable_after(sit: Situation, status: RolloutStatus) -> tuple[str, str]:
 def workload_was_replaced(sit: Situation, status: RolloutStatus) -> bool:
     """Deleted and made again under the same name."""
     uid = position(status).workload_uid
-    return bool(uid) and uid != sit.deployment.metadata.uid
+    return bool(uid) and uid != sit.meta.uid
 
 
 def rolled_back(sit: Situation, status: RolloutStatus) -> bool:
@@ -154,7 +157,7 @@ def _expected(sit: Situation, status: RolloutStatus) -> bool:
 def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
     """The next turn of a release under way."""
     status = routing.noted_routes(sit, status)
-    status = with_canary(status, observed_workload_generation=sit.deployment.metadata.generation)
+    status = with_canary(status, observed_workload_generation=sit.meta.generation)
     goal = position(status).goal
     if workload_was_replaced(sit, status):
         return workload_gone(sit, status)
@@ -188,7 +191,7 @@ def _refreshed(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     zero replicas is given its newest revision.
     """
     status = with_canary(status, observed_rollout_id=sit.rollout_id)
-    if latched(sit.deployment):
+    if sit.latched:
         revision, template = _stable_after(sit, status)
         status = with_canary(status, stable_revision=revision)
         status = with_position(status, stable_revision=revision, stable_template=template)

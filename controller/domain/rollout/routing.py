@@ -33,8 +33,6 @@ from controller.domain.traffic.services import shared_service_tells_apart
 
 KIND_NOT_SERVED = "KindNotServed"
 GATEWAY_OBJECT_IN_USE = "GatewayObjectInUse"
-REVISION_LABEL = names.POD_TEMPLATE_HASH
-"""The label a Deployment's pods carry their revision in."""
 
 
 # --- what is so -------------------------------------------------------------------------------------
@@ -62,7 +60,7 @@ def pin_is_wanted(sit: Situation, index: int) -> bool:
 def pinned_to(sit: Situation, service: str) -> str:
     """Revision a Service is pinned to, or an empty string."""
     found = sit.service(service)
-    return found.spec.selector.get(REVISION_LABEL, "") if found is not None else ""
+    return found.spec.selector.get(sit.revision_label, "") if found is not None else ""
 
 
 def made_for(service: Service, rollout_uid: str) -> bool:
@@ -143,7 +141,9 @@ def pin(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]
         return unpin(sit)
     revision = position(status).stable_revision
     return tuple(
-        PinService(found.metadata.key, found.metadata.resource_version, REVISION_LABEL, revision)
+        PinService(
+            found.metadata.key, found.metadata.resource_version, sit.revision_label, revision
+        )
         for name in sit.stable_services
         if (found := sit.service(name)) is not None and pinned_to(sit, name) != revision
     )
@@ -152,7 +152,7 @@ def pin(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]
 def unpin(sit: Situation) -> tuple[Action, ...]:
     """Stable Services that are pinned by us and should lead to every pod their owner selects."""
     return tuple(
-        UnpinService(found.metadata.key, found.metadata.resource_version, REVISION_LABEL)
+        UnpinService(found.metadata.key, found.metadata.resource_version, sit.revision_label)
         for name in sit.stable_services
         if (found := sit.service(name)) is not None and names.PINNED in found.metadata.labels
     )
@@ -182,9 +182,9 @@ def _does_not_lead_to_new_pods(sit: Situation, name: str) -> bool:
 def widened_canary_services(sit: Situation) -> tuple[Action, ...]:
     """Canary Services that should lead to every revision, because the pods of the new one are about to go."""
     return tuple(
-        UnpinService(found.metadata.key, found.metadata.resource_version, REVISION_LABEL)
+        UnpinService(found.metadata.key, found.metadata.resource_version, sit.revision_label)
         for found in _own_canary_services(sit)
-        if REVISION_LABEL in found.spec.selector
+        if sit.revision_label in found.spec.selector
     )
 
 
@@ -219,7 +219,7 @@ def canary_services(sit: Situation) -> tuple[Action, ...]:
         EnsureCanaryService(
             stable=Key(sit.namespace, stable),
             name=sit.canary_service_of(stable),
-            label=REVISION_LABEL,
+            label=sit.revision_label,
             revision=revision,
             rollout_uid=sit.seen.rollout.metadata.uid,
             selector_patch=labels,

@@ -11,8 +11,9 @@ from enum import StrEnum
 import msgspec
 
 from controller.api import names
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
+from controller.api.podsets import PodSet
 from controller.api.rollout import (
     CanaryStatus,
     CanaryStrategy,
@@ -21,12 +22,21 @@ from controller.api.rollout import (
     RolloutStatus,
     Step,
 )
-from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
+from controller.api.workloads import Deployment, Pod
 from controller.domain.decision import Reference, Value
 from controller.domain.observation import Observation, RoutePresent, WorkloadSeen
-from controller.domain.pods.deployment import OwnersRecord, owners_record
+from controller.domain.pods.deployment import latched
+from controller.domain.pods.marks import OwnersRecord, owners_record
 from controller.domain.pods.plan import batch_size
 from controller.domain.pods.readiness import Readiness, readiness_of
+from controller.domain.pods.running import (
+    Running,
+    min_ready_seconds,
+    present_revision,
+    running_revisions,
+    size_of,
+)
 
 
 class Style(StrEnum):
@@ -68,8 +78,9 @@ class Situation(Value, frozen=True):
 
     @property
     def style(self) -> Style:
-        """Canary style only where an extra Deployment was asked for."""
-        return Style.CANARY if self.strategy.enable_extra_workload_for_canary else Style.PARTITION
+        """Canary style only where an extra Deployment was asked for, beside a Deployment."""
+        extra = self.strategy.enable_extra_workload_for_canary
+        return Style.CANARY if extra and self.kind is WorkloadKind.DEPLOYMENT else Style.PARTITION
 
     def step(self, index: int) -> Step:
         """The 1-based step, kept inside the plan (a plan may have been shortened by hand)."""
@@ -87,10 +98,8 @@ class Situation(Value, frozen=True):
 
     @property
     def old_revision_runs(self) -> bool:
-        """Some ReplicaSet of another template wants pods (none does when a workload of one pod was scaled up)."""
-        return any(
-            rs.active and hashed != self.template_hash for rs, hashed in self.workload.replica_sets
-        )
+        """Some revision of another template has pods (none has when a workload of one pod was scaled up)."""
+        return any(running.template_hash != self.template_hash for running in self.running)
 
     @property
     def grace(self) -> timedelta:
@@ -112,42 +121,89 @@ class Situation(Value, frozen=True):
         return self.seen.workload
 
     @property
+    def kind(self) -> WorkloadKind | None:
+        """How the workload is moved; None when nobody knows."""
+        if self.seen.workload is not None:
+            return self.seen.workload.kind
+        ref = self.seen.rollout.spec.workload_ref
+        return workload_kind(ref.group, ref.kind)
+
+    @property
+    def kind_name(self) -> KindName:
+        """The workload's kind, as the Rollout names it."""
+        ref = self.seen.rollout.spec.workload_ref
+        return KindName(ref.api_version, ref.kind)
+
+    @property
+    def meta(self) -> ObjectMeta:
+        """The workload's metadata."""
+        return self.workload.object.metadata
+
+    @property
     def deployment(self) -> Deployment:
-        """The workload's Deployment."""
+        """The workload; callers know that it is a Deployment."""
         return self.workload.deployment
+
+    @property
+    def pod_set(self) -> PodSet:
+        """The workload; callers know that it is a set of pods."""
+        return self.workload.pod_set
 
     @property
     def workload_key(self) -> Key:
         """Its namespace and name."""
-        return self.deployment.metadata.key
+        return self.meta.key
+
+    @property
+    def workload_name(self) -> str:
+        """Its kind and name, for sentences."""
+        return f"{self.kind_name.kind} {self.workload_key}"
 
     @property
     def replicas(self) -> int:
         """Size of the workload, 0 when it is gone."""
-        return self.seen.workload.deployment.spec.replicas if self.seen.workload else 0
+        return size_of(self.seen.workload) if self.seen.workload is not None else 0
+
+    @property
+    def observed(self) -> bool:
+        """The workload's own controller has acted on its present spec."""
+        return self.workload.object.observed
+
+    @property
+    def latched(self) -> bool:
+        """Admission has stopped the workload for a release, and our first move has not been made."""
+        if self.kind is WorkloadKind.DEPLOYMENT:
+            return latched(self.deployment)
+        return names.LATCH in self.meta.annotations
 
     @property
     def owners(self) -> OwnersRecord | None:
         """What admission saved of the owner's own values."""
-        return owners_record(self.deployment)
+        return owners_record(self.workload.object)
 
     @property
     def owners_values(self) -> OwnersValues:
-        """The owner's own values; those of the Deployment itself when nothing was saved."""
+        """The owner's own values; those of the workload itself when nothing was saved."""
         record = self.owners
         if record is not None:
             return record.values
-        spec = self.deployment.spec
-        return OwnersValues(
-            strategy=msgspec.Raw(msgspec.json.encode(spec.strategy)),
-            min_ready_seconds=spec.min_ready_seconds,
-            progress_deadline_seconds=spec.progress_deadline_seconds,
-        )
+        match self.workload.object:
+            case Deployment(spec=spec):
+                return OwnersValues(
+                    strategy=msgspec.Raw(msgspec.json.encode(spec.strategy)),
+                    min_ready_seconds=spec.min_ready_seconds,
+                    progress_deadline_seconds=spec.progress_deadline_seconds,
+                )
+            case PodSet(spec=spec):
+                return OwnersValues(
+                    strategy=spec.update_strategy,
+                    min_ready_seconds=min_ready_seconds(self.workload),
+                )
 
     @property
     def labelled(self) -> bool:
         """The workload carries the label admission selects by."""
-        return names.WORKLOAD_TYPE in self.deployment.metadata.labels
+        return names.WORKLOAD_TYPE in self.meta.labels
 
     @property
     def release(self) -> str:
@@ -167,7 +223,7 @@ class Situation(Value, frozen=True):
         The label of the workload comes first, its annotation second (the original reads one in the controller and the
         other in admission), the `rolloutID` of a v1alpha1 manifest third.
         """
-        meta = self.deployment.metadata
+        meta = self.meta
         return (
             meta.labels.get(names.ROLLOUT_ID)
             or meta.annotations.get(names.ROLLOUT_ID)
@@ -175,10 +231,21 @@ class Situation(Value, frozen=True):
             or self.template_hash
         )
 
-    def replica_set_of(self, template: str) -> ReplicaSet | None:
-        """The newest ReplicaSet of the workload made from this template."""
-        found = [rs for rs, hashed in self.workload.replica_sets if hashed == template]
-        return found[-1] if found else None
+    @property
+    def running(self) -> tuple[Running, ...]:
+        """The revisions of the workload that have pods, oldest first."""
+        return running_revisions(self.workload)
+
+    @property
+    def present_revision(self) -> str:
+        """The workload's own revision of its present template, empty before there is one."""
+        return present_revision(self.workload)
+
+    @property
+    def revision_label(self) -> str:
+        """The label that pods carry their revision in, and that Services are pinned by."""
+        kind = self.kind
+        return kind.revision_label if kind is not None else names.POD_TEMPLATE_HASH
 
     def pods_of(self, revision: str) -> tuple[Pod, ...]:
         """The workload's own pods of a revision."""
@@ -213,14 +280,12 @@ class Situation(Value, frozen=True):
                 return ""
             made = [rs for rs, hashed in canary.replica_sets if hashed == canary.template_hash]
             return made[-1].revision if made else ""
-        replica_set = self.replica_set_of(self.template_hash)
-        return replica_set.revision if replica_set is not None else ""
+        return self.present_revision
 
     @property
     def promoted_pods(self) -> tuple[Pod, ...]:
         """The workload's own pods of its present template."""
-        replica_set = self.replica_set_of(self.template_hash)
-        return self.pods_of(replica_set.revision) if replica_set is not None else ()
+        return self.pods_of(self.present_revision)
 
     @property
     def new_pods(self) -> tuple[Pod, ...]:

@@ -12,7 +12,8 @@ from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Action, Note
 from controller.domain.rollout import batches, messages, pause, routing
-from controller.domain.rollout.situation import Situation, Style, position
+from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.status import enter, progressing, with_canary, with_position
 from controller.domain.rollout.turn import Advance, Stop, Turn
 
@@ -66,13 +67,12 @@ def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:
     index = position(status).step
     status = _upgrading(sit, status)
     pins = routing.pin(sit, status, index)
-    if sit.style is Style.PARTITION:
-        blocked = batches.first_move_is_clear(sit, status)
-        if blocked is not None:
-            return structs.replace(blocked, actions=(*pins, *blocked.actions))
-        if sit.takes_all(index) and (pins or routing.stable_services_are_blind(sit)):
-            # No old pod goes before the un-pinned Services are seen to lead to the new ones as well.
-            return Stop(status, pins)
+    blocked = mechanism_of(sit).clear(sit, status)
+    if blocked is not None:
+        return structs.replace(blocked, actions=(*pins, *blocked.actions))
+    if sit.takes_all(index) and (pins or routing.stable_services_are_blind(sit)):
+        # No old pod goes before the un-pinned Services are seen to lead to the new ones as well.
+        return Stop(status, pins)
     counted = sit.ready(sit.new_pods)
     status = with_canary(
         status,
@@ -91,12 +91,9 @@ def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:
 
 def _pods_of_step(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
     """What makes and marks the pods of a step; the canary Service comes as soon as their revision is known."""
-    if sit.style is Style.CANARY:
-        moves = batches.grow_canary(sit, index)
-    else:
-        moves = batches.pace(
-            sit, index, sit.ready(sit.new_pods), give_back=not sit.step(index).routes_traffic
-        )
+    moves = mechanism_of(sit).grow(
+        sit, index, sit.ready(sit.new_pods), give_back=not sit.step(index).routes_traffic
+    )
     services: tuple[Action, ...] = ()
     if sit.step(index).routes_traffic and not sit.takes_all(index):
         services = routing.canary_services(sit)
@@ -106,9 +103,9 @@ def _pods_of_step(sit: Situation, status: RolloutStatus, index: int) -> tuple[Ac
 def _route(sit: Situation, status: RolloutStatus) -> Turn:
     """Routes of the step, and after their margin the old share of the pods."""
     index = position(status).step
-    if sit.style is Style.CANARY and batches.canary_size_is_wrong(sit, index):
-        # Deleted by hand, or the workload was scaled up: no route without the pods it would lead to.
-        return Stop(status, batches.grow_canary(sit, index))
+    regrown = mechanism_of(sit).regrow(sit, index)
+    if regrown:
+        return Stop(status, regrown)
     if sit.step(index).routes_traffic and sit.seen.routes and not sit.takes_all(index):
         text = messages.in_step(sit, index, messages.ROUTING)
         status = progressing(status, reasons.IN_ROLLING, text, sit.now)
@@ -119,7 +116,7 @@ def _route(sit: Situation, status: RolloutStatus) -> Turn:
         actions = routing.ensure_routes(sit, status, index)
         if actions:
             return Stop(status, actions)
-    moved = _old_share(sit, status, index)
+    moved = mechanism_of(sit).old_share(sit, status, index)
     if moved is not None:
         return moved
     notes = (routing.routed_note(sit, index),) if sit.step(index).routes_traffic else ()
@@ -134,20 +131,6 @@ def _services_ready(sit: Situation, status: RolloutStatus) -> Stop | None:
     return routing.endpoints_margin(sit, status)
 
 
-def _old_share(sit: Situation, status: RolloutStatus, index: int) -> Stop | None:
-    """Partition style: give the old pods' share back, no sooner than the margin after the route left them."""
-    if sit.style is Style.CANARY or batches.old_share_given_back(sit, index):
-        return None
-    blocked = batches.blocked_workload(sit, status)
-    if blocked is not None:
-        return blocked
-    due = routing.margin_end(sit, status)
-    if due is not None:
-        return Stop(status, wake_at=due)
-    counted = sit.ready(sit.new_pods)
-    return Stop(status, batches.pace(sit, index, counted, give_back=True), counted.next_at)
-
-
 def _paused(sit: Situation, status: RolloutStatus) -> Turn:
     """The end of a step; what the step brought about is kept so meanwhile."""
     index = position(status).step
@@ -160,11 +143,7 @@ def _paused(sit: Situation, status: RolloutStatus) -> Turn:
 def _kept(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
     """Repairs while a step waits: pins, the extra Deployment's size, labels, routes somebody touched."""
     actions: tuple[Action, ...] = routing.pin(sit, status, index)
-    if sit.style is Style.CANARY:
-        actions += batches.grow_canary(sit, index)
-    elif sit.deployment.observed and not sit.deployment.spec.paused:
-        counted = sit.ready(sit.new_pods)
-        actions += batches.pace(sit, index, counted, give_back=True)
+    actions += mechanism_of(sit).keep(sit, index)
     actions += batches.missing_labels(sit, status, sit.new_pods)
     if sit.step(index).routes_traffic and not sit.takes_all(index):
         actions += routing.canary_services(sit)

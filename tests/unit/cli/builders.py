@@ -7,6 +7,7 @@ import msgspec
 
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
+from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet, template_hash
 from controller.cli.pods import DetailedPod
 from controller.domain.observation import Observation, RouteSeen, WorkloadSeen
@@ -190,7 +191,8 @@ def make_observation(
         rollout=rollout or make_rollout(),
         plan_hash="",
         workload=WorkloadSeen(
-            deployment=deployment,
+            object=deployment,
+            kind=WorkloadKind.DEPLOYMENT,
             template_hash=template_hash(bytes(deployment.spec.template)),
             template_labels={"app": "web"},
             replica_sets=(make_replica_set(OLD, "web:1"), make_replica_set(NEW, "web:2")),

@@ -298,7 +298,7 @@ def finished(world: World, limits: Any, min_ready: int) -> None:
     """Nothing of ours is left, everything runs, and there is nothing to decide."""
     workload = workload_of(world)
     why = world.describe()
-    assert not {*names.OURS_ON_DEPLOYMENT} & workload.metadata.annotations.keys(), why
+    assert not {*names.OURS_ON_WORKLOAD} & workload.metadata.annotations.keys(), why
     assert names.STABLE_REVISION not in workload.metadata.labels, why
     assert workload.spec.min_ready_seconds == min_ready, why
     assert workload.spec.progress_deadline_seconds == 600, why

@@ -16,10 +16,9 @@ from controller.api.rollout import OwnersValues, PatchMetadata
 from controller.domain.pods.canary import canary_deployment, canary_name
 from controller.domain.pods.deployment import (
     latched,
-    marked_for,
-    owners_record,
     paused_by_its_owner,
 )
+from controller.domain.pods.marks import marked_for, owners_record
 from tests.unit.builders import make_deployment
 
 RECORD = '{"release":"r1","strategy":{"type":"RollingUpdate"},"minReadySeconds":7,"paused":true}'

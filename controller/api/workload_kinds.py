@@ -1,0 +1,81 @@
+"""The kinds of workloads that are released, and how each one's pods tell their revisions apart.
+
+Invariant: a kind is told by group and kind, versions do not matter; one that is none of the known kinds is told by the
+workload-type label its owner put on it (`statefulset`: it has the `updateStrategy` and the status of a StatefulSet).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from controller.api.names import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH, WORKLOAD_TYPE
+
+
+class KindName(NamedTuple):
+    """A kind as an object names its own."""
+
+    api_version: str
+    kind: str
+
+    @property
+    def group(self) -> str:
+        """API group: empty for the core group."""
+        group, slash, _ = self.api_version.partition("/")
+        return group if slash else ""
+
+    @property
+    def qualified(self) -> str:
+        """Kind and group, without the version: what identifies a kind in every version of it."""
+        return f"{self.kind}.{self.group}"
+
+
+DEPLOYMENT = KindName("apps/v1", "Deployment")
+CONTROLLER_REVISION = KindName("apps/v1", "ControllerRevision")
+
+
+class WorkloadKind(StrEnum):
+    """How a workload is moved; the values are those of the workload-type label, as far as that tells them apart."""
+
+    DEPLOYMENT = "deployment"
+    STATEFUL_SET = "statefulset"
+    """Native, advanced, and every kind that is labelled as one."""
+    CLONE_SET = "cloneset"
+    DAEMON_SET = "daemonset"
+    ADVANCED_DAEMON_SET = "advanceddaemonset"
+
+    @property
+    def label(self) -> str:
+        """Value of the workload-type label, in the original's words."""
+        return "daemonset" if self is WorkloadKind.ADVANCED_DAEMON_SET else self.value
+
+    @property
+    def revision_label(self) -> str:
+        """The label that the workload's own controller writes a pod's revision into; Services are pinned by it."""
+        if self in (WorkloadKind.DEPLOYMENT, WorkloadKind.CLONE_SET):
+            return POD_TEMPLATE_HASH
+        return CONTROLLER_REVISION_HASH
+
+    @property
+    def has_replicas(self) -> bool:
+        """Its size is asked for; else it follows from the nodes."""
+        return self not in (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
+
+
+_KINDS = {
+    ("apps", "Deployment"): WorkloadKind.DEPLOYMENT,
+    ("apps", "StatefulSet"): WorkloadKind.STATEFUL_SET,
+    ("apps", "DaemonSet"): WorkloadKind.DAEMON_SET,
+    ("apps.kruise.io", "CloneSet"): WorkloadKind.CLONE_SET,
+    ("apps.kruise.io", "StatefulSet"): WorkloadKind.STATEFUL_SET,
+    ("apps.kruise.io", "DaemonSet"): WorkloadKind.ADVANCED_DAEMON_SET,
+}
+KNOWN_WORKLOADS = frozenset(_KINDS)
+"""Group and kind of the workloads that need no label to be known."""
+
+
+def workload_kind(group: str, kind: str, labels: Mapping[str, str] = {}) -> WorkloadKind | None:
+    """How a workload is moved; None when that is not known."""
+    known = _KINDS.get((group, kind))
+    if known is None and labels.get(WORKLOAD_TYPE, "").lower() == WorkloadKind.STATEFUL_SET:
+        return WorkloadKind.STATEFUL_SET
+    return known

@@ -1,0 +1,131 @@
+"""What runs of a workload, whatever its kind: its size, its revisions, and which of them is the present one.
+
+Why: a Deployment keeps its revisions in ReplicaSets, a set of pods in ControllerRevisions and in its status; what
+happens next to a release depends on none of that. Invariant: revisions are named as the pods' label names them, so that
+a Service can be pinned by the name; a template that is not known has an empty hash, never a wrong one.
+"""
+
+from collections import Counter
+
+import msgspec
+
+from controller.api.meta import ObjectMeta
+from controller.api.names import CONTROLLER_REVISION_HASH
+from controller.api.podsets import PodSet, UpdateStrategy
+from controller.api.workload_kinds import WorkloadKind
+from controller.api.workloads import Deployment
+from controller.domain.observation import WorkloadSeen
+from controller.domain.pods.marks import OwnersRecord
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A revision that has pods: its name, its template's identity (empty: not known), and how many it wants."""
+
+    name: str
+    template_hash: str
+    size: int
+
+
+def size_of(seen: WorkloadSeen) -> int:
+    """How many pods the workload wants in all."""
+    match seen.object:
+        case Deployment(spec=spec):
+            return spec.replicas
+        case PodSet(spec=spec, status=status):
+            if not seen.kind.has_replicas:
+                return status.desired_number_scheduled
+            return 1 if spec.replicas is None else spec.replicas
+
+
+def min_ready_seconds(seen: WorkloadSeen) -> int:
+    """How long a pod has to be ready until it counts, as the object says now."""
+    match seen.object:
+        case Deployment(spec=spec):
+            return spec.min_ready_seconds
+        case PodSet(spec=spec):
+            if spec.min_ready_seconds is not None:
+                return spec.min_ready_seconds
+            rolling = update_strategy(seen.object).rolling_update
+            return (rolling.min_ready_seconds or 0) if rolling is not None else 0
+
+
+def update_strategy(pod_set: PodSet) -> UpdateStrategy:
+    """The update strategy, read."""
+    return msgspec.json.decode(pod_set.spec.update_strategy, type=UpdateStrategy)
+
+
+def revision_name(kind: WorkloadKind, meta: ObjectMeta) -> str:
+    """What pods of a ControllerRevision are labelled with."""
+    match kind:
+        case WorkloadKind.DAEMON_SET | WorkloadKind.ADVANCED_DAEMON_SET:
+            return meta.labels.get(CONTROLLER_REVISION_HASH, "")
+        case _:
+            return short(kind, meta.name)
+
+
+def short(kind: WorkloadKind, name: str) -> str:
+    """A revision's name in a status, as the pods' label spells it."""
+    if kind in (WorkloadKind.CLONE_SET, WorkloadKind.ADVANCED_DAEMON_SET):
+        return name.rpartition("-")[2]
+    return name
+
+
+def present_revision(seen: WorkloadSeen) -> str:
+    """The revision of the workload's present template; empty before there is one."""
+    match seen.object:
+        case Deployment():
+            made = [rs for rs, hashed in seen.replica_sets if hashed == seen.template_hash]
+            return made[-1].revision if made else ""
+        case PodSet(status=status):
+            said = status.daemon_set_hash or status.update_revision
+            if said and seen.object.observed:
+                return short(seen.kind, said)
+            known = [r.name for r in seen.revisions if r.template_hash == seen.template_hash]
+            return known[-1] if known else ""
+
+
+def running_revisions(seen: WorkloadSeen) -> tuple[Running, ...]:
+    """All revisions that have pods or want some, oldest first where their order is known."""
+    match seen.object:
+        case Deployment():
+            return tuple(
+                Running(rs.revision, hashed, rs.spec.replicas)
+                for rs, hashed in seen.replica_sets
+                if rs.active
+            )
+        case PodSet():
+            sizes = Counter(pod.revision for pod in seen.pods if not pod.metadata.deleting)
+            order = {revision.name: at for at, revision in enumerate(seen.revisions)}
+            names = sorted(sizes, key=lambda name: (order.get(name, len(order)), name))
+            return tuple(Running(name, template_of(seen, name), sizes[name]) for name in names)
+
+
+def template_of(seen: WorkloadSeen, revision: str) -> str:
+    """Hash of a revision's template; empty when it is not known."""
+    if revision and revision == present_revision(seen):
+        return seen.template_hash
+    of_sets = {rs.revision: hashed for rs, hashed in seen.replica_sets}
+    return of_sets.get(revision) or next(
+        (r.template_hash for r in seen.revisions if r.name == revision), ""
+    )
+
+
+def stable_of_set(seen: WorkloadSeen, record: OwnersRecord | None) -> tuple[str, str]:
+    """Revision and template hash of what ran when a release of a set of pods was admitted.
+
+    A set that was in the middle of another update has two; its own controller goes back to the one it calls current
+    whenever a held pod is replaced, so that one is stable.
+    """
+    kept = record.stable_template if record is not None else ""
+    named = (record.stable_revision if record is not None else "") or next(
+        (r.name for r in reversed(seen.revisions) if kept and r.template_hash == kept), ""
+    )
+    current = short(seen.kind, seen.pod_set.status.current_revision)
+    revision = named or current or _most_of_the_rest(seen)
+    return revision, template_of(seen, revision) or kept
+
+
+def _most_of_the_rest(seen: WorkloadSeen) -> str:
+    present = present_revision(seen)
+    others = [running for running in running_revisions(seen) if running.name != present]
+    return max(others, key=lambda running: running.size).name if others else ""

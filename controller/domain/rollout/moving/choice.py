@@ -1,0 +1,26 @@
+"""Which mechanism moves the pods of a Rollout's workload: the only place where kinds and styles are told apart."""
+
+from typing import assert_never
+
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain.rollout.moving.extra_deployment import ExtraDeployment
+from controller.domain.rollout.moving.mechanism import Mechanism
+from controller.domain.rollout.moving.paced_deployment import PacedDeployment
+from controller.domain.rollout.situation import Situation, Style
+
+_PACED, _EXTRA = PacedDeployment(), ExtraDeployment()
+
+
+def mechanism_of(sit: Situation) -> Mechanism:
+    """The mechanism of this workload in this style; callers know that the workload exists."""
+    match sit.style:
+        case Style.CANARY:
+            return _EXTRA
+        case Style.PARTITION:
+            return _by_partition(sit.workload.kind)
+        case _:
+            assert_never(sit.style)
+
+
+def _by_partition(kind: WorkloadKind) -> Mechanism:
+    return _PACED

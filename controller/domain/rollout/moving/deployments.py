@@ -1,0 +1,73 @@
+"""What both ways of moving a native Deployment have in common: the way back to its owner's own values.
+
+Invariant: the owner's values and our marks change in one write.
+"""
+
+from controller.api import names
+from controller.api.rollout import RolloutStatus
+from controller.domain import reasons
+from controller.domain.decision import Action, Refusal, ReleaseDeployment
+from controller.domain.pods.deployment import owners_limits, paused_by_its_owner
+from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.turn import Stop
+
+
+def marks_to_remove(
+    sit: Situation, *, keep_mark: bool, drop_label: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Annotations and labels of ours that the workload carries and should not carry any more."""
+    annotations = {names.ORIGINAL_STRATEGY, names.LATCH}
+    labels: set[str] = set()
+    if not keep_mark:
+        annotations.add(names.IN_PROGRESSING)
+        labels.add(names.STABLE_REVISION)
+    if drop_label:
+        labels.add(names.WORKLOAD_TYPE)
+    meta = sit.meta
+    return (
+        tuple(sorted(annotations & meta.annotations.keys())),
+        tuple(sorted(labels & meta.labels.keys())),
+    )
+
+
+class Deployments:
+    """The end of a release of a Deployment."""
+
+    def release(self, sit: Situation, *, keep_mark: bool, drop_label: bool = False) -> Action:
+        """Strategy, times and `paused` as their owner has them."""
+        annotations, labels = marks_to_remove(sit, keep_mark=keep_mark, drop_label=drop_label)
+        record = sit.owners
+        return ReleaseDeployment(
+            workload=sit.workload_key,
+            generation=sit.meta.generation,
+            owners=record.values if record is not None else None,
+            annotations=annotations,
+            labels=labels,
+        )
+
+    def promoted(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """All pods are of the template, and as many are available as the owner asks for."""
+        deployment = sit.deployment
+        seen = deployment.status
+        limits = owners_limits(sit.owners_values, sit.replicas)
+        done = (
+            deployment.observed
+            and seen.updated_replicas == deployment.spec.replicas
+            and seen.replicas == deployment.spec.replicas
+            and seen.available_replicas >= deployment.spec.replicas - limits.unavailable
+        )
+        return None if done else Stop(status=status)
+
+
+def blocked_workload(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """The Deployment cannot be moved now: its owner paused it, or its controller has not caught up."""
+    if paused_by_its_owner(sit.deployment):
+        problem = Refusal(
+            reason=reasons.PAUSED_BY_OWNER,
+            message=f"Deployment {sit.workload_key} is paused, and not by Moonshift: "
+            "set spec.paused to false to go on",
+            object=f"Deployment {sit.workload_key}",
+        )
+        return Stop(status=status, problem=problem)
+    # Between a patch and the Deployment controller's answer the pods still follow the old knobs.
+    return None if sit.deployment.observed else Stop(status=status)
