@@ -11,6 +11,7 @@ import msgspec
 
 from controller.api.meta import Condition, ObjectMeta
 from controller.api.quantity import IntOrPercent
+from controller.api.workloads import safe_hash
 
 
 class Phase(StrEnum):
@@ -125,6 +126,11 @@ class Step(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
         """The step says something about traffic."""
         return self.traffic is not None or bool(self.matches)
 
+    @property
+    def identity(self) -> str:
+        """Hash of what the step does; its pause, which may be edited at any time, left out."""
+        return safe_hash(msgspec.json.encode(msgspec.structs.replace(self, pause=Pause())))
+
 
 class IngressRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """An Ingress whose class script writes a sibling."""
@@ -236,6 +242,8 @@ class Approval(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     step: int = 0
     by: str = ""
     at: datetime | None = None
+    to: int = 0
+    """The step that was jumped to; 0 where the step was approved."""
 
 
 class OwnersValues(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -263,6 +271,12 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     step: int = 0
     state: str = ""
     state_since: datetime | None = None
+    step_plan: str = ""
+    """What the present step does (`Step.identity`), as it was planned when the step began."""
+    step_replicas: IntOrPercent | None = None
+    """How many pods it asked for then: an edited plan is searched for as many."""
+    jump: int = 0
+    """The step to go to (`moonshift jump`), put there by the CLI and consumed by the controller."""
     goal: str = ""
     """Why the release ends: Success, Rollback, RolloutDisabled, RolloutDeleting, Continuous; empty while it runs."""
     workload_uid: str = ""

@@ -13,6 +13,7 @@ import click
 from controller.cli.approve import approve
 from controller.cli.describe import describe
 from controller.cli.get import get
+from controller.cli.jump import jump
 from controller.cli.options import connection_options
 from controller.cli.pause import pause
 from controller.cli.resume import resume
@@ -28,7 +29,7 @@ PLUGIN = "kubectl-"
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=_HELP, commands=[approve, pause, resume, status, undo])
+@click.group(context_settings=_HELP, commands=[approve, jump, pause, resume, status, undo])
 @connection_options
 def rollout() -> None:
     """The commands as kubectl-kruise spells them.
@@ -42,7 +43,7 @@ def rollout() -> None:
 @click.group(
     context_settings=_HELP,
     commands=[
-        *(get, describe, approve, pause, resume, status, undo, version, rollout),
+        *(get, describe, approve, jump, pause, resume, status, undo, version, rollout),
         *(test_scripts, run_script, lint_script, convert),
     ],
 )
@@ -57,6 +58,7 @@ def cli() -> None:
       kubectl moonshift get                      what is being released, and what it waits for
       kubectl moonshift get web -w               one release, live
       kubectl moonshift approve web              let the step go on
+      kubectl moonshift jump web --to 3          go to step 3 now
       kubectl moonshift undo web                 back to what ran before
       kubectl moonshift status web --timeout 9m  the outcome, as an exit code
       kubectl moonshift describe web             everything, with diffs of the routes

@@ -16,6 +16,7 @@ from controller.api.rollout import (
     MoonshiftStatus,
     Rollout,
     RolloutSpec,
+    Step,
     StepState,
 )
 from controller.api.workloads import Deployment, DeploymentSpec
@@ -106,6 +107,10 @@ class People:
         """Set `spec.disabled`."""
         self.change(key, lambda spec: structs.replace(spec, disabled=disabled))
 
+    def replan(self, key: Key, steps: tuple[Step, ...]) -> None:
+        """Apply the Rollout with other steps."""
+        self.change(key, lambda spec: _with_steps(spec, steps))
+
     def approve(self, key: Key) -> None:
         """What `kubectl kruise rollout approve` does: StepReady into the mailbox."""
         rollout = self._cluster.rollouts[key]
@@ -122,6 +127,21 @@ class People:
             exact = structs.replace(ours, approval=Approval(step=step, by="ann"))
             self._put_status(rollout, moonshift=exact)
 
+    def ask_for_step(self, key: Key, step: int) -> None:
+        """A jump by the original's mailbox: `nextStepIndex`."""
+        rollout = self._cluster.rollouts[key]
+        inner = rollout.status.canary_status
+        if isinstance(inner, CanaryStatus):
+            asked = structs.replace(inner, next_step_index=step)
+            self._put_status(rollout, canary_status=asked)
+
+    def jump(self, key: Key, step: int) -> None:
+        """What `moonshift jump` does."""
+        rollout = self._cluster.rollouts[key]
+        ours = rollout.status.moonshift
+        if isinstance(ours, MoonshiftStatus):
+            self._put_status(rollout, moonshift=structs.replace(ours, jump=step))
+
     def _put_status(self, rollout: Rollout, **changes: object) -> None:
         status = structs.replace(rollout.status, **changes)
         self._cluster.rollouts.put(structs.replace(rollout, status=status))
@@ -129,3 +149,10 @@ class People:
 
 def _with_paused(spec: RolloutSpec, paused: bool) -> RolloutSpec:
     return structs.replace(spec, strategy=structs.replace(spec.strategy, paused=paused))
+
+
+def _with_steps(spec: RolloutSpec, steps: tuple[Step, ...]) -> RolloutSpec:
+    canary = spec.strategy.canary
+    assert canary is not None
+    strategy = structs.replace(spec.strategy, canary=structs.replace(canary, steps=steps))
+    return structs.replace(spec, strategy=strategy)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from controller.api.conversion import Unconvertible, converted
-from controller.api.jsontree import JsonObject, canonical, child, items, text
+from controller.api.jsontree import JsonObject, canonical, child, items, number, text
 from controller.api.names import ROLLING_STYLE, V1BETA1
 from controller.api.rollout import Phase, Rollout, WorkloadRef
 from controller.api.validation import (
@@ -118,20 +118,35 @@ def _frozen(old: JsonObject, new: JsonObject) -> Findings:
         ("spec.strategy", _style(was), _style(now)),
         ("spec.strategy.trafficRoutings", _routings(was), _routings(now)),
     ]
-    if phase != Phase.DISABLING:
-        checks.append(("spec.strategy.steps", _step_count(was), _step_count(now)))
-    return tuple(
+    findings = tuple(
         FieldError(path, Fault.FORBIDDEN, f"{_WHAT[path]} cannot change while the phase is {phase}")
         for path, before_value, after_value in checks
         if canonical(before_value) != canonical(after_value)
     )
+    if phase == Phase.DISABLING:
+        return findings
+    return findings + _steps_in_flight(
+        was, now, number(child(before, "status"), "currentStepIndex")
+    )
+
+
+def _steps_in_flight(was: JsonObject, now: JsonObject, index: int | None) -> Findings:
+    """Another number of steps is unambiguous only where it leaves the steps up to the present one at their sizes."""
+    before, after = _sizes(was), _sizes(now)
+    done = max(1, index or 1)
+    if len(before) == len(after) or before[:done] == after[:done]:
+        return ()
+    detail = (
+        f"the number of steps may change in mid-release only behind the present step, {done}: leave the replicas "
+        f"of the first {done} as they are"
+    )
+    return (FieldError("spec.strategy.steps", Fault.FORBIDDEN, detail),)
 
 
 _WHAT = {
     "spec.workloadRef": "the workload",
     "spec.strategy": "the style (canary, partition, blue-green)",
     "spec.strategy.trafficRoutings": "what leads the traffic",
-    "spec.strategy.steps": "the number of steps",
 }
 
 
@@ -149,8 +164,8 @@ def _routings(spec: JsonObject) -> list[object]:
     return items(_plan(spec), "trafficRoutings")
 
 
-def _step_count(spec: JsonObject) -> int:
-    return len(items(_plan(spec), "steps"))
+def _sizes(spec: JsonObject) -> list[object]:
+    return [child(step).get("replicas") for step in items(_plan(spec), "steps")]
 
 
 _WORKLOAD_TYPES = {

@@ -21,7 +21,9 @@ from controller.domain.decision import Note, Severity
 from controller.domain.pods.running import stable_of_set
 from controller.domain.rollout import messages, routing
 from controller.domain.rollout.finalising import Goal, finalise
+from controller.domain.rollout.jump import following, go_to, read_jump
 from controller.domain.rollout.pause import read_mailbox
+from controller.domain.rollout.replanning import replan
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import (
     condition,
@@ -46,6 +48,8 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
     ours = MoonshiftStatus(
         release=sit.release,
         step=1,
+        step_plan=sit.step(1).identity,
+        step_replicas=sit.step(1).replicas,
         state=StepState.BEFORE_STEP_UPGRADE,
         state_since=sit.now,
         workload_uid=sit.meta.uid,
@@ -61,7 +65,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         stable_revision=stable[0],
         canary_revision=sit.template_hash,
         current_step_index=1,
-        next_step_index=2 if len(sit.steps) > 1 else -1,
+        next_step_index=following(sit, 1),
         current_step_state=StepState.BEFORE_STEP_UPGRADE,
         last_update_time=sit.now,
     )
@@ -171,9 +175,9 @@ def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
         return _wait_for_replicas(sit, status)
     if sit.seen.rollout.spec.strategy.paused:
         return Stop(progressing(status, reasons.PAUSED, messages.PAUSED, sit.now))
-    mail = read_mailbox(sit, status)
-    if mail is not None:
-        return mail
+    wish = replan(sit, status) or read_jump(sit, status) or read_mailbox(sit, status)
+    if wish is not None:
+        return wish
     if said_initializing(status):
         return _check(sit, status)
     if position(status).state == StepState.COMPLETED:
@@ -241,14 +245,9 @@ def _wait_for_replicas(sit: Situation, status: RolloutStatus) -> Turn:
     if stop is not None:
         return stop
     if (position(status).step, position(status).state) != (1, StepState.BEFORE_STEP_UPGRADE):
-        status = with_position(status, step=1, endpoints_ready_since={})
-        status = with_canary(
-            status,
-            current_step_index=1,
-            next_step_index=2 if len(sit.steps) > 1 else -1,
-            finalising_step=FinalisingStep.NONE,
-        )
-        status = enter(status, StepState.BEFORE_STEP_UPGRADE, sit.now)
+        status = with_position(status, endpoints_ready_since={})
+        status = with_canary(status, finalising_step=FinalisingStep.NONE)
+        status = go_to(sit, status, 1)
     return Stop(progressing(status, reasons.IN_ROLLING, messages.SCALED_AWAY, sit.now))
 
 

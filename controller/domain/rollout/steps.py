@@ -12,9 +12,10 @@ from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Action, Note
 from controller.domain.rollout import batches, messages, pause, routing
+from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.situation import Situation, position
-from controller.domain.rollout.status import enter, progressing, with_canary, with_position
+from controller.domain.rollout.status import enter, progressing, with_canary
 from controller.domain.rollout.turn import Advance, Stop, Turn
 
 
@@ -155,10 +156,6 @@ def _kept(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ..
 def _next_step(sit: Situation, status: RolloutStatus) -> Turn:
     """On to the next step, or to the end."""
     index = position(status).step
-    last = len(sit.steps)
-    if index >= last:
+    if index >= len(sit.steps):
         return Advance(enter(status, StepState.COMPLETED, sit.now))
-    following = index + 2 if index + 1 < last else -1
-    moved = with_position(status, step=index + 1)
-    moved = with_canary(moved, current_step_index=index + 1, next_step_index=following)
-    return Advance(enter(moved, StepState.BEFORE_STEP_UPGRADE, sit.now))
+    return Advance(go_to(sit, status, index + 1))

@@ -23,6 +23,8 @@ class Watch:
         """A revision was abandoned mid-way: its pods go at once, as designed."""
         self.most_new = 0
         """New pods there were once the workload had been scaled: the share that a scale event gives is not ours."""
+        self.granted = ("", 0)
+        """A release, and the most new pods that any step it has been at wanted: a jump back takes none away."""
         world.watchers.append(self.check)
 
     # --- what is --------------------------------------------------------------------------------
@@ -106,9 +108,12 @@ class Watch:
             )
 
     def batch_is_kept(self, sit: Situation, ours: MoonshiftStatus) -> None:
-        """No more new pods than the step wants."""
+        """No more new pods than the step wants, or one before it did."""
         new = [pod for pod in sit.new_pods if not pod.metadata.deleting]
-        most = max(sit.batch(max(1, ours.step)), self.most_new)
+        release, granted = self.granted
+        wanted = sit.batch(max(1, ours.step))
+        self.granted = (ours.release, max(wanted, granted if release == ours.release else 0))
+        most = max(self.granted[1], self.most_new)
         if self.replaced:
             # A latched Deployment with several revisions is filled up to its surge by share.
             most += owners_limits(sit.owners_values, sit.replicas).surge

@@ -170,6 +170,21 @@ class Releases(RuleBasedStateMachine):
         self.world.people.approve_step(KEY, step)
 
     @precondition(lambda self: self.governed)
+    @rule(step=st.integers(-1, 4))
+    def jump(self, step: int) -> None:
+        self.world.people.jump(KEY, step)
+
+    @precondition(lambda self: self.governed)
+    @rule(step=st.integers(0, 4))
+    def jump_by_the_mailbox(self, step: int) -> None:
+        self.world.people.ask_for_step(KEY, step)
+
+    @precondition(lambda self: self.governed)
+    @rule(plan=st.sampled_from(PLANS))
+    def edit_the_plan(self, plan: Any) -> None:
+        self.world.people.replan(KEY, plan)
+
+    @precondition(lambda self: self.governed)
     @rule(paused=st.booleans())
     def pause(self, paused: bool) -> None:
         self.world.people.pause(KEY, paused)
@@ -327,7 +342,7 @@ def finished(world: World, limits: Any, min_ready: int) -> None:
     assert decision.wake_at is None, why
 
 
-EXAMPLES = {"quick": 150, "long": 5000}
+EXAMPLES = {"quick": 150, "thorough": 1500, "long": 5000}
 """By profile, which the environment variable MOONSHIFT_PROFILE names; only the quick one is the same each time."""
 PROFILE = os.environ.get("MOONSHIFT_PROFILE", "quick")
 

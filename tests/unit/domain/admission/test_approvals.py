@@ -56,3 +56,26 @@ def test_the_list_is_bounded() -> None:
     entries = items(child(verdict.obj, "status", "moonshift"), "approvals")
     assert len(entries) == KEPT
     assert child(entries[-1])["by"] == "alice"
+
+
+def entries_of(verdict: Unchanged | Amended) -> list[object]:
+    assert isinstance(verdict, Amended)
+    return items(child(verdict.obj, "status", "moonshift"), "approvals")
+
+
+def test_a_jump_is_noted_with_where_it_leads() -> None:
+    verdict = note_approval(obj("StepPaused", step=2), obj("StepPaused", step=2, jump=4), "al", NOW)
+    assert entries_of(verdict) == [{"step": 2, "by": "al", "at": "2026-05-04T12:00:00Z", "to": 4}]
+
+
+@pytest.mark.parametrize(("target", "step", "noted"), [(5, 2, True), (3, 2, False), (5, 3, False)])
+def test_a_jump_by_the_mailbox_of_the_original_is_noted(
+    target: int, step: int, noted: bool
+) -> None:
+    before, after = obj("StepPaused"), obj("StepPaused")
+    child(before, "status", "canaryStatus")["nextStepIndex"] = 3
+    child(after, "status", "canaryStatus").update(nextStepIndex=target, currentStepIndex=step)
+    verdict = note_approval(before, after, "al", NOW)
+    assert isinstance(verdict, Amended) is noted
+    if noted:
+        assert child(entries_of(verdict)[0])["to"] == 5

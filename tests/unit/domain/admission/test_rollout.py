@@ -112,10 +112,38 @@ def test_the_plan_may_be_edited_in_mid_release(path: tuple[str, ...], value: obj
     assert not admit_rollout(obj, edited(obj, *path, to=value), ()).findings
 
 
-def test_the_number_of_steps_is_frozen_in_both_versions() -> None:
-    obj = raw("Progressing")
-    fewer = edited(obj, "spec", "strategy", "canary", "steps", to=[{"replicas": 1}])
-    assert "the number of steps" in admit_rollout(obj, fewer, ()).message
+def in_step(index: int, *sizes: object) -> JsonObject:
+    """A release in flight at step `index`."""
+    obj = raw("Progressing", steps=[{"replicas": size} for size in sizes])
+    return edited(obj, "status", "currentStepIndex", to=index)
+
+
+@pytest.mark.parametrize(
+    ("index", "before", "after", "allowed"),
+    [
+        (1, (1, 2, 3), (1, 3), True),
+        (1, (1, 2), (1, 2, 3, 4), True),
+        (2, (1, 2, 3), (1, 2), True),
+        (2, (1, 2, 3), (1, 3), False),
+        (3, (1, 2, 3), (1, 2), False),
+        (0, (1, 2), (2,), False),
+        (2, (1, 2, 3), (2, 3, 4), True),
+    ],
+)
+def test_the_number_of_steps_may_change_behind_the_present_one(
+    index: int, before: tuple[int, ...], after: tuple[int, ...], allowed: bool
+) -> None:
+    obj = in_step(index, *before)
+    other = edited(
+        obj, "spec", "strategy", "canary", "steps", to=[{"replicas": size} for size in after]
+    )
+    assert bool(admit_rollout(obj, other, ()).findings) is not allowed
+
+
+def test_a_number_of_steps_that_is_ambiguous_is_refused_in_both_versions() -> None:
+    obj = in_step(2, 1, 2, 3)
+    fewer = edited(obj, "spec", "strategy", "canary", "steps", to=[{"replicas": 3}])
+    assert "leave the replicas of the first 2 as they are" in admit_rollout(obj, fewer, ()).message
     assert admit_rollout(to_v1alpha1(obj), to_v1alpha1(fewer), ()).findings
     assert not admit_rollout(raw("Disabling"), fewer, ()).findings
 
