@@ -121,6 +121,13 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     help="Let Rollouts refer to cluster-scoped gateway kinds.",
 )
 @click.option("--feature-gates", default="", help="A=true,B=false")
+@click.option(
+    "--rollout-history-limit",
+    type=click.IntRange(1),
+    default=Settings().rollout_history_limit,
+    show_default=True,
+    help="Records kept of a Rollout's releases, with the gate RolloutHistory.",
+)
 @click.option("--service-name", envvar="SERVICE_NAME", default=Settings().service_name, hidden=True)
 @click.option("--secret-name", envvar="SECRET_NAME", default=Settings().secret_name, hidden=True)
 @click.option("--identity", default="", help="Name of this replica in the Lease and in Events.")

@@ -23,6 +23,7 @@ from controller.effects.apply import Routes
 from controller.effects.gateways.kube_objects import KubeGatewayObjects
 from controller.effects.gateways.library import ConfiguredScripts
 from controller.effects.gateways.routes import GatewayRoutes
+from controller.effects.history import Histories
 from controller.kube import resources
 from controller.kube.client import KubeClient
 from controller.kube.dynamic import DynamicKinds
@@ -222,9 +223,11 @@ class App:
                 self.caches,
                 self._kinds,
                 allow_cluster_scoped=self._settings.allow_cluster_scoped,
+                histories_kept=self._settings.histories_kept,
             ),
             kube=self._client,
             routes_for=self._make_routes(scripts),
+            histories=Histories(self._client),
             ledger=self._ledger,
             clock=self._clock,
             told=self._tell,

@@ -38,10 +38,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     kube_api_burst: int = 400
     allow_cluster_scoped: bool = False
     feature_gates: frozenset[str] = frozenset()
+    rollout_history_limit: int = 10
     identity: str = ""
     service_name: str = "kruise-rollout-webhook-service"
     secret_name: str = "kruise-rollout-webhook-certs"
     verbosity: int = 0
+
+    @property
+    def histories_kept(self) -> int:
+        """Records kept of a Rollout's releases; none without the gate, as in the original."""
+        gated = {"RolloutHistory", "AllAlpha"} & self.feature_gates
+        return self.rollout_history_limit if gated else 0
 
 
 def own_namespace(flag: str | None) -> str:

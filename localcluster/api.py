@@ -2,9 +2,11 @@
 
 Why it exists: starting a plane, recording it and preparing tests need a few requests, without kubectl's 0.1 s each and
 without the product's client, which is what is being tested. Invariant: one user per client, every error status raises.
-It must not cache or retry.
+It must not cache, and asks again only where the server says when (429: the storage of a kind that was just made is not
+there yet), as every client of Kubernetes does.
 """
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,6 +22,9 @@ JsonObject = dict[str, Any]
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 REQUEST_SECONDS = 30.0
+TOO_MANY_REQUESTS = 429
+ATTEMPTS = 10
+"""As many as client-go makes."""
 
 
 class ApiClient:
@@ -100,11 +105,18 @@ class ApiClient:
         media_type: str,
     ) -> JsonObject:
         data = None if body is None else aiohttp.JsonPayload(body, content_type=media_type)
-        async with self._session.request(method, path, params=parameters, data=data) as response:
-            if response.status >= 400:
-                raise RequestRefused(response.status, await response.text())
-            answer: JsonObject = await response.json()
-            return answer
+        for left in reversed(range(ATTEMPTS)):
+            async with self._session.request(
+                method, path, params=parameters, data=data
+            ) as response:
+                wait = response.headers.get("Retry-After", "")
+                if response.status < 400:
+                    answer: JsonObject = await response.json()
+                    return answer
+                if response.status != TOO_MANY_REQUESTS or not wait.isdecimal() or not left:
+                    raise RequestRefused(response.status, await response.text())
+            await asyncio.sleep(int(wait))
+        raise AssertionError("the last attempt returns or raises")
 
 
 async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

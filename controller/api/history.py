@@ -1,12 +1,17 @@
 """The RolloutHistory: a record of one release, as clients of the original read it.
 
-Invariant: written once when a release begins and once when it ends; never read back for a decision.
+Beyond the original's fields it says how the release ended, how long each step took and who let it go on. Invariant:
+written once, when a release is over; never read back for a decision.
 """
+
+from datetime import datetime
 
 import msgspec
 
 from controller.api.meta import ObjectMeta
 from controller.api.names import GROUP
+from controller.api.quantity import IntOrPercent
+from controller.api.rollout import Approval, HttpRouteMatch, StepVisit
 
 HISTORY_ROLLOUT_NAME = f"{GROUP}/rollout-name"
 """Label on a RolloutHistory: name of its Rollout."""
@@ -36,6 +41,7 @@ class ObjectRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     """Any other object as it was."""
 
     name: str = ""
+    kind: str = ""
     data: _Data = msgspec.UNSET
 
 
@@ -44,6 +50,8 @@ class TrafficRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
     ingress: ObjectRecord | None = None
     http_route: ObjectRecord | None = None
+    objects: tuple[ObjectRecord, ...] = ()
+    """All of them, whatever their kind."""
 
 
 class HistorySpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -68,6 +76,13 @@ class HistoryStep(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
     canary_step_index: int = 0
     pods: tuple[HistoryPod, ...] = ()
+    replicas: IntOrPercent | None = None
+    traffic: str = ""
+    matches: tuple[HttpRouteMatch, ...] = ()
+    visits: tuple[StepVisit, ...] = ()
+    working_seconds: float = 0
+    waiting_seconds: float = 0
+    approvals: tuple[Approval, ...] = ()
 
 
 class HistoryStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -75,6 +90,15 @@ class HistoryStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
     phase: str = ""
     canary_steps: tuple[HistoryStep, ...] = ()
+    outcome: str = ""
+    revision: str = ""
+    stable_revision: str = ""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    working_seconds: float = 0
+    waiting_seconds: float = 0
+    """Seconds at steps whose pods and routes were in place."""
+    approvals: tuple[Approval, ...] = ()
 
 
 class RolloutHistory(msgspec.Struct, frozen=True, rename="camel"):

@@ -246,6 +246,16 @@ class Approval(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The step that was jumped to; 0 where the step was approved."""
 
 
+class StepVisit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One stay of a release at a step; jumps and edited plans may bring it there again."""
+
+    step: int = 0
+    started_at: datetime | None = None
+    ready_at: datetime | None = None
+    """When its pods and routes were in place: from then on people or a timer were waited for."""
+    ended_at: datetime | None = None
+
+
 class OwnersValues(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The workload owner's own values that the hold replaces; given back at the end.
 
@@ -268,6 +278,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
     release: str = ""
     """Identity of the release, given at admission."""
+    revision: str = ""
+    """Hash of the template that the release is about; a rollback does not change it."""
     step: int = 0
     state: str = ""
     state_since: datetime | None = None
@@ -295,6 +307,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     approval: Approval | None = None
     """An exact approval (`moonshift approve --step`), put there by the CLI and consumed by the controller."""
     approvals: tuple[Approval, ...] = ()
+    visits: tuple[StepVisit, ...] = ()
+    """The steps of this release in the order they were come to."""
     started_at: datetime | None = None
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from controller.api.history import RolloutHistory
 from controller.api.meta import Key
 from controller.api.names import HOLD_MIN_READY_SECONDS, HOLD_PROGRESS_DEADLINE_SECONDS
 from controller.api.quantity import IntOrPercent
@@ -216,6 +217,13 @@ class RestoreRoutes(Value, frozen=True, tag=True):
     rollout: str = ""
 
 
+class RecordRelease(Value, frozen=True, tag=True):
+    """A release that is over is written down, and no more than `keep` of its Rollout are kept."""
+
+    history: RolloutHistory
+    keep: int
+
+
 Action = (
     PrepareRollout
     | RemoveFinalizer
@@ -233,6 +241,7 @@ Action = (
     | LabelPod
     | EnsureRoutes
     | RestoreRoutes
+    | RecordRelease
 )
 
 

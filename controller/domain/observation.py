@@ -111,4 +111,6 @@ class Observation(Value, frozen=True):
     """By name: the stable and canary Services that exist."""
     slices: tuple[EndpointSlice, ...] = ()
     """EndpointSlices of these Services."""
+    histories_kept: int = 0
+    """How many records of releases are kept of a Rollout; 0 keeps none."""
     routes: tuple[RouteSeen, ...] = ()

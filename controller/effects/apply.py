@@ -21,6 +21,7 @@ from controller.domain.decision import (
     PaceDeployment,
     PinService,
     PrepareRollout,
+    RecordRelease,
     Refusal,
     ReleaseDeployment,
     RemoveFinalizer,
@@ -46,13 +47,22 @@ class Routes(Protocol):
     async def restore(self, action: RestoreRoutes) -> Outcome: ...
 
 
+class Histories(Protocol):
+    """Records of releases."""
+
+    async def record(self, action: RecordRelease) -> Outcome: ...
+
+
 class Pass:
     """The effects of one pass over one Rollout; knows the Rollout's resource version as it moves."""
 
-    def __init__(self, rollout: Rollout, writes: Writes, routes: Routes) -> None:
+    def __init__(
+        self, rollout: Rollout, writes: Writes, routes: Routes, histories: Histories
+    ) -> None:
         self._rollout = rollout
         self._writes = writes
         self._routes = routes
+        self._histories = histories
         self.version = rollout.metadata.resource_version
         self.gone = False
 
@@ -77,6 +87,8 @@ class Pass:
                 return await self._routes.restore(action)
             case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
                 return await self._apply_to_service(action)
+            case RecordRelease():
+                return await self._histories.record(action)
             case LabelPod():
                 return await pods.label_pod(self._writes, action)
             case _:

@@ -152,8 +152,14 @@ class World:
     """Observations of Rollouts."""
 
     def __init__(
-        self, caches: Caches, kinds: GatewayKinds, *, allow_cluster_scoped: bool = False
+        self,
+        caches: Caches,
+        kinds: GatewayKinds,
+        *,
+        allow_cluster_scoped: bool = False,
+        histories_kept: int = 0,
     ) -> None:
+        self._histories_kept = histories_kept
         self._allow_cluster_scoped = allow_cluster_scoped
         self._caches = caches
         self._kinds = kinds
@@ -178,6 +184,7 @@ class World:
             ),
             services=services,
             slices=slices,
+            histories_kept=self._histories_kept,
             routes=tuple(
                 RouteSeen(reference, self._route(key, reference))
                 for reference in _references(rollout)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import structs
 
+from controller.api.history import RolloutHistory
 from controller.api.meta import ObjectMeta
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
@@ -54,6 +55,9 @@ class Cluster:
         """minReadySeconds by UID of the ReplicaSet."""
         self.broken: set[str] = set()
 
+        self.histories: dict[str, RolloutHistory] = {}
+        """By name: records of releases; kept of a Rollout are as many as `histories_kept`."""
+        self.histories_kept = 0
         self._routes: dict[tuple[str, str, str], Route] = {}
         self._hashes: dict[bytes, str] = {}
 

@@ -89,6 +89,7 @@ class World:
                 if extra.metadata.labels.get(ROLLOUT_UID) == rollout.metadata.uid
             ),
             services=services,
+            histories_kept=self.cluster.histories_kept,
             slices=slices,
             routes=self._routes(rollout, canary),
         )

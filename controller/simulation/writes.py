@@ -29,6 +29,7 @@ from controller.domain.decision import (
     PaceDeployment,
     PinService,
     PrepareRollout,
+    RecordRelease,
     Refusal,
     ReleaseDeployment,
     RemoveFinalizer,
@@ -76,6 +77,8 @@ class Writes:
                 return self._canary(action)
             case LabelPod():
                 return self._label_pod(action)
+            case RecordRelease():
+                return self._record(action)
             case LabelWorkload() | PaceDeployment() | ReleaseDeployment() | ScaleReplicaSet():
                 return self._workload(action)
             case _:
@@ -111,6 +114,11 @@ class Writes:
                 assert_never(action)
         stored = self._cluster.rollouts.put(structs.replace(rollout, metadata=changed))
         self.version = stored.metadata.resource_version
+        return Done(wrote=True)
+
+    def _record(self, action: RecordRelease) -> Done:
+        kept = {**self._cluster.histories, action.history.metadata.name: action.history}
+        self._cluster.histories = dict(list(kept.items())[-action.keep :])
         return Done(wrote=True)
 
     # --- gateway objects ------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from controller.domain.decision import Note, Severity
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import enter, with_canary, with_position
 from controller.domain.rollout.turn import Advance
+from controller.domain.rollout.visits import opened
 
 NONE_FOLLOWS = -1
 """`nextStepIndex` at the last step."""
@@ -25,7 +26,12 @@ def go_to(sit: Situation, status: RolloutStatus, index: int) -> RolloutStatus:
     """At the start of step `index`."""
     step = sit.step(index)
     moved = with_position(
-        status, step=index, jump=0, step_plan=step.identity, step_replicas=step.replicas
+        status,
+        step=index,
+        jump=0,
+        step_plan=step.identity,
+        step_replicas=step.replicas,
+        visits=opened(position(status).visits, index, sit.now),
     )
     moved = with_canary(moved, current_step_index=index, next_step_index=following(sit, index))
     return enter(moved, StepState.BEFORE_STEP_UPGRADE, sit.now)

@@ -21,10 +21,12 @@ from controller.domain.decision import (
     RemoveFinalizer,
     Severity,
 )
+from controller.domain.history import Outcome
 from controller.domain.observation import Observation
 from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import messages, routing
 from controller.domain.rollout.finalising import Goal, finalise
+from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release import (
     begin,
     completed,
@@ -54,12 +56,14 @@ def decide(seen: Observation, now: datetime) -> Decision:
     sit = Situation(seen=seen, now=now)
     status = seen.rollout.status
     notes: tuple[Note, ...] = ()
+    actions: tuple[Action, ...] = ()
     for _ in range(MOST_TURNS):
         turn = _turn(sit, status)
         notes += turn.notes
+        actions += turn.actions
         status = turn.status
         if isinstance(turn, Stop):
-            return _decision(sit, turn, notes)
+            return _decision(sit, structs.replace(turn, actions=actions), notes)
     note = Note("Looping", f"no rest in state {position(status).state}", Severity.WARNING)
     return _decision(sit, Stop(status), (*notes, note))
 
@@ -232,10 +236,14 @@ def _disabled(sit: Situation, status: RolloutStatus) -> Turn:
     if stop is not None:
         leaving = structs.replace(stop.status, phase=Phase.DISABLING, message=messages.DISABLING)
         return structs.replace(stop, status=leaving)
+    actions: tuple[Action, ...] = ()
     if busy:
+        actions = recorded(sit, status, Outcome.DISABLED)
         status = progressing(ended(sit, status), reasons.COMPLETED, messages.DISABLED, sit.now)
     done = structs.replace(status, phase=Phase.DISABLED, message=messages.DISABLED)
-    return Stop(done) if sit.seen.rollout.spec.disabled else Advance(done)
+    if sit.seen.rollout.spec.disabled:
+        return Stop(done, actions)
+    return Advance(done, actions=actions)
 
 
 def _terminating(sit: Situation, status: RolloutStatus) -> Turn:
@@ -248,7 +256,11 @@ def _terminating(sit: Situation, status: RolloutStatus) -> Turn:
         return Stop(_terminated(sit, status))
     has_workload = sit.seen.workload is not None and names_a_deployment(sit)
     stop = finalise(sit, status, Goal.DELETING if has_workload else Goal.WORKLOAD_GONE)
-    return stop or Stop(_terminated(sit, status), (RemoveFinalizer(),))
+    if stop is not None:
+        return stop
+    under_way = bool(position(status).release)
+    record = recorded(sit, status, Outcome.DELETED) if under_way else ()
+    return Stop(_terminated(sit, status), (*record, RemoveFinalizer()))
 
 
 def _terminated(sit: Situation, status: RolloutStatus) -> RolloutStatus:

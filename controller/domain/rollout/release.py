@@ -18,11 +18,13 @@ from controller.api.rollout import (
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
+from controller.domain.history import Outcome
 from controller.domain.pods.running import stable_of_set
 from controller.domain.rollout import messages, routing
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.jump import following, go_to, read_jump
 from controller.domain.rollout.pause import read_mailbox
+from controller.domain.rollout.record import recorded
 from controller.domain.rollout.replanning import replan
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import (
@@ -36,6 +38,7 @@ from controller.domain.rollout.status import (
 )
 from controller.domain.rollout.steps import decide_step
 from controller.domain.rollout.turn import Advance, Stop, Turn
+from controller.domain.rollout.visits import opened
 
 # --- the beginning ------------------------------------------------------------------------------
 
@@ -47,6 +50,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
     """
     ours = MoonshiftStatus(
         release=sit.release,
+        revision=sit.template_hash,
         step=1,
         step_plan=sit.step(1).identity,
         step_replicas=sit.step(1).replicas,
@@ -55,6 +59,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         workload_uid=sit.meta.uid,
         stable_revision=stable[0],
         stable_template=stable[1],
+        visits=opened((), 1, sit.now),
         started_at=sit.now,
         route_plan=routing.observed_plan(sit) or "",
     )
@@ -235,8 +240,9 @@ def _start_over(sit: Situation, status: RolloutStatus) -> Turn:
         "workload continuous publishing canaryRevision, then restart publishing",
         Severity.WARNING,
     )
+    record = recorded(sit, status, Outcome.SUPERSEDED)
     begun = begin(sit, status, stable)
-    return structs.replace(begun, notes=(note, *begun.notes))
+    return structs.replace(begun, notes=(note, *begun.notes), actions=record)
 
 
 def _wait_for_replicas(sit: Situation, status: RolloutStatus) -> Turn:
@@ -259,7 +265,8 @@ def workload_gone(sit: Situation, status: RolloutStatus) -> Turn:
     return Advance(
         structs.replace(
             status, phase=Phase.INITIAL, canary_status=UNSET, moonshift=UNSET, conditions=()
-        )
+        ),
+        actions=recorded(sit, status, Outcome.WORKLOAD_DELETED),
     )
 
 
@@ -279,7 +286,8 @@ def _end(sit: Situation, status: RolloutStatus, goal: Goal) -> Turn:
         reasons.RELEASE_COMPLETED if won else reasons.RELEASE_CANCELED,
         f"revision {canary_status(status).canary_revision}: {text}",
     )
-    return Advance(ended(sit, status), (note,))
+    outcome = Outcome.SUCCEEDED if won else Outcome.ROLLED_BACK
+    return Advance(ended(sit, status), (note,), recorded(sit, status, outcome))
 
 
 def ended(sit: Situation, status: RolloutStatus) -> RolloutStatus:

@@ -12,6 +12,7 @@ from controller.api.meta import Condition
 from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Refusal
+from controller.domain.rollout import visits
 from controller.domain.rollout.situation import canary_status, position
 
 
@@ -29,7 +30,12 @@ def with_position(status: RolloutStatus, **changes: object) -> RolloutStatus:
 
 def enter(status: RolloutStatus, state: StepState, now: datetime) -> RolloutStatus:
     """Move to a state of the present step; the mirror follows."""
-    moved = with_position(status, state=state, state_since=now)
+    seen = position(status).visits
+    if state is StepState.STEP_PAUSED:
+        seen = visits.ready(seen, now)
+    elif state is StepState.COMPLETED:
+        seen = visits.closed(seen, now)
+    moved = with_position(status, state=state, state_since=now, visits=seen)
     return with_canary(moved, current_step_state=state, last_update_time=now)
 
 

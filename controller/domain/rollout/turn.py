@@ -15,6 +15,8 @@ class Advance(Value, frozen=True):
 
     status: RolloutStatus
     notes: tuple[Note, ...] = ()
+    actions: tuple[Action, ...] = ()
+    """Done before those of the turn that stops the pass."""
 
 
 class Stop(Value, frozen=True):
