@@ -38,7 +38,7 @@ def _workload(sit: Situation, outcome: Outcome) -> msgspec.Raw | None:
     """The workload's spec, where it is still that of the release."""
     if sit.seen.workload is None or outcome is Outcome.SUPERSEDED:
         return None
-    return msgspec.Raw(msgspec.json.encode(sit.deployment.spec))
+    return msgspec.Raw(msgspec.json.encode(sit.workload.object.spec))
 
 
 def _services(sit: Situation) -> tuple[tuple[str, msgspec.Raw], ...]:
