@@ -5,20 +5,17 @@ complete or absent (it appears by one rename), its name is the hash of everythin
 builders at once one works while the others wait. It must not write outside the cache, nor need more than Go.
 """
 
-import asyncio
-import fcntl
 import hashlib
 import os
 import platform
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from localcluster.compile import Program, compile_program, locked
 from localcluster.errors import BuildError
-from localcluster.progress import Phase, Reporter, SilentReporter
+from localcluster.progress import Reporter, SilentReporter
 from localcluster.toolchain import GoToolchain, ensure_go
 
 KUBERNETES_VERSION = "v1.35.4"
@@ -105,7 +102,7 @@ async def _build_once(reporter: Reporter) -> Path:
     if directory.is_dir():
         return directory
     root.mkdir(parents=True, exist_ok=True)
-    async with _locked(root / f"{directory.name}.lock", reporter):
+    async with locked(root / f"{directory.name}.lock", reporter):
         if not directory.is_dir():
             go = await ensure_go(root, reporter)
             reporter.note(
@@ -115,28 +112,13 @@ async def _build_once(reporter: Reporter) -> Path:
     return directory
 
 
-@asynccontextmanager
-async def _locked(path: Path, reporter: Reporter) -> AsyncIterator[None]:
-    with path.open("w") as handle:
-        told = False
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if not told:
-                    reporter.note("another process is building the same: waiting for it")
-                    told = True
-                await asyncio.sleep(0.5)
-        yield
-
-
 async def _build_into(directory: Path, go: GoToolchain, reporter: Reporter) -> None:
     partial = Path(tempfile.mkdtemp(prefix=f"{directory.name}.partial-", dir=directory.parent))
     try:
-        await _compile(go, SOURCES, ".", partial / "plane", "the control plane", reporter)
-        kwok = "sigs.k8s.io/kwok/cmd/kwok"
-        await _compile(go, SOURCES / "kwok", kwok, partial / "kwok", "KWOK", reporter)
+        plane = Program(SOURCES, ".", "the control plane", linker_flags())
+        await compile_program(go, plane, partial / "plane", reporter)
+        kwok = Program(SOURCES / "kwok", "sigs.k8s.io/kwok/cmd/kwok", "KWOK", linker_flags())
+        await compile_program(go, kwok, partial / "kwok", reporter)
         _publish(partial, directory)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -147,60 +129,3 @@ def _publish(partial: Path, directory: Path) -> None:
         (partial / name).symlink_to("plane")
     partial.chmod(0o755)
     partial.rename(directory)
-
-
-async def _compile(
-    go: GoToolchain, module: Path, package: str, output: Path, title: str, reporter: Reporter
-) -> None:
-    with reporter.phase(f"{title}: find and download modules"):
-        listed = await _run_go(go, module, "list", "-deps", package)
-    with reporter.phase(f"{title}: compile", len(listed)) as phase:
-        arguments = ("build", "-v", "-o", str(output), "-ldflags", linker_flags(), package)
-        process = await _start_go(go, module, *arguments)
-        said = await _watch_output(process, phase)
-    if process.returncode != 0:
-        raise BuildError(f"go build of {title} failed:\n" + "\n".join(said))
-
-
-async def _watch_output(process: asyncio.subprocess.Process, phase: Phase) -> list[str]:
-    """Report each line as progress until the process ends; return the last lines."""
-    assert process.stderr is not None
-    said: list[str] = []
-    try:
-        async for line in process.stderr:
-            text = line.decode().rstrip()
-            said = [*said[-30:], text]
-            phase.advance(text)
-        await process.wait()
-    finally:
-        await _end(process)
-    return said
-
-
-async def _run_go(go: GoToolchain, module: Path, *arguments: str) -> list[str]:
-    process = await _start_go(go, module, *arguments)
-    try:
-        output, errors = await process.communicate()
-    finally:
-        await _end(process)
-    if process.returncode != 0:
-        raise BuildError(f"go {arguments[0]} failed:\n{errors.decode()[-4000:]}")
-    return output.decode().splitlines()
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Leave no compiler behind a cancelled build."""
-    if process.returncode is None:
-        process.terminate()
-        await process.wait()
-
-
-async def _start_go(go: GoToolchain, module: Path, *arguments: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        str(go.binary),
-        *arguments,
-        cwd=module,
-        env=go.environment(),
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )

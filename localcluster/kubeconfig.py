@@ -21,6 +21,8 @@ GROUPS: Mapping[str, str] = {
     "kcm": MASTERS,
     "scheduler": MASTERS,
     "kwok": MASTERS,
+    "kruise": MASTERS,
+    "contour": MASTERS,
     "recorder": READERS,
     "approver": OPERATORS,
     "gateway": OPERATORS,

@@ -6,7 +6,7 @@ there is no process and no data folder. It must not know the product: its kinds,
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Self
@@ -19,7 +19,7 @@ from localcluster.flags import Layout
 from localcluster.furnish import furnish, nodes_ready
 from localcluster.history import Kind
 from localcluster.ports import free_ports
-from localcluster.process import Component
+from localcluster.process import Component, Program, ReadyCheck
 from localcluster.progress import Reporter, SilentReporter
 from localcluster.record import Recorder
 from localcluster.startup import (
@@ -48,8 +48,9 @@ class Plane(Access):
     ) -> None:
         super().__init__(layout, kubectl)
         self.audit = AuditLog(layout.audit_log)
-        self._lines = lines
+        self._lines = dict(lines)
         self._data = data
+        self._tied = tied
         self.components: dict[str, Component] = make_components(layout, lines, tied, self.client())
         for component in self.components.values():
             component.on_spawn = self._save_state
@@ -132,6 +133,18 @@ class Plane(Access):
             await nodes_ready(self.client())
         for component in self.components.values():
             await component.wait_ready()
+
+    async def add(
+        self, name: str, line: Sequence[str], is_ready: ReadyCheck, ready_seconds: float
+    ) -> Component:
+        """Run one more program as a component of the plane and return it when it is ready."""
+        program = Program(name, line, self.layout.directory / "logs" / f"{name}.log", self._tied)
+        component = Component(program, is_ready, ready_seconds)
+        component.on_spawn = self._save_state
+        self._lines[name] = tuple(line)
+        self.components[name] = component
+        await component.start()
+        return component
 
     def _save_state(self) -> None:
         """Write down which processes there are, for `attach`."""

