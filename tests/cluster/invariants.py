@@ -22,11 +22,12 @@ TOLERANCE_SECONDS = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Something a person did: `release` (of an image), `approve`, `disable` or `delete`."""
+    """Something a person did: `release` (of an image), `approve`, `jump` (to a step), `disable` or `delete`."""
 
     revision: int
     what: str
     image: str = ""
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,8 @@ class Permission:
                 self.released, self.image, self.step = True, deed.image, 1
             case "approve":
                 self.step += 1
+            case "jump":
+                self.step = deed.step
             case "disable" | "delete":
                 self.free = True
             case _:

@@ -199,6 +199,35 @@ async def has_its_manifests_applied_again_by_the_server(story: Story) -> None:
     await has_its_manifests_applied_again(story, server_side=True)
 
 
+async def jumps_forward_over_a_step(story: Story) -> None:
+    await story.begin()
+    await story.paused_at(1)
+    await story.jump(3)
+    await story.approve_all(first=3)
+    ended = await story.completed()
+    assert [visit["step"] for visit in ended.object["status"]["moonshift"]["visits"]] == [1, 3]
+    (noted,) = [
+        entry for entry in ended.object["status"]["moonshift"]["approvals"] if entry["step"] == 1
+    ]
+    assert (noted["by"], noted["to"]) == ("approver", 3)
+    await conclude(story)
+
+
+async def has_a_longer_plan_from_step_2_on(story: Story) -> None:
+    await story.begin()
+    await story.reach(2)
+    sizes = [
+        plan.manifest(story.app.replicas)
+        for plan in (*story.app.steps[:2], StepPlan(3), StepPlan(4))
+    ]
+    await story.amend({"spec": {"strategy": {"canary": {"steps": sizes}}}})
+    await story.event("PlanEdited")
+    await story.approve(2)
+    await story.paused_at(3)
+    await story.approve(3)
+    await conclude(story)
+
+
 TIMED = (StepPlan(1, 20, pause=2), StepPlan(2, 50), StepPlan(4, 100))
 
 IN_BETWEEN: tuple[tuple[str, Scenario], ...] = (
@@ -210,6 +239,10 @@ IN_BETWEEN: tuple[tuple[str, Scenario], ...] = (
     ("partition style, a canary Service", has_its_manifests_applied_again_by_the_server),
     ("canary style, a canary Service", has_its_manifests_applied_again_by_the_client),
     ("canary style, a canary Service", has_its_manifests_applied_again_by_the_server),
+    ("canary style, a canary Service", jumps_forward_over_a_step),
+    ("partition style, a canary Service", jumps_forward_over_a_step),
+    ("canary style, no traffic", has_a_longer_plan_from_step_2_on),
+    ("partition style, no traffic", has_a_longer_plan_from_step_2_on),
 )
 
 

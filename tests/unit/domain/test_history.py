@@ -1,0 +1,51 @@
+"""What a record says of gateway objects."""
+
+import msgspec
+
+from controller.api.history import ObjectRecord
+from controller.api.rollout import MoonshiftStatus
+from controller.domain.decision import Reference
+from controller.domain.history import Outcome, Release, history_of
+from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen
+from tests.unit.builders import NOW, make_rollout
+
+
+def seen(kind: str, name: str, raw: bytes | None, class_type: str = "") -> RouteSeen:
+    reference = Reference("networking.k8s.io/v1", kind, name, "web", "web-canary", class_type)
+    state = RouteAbsent() if raw is None else RoutePresent(raw=msgspec.Raw(raw))
+    return RouteSeen(reference, state)
+
+
+def record(*routes: RouteSeen) -> Release:
+    return Release(
+        rollout=make_rollout(),
+        ours=MoonshiftStatus(),
+        rollout_id="r",
+        revision="r2",
+        steps=(),
+        outcome=Outcome.SUCCEEDED,
+        now=NOW,
+        routes=routes,
+    )
+
+
+def test_the_first_ingress_and_http_route_stand_where_clients_of_the_original_look() -> None:
+    told = history_of(
+        record(
+            seen("Ingress", "web", b'{"spec":{"x":1}}', "nginx"),
+            seen("Ingress", "api", b"{}", "nginx"),
+            seen("HTTPRoute", "route", b'{"spec":{}}'),
+            seen("HTTPRoute", "other", b'{"spec":{}}'),
+            seen("VirtualService", "gone", None),
+        )
+    ).spec.traffic_routing
+    assert told is not None
+    assert told.ingress == ObjectRecord("web", "Ingress", msgspec.Raw(b'{"x":1}'))
+    assert told.http_route == ObjectRecord("route", "HTTPRoute", msgspec.Raw(b"{}"))
+    assert [entry.name for entry in told.objects] == ["web", "api", "route", "other", "gone"]
+    assert told.objects[1].data is msgspec.UNSET
+    assert told.objects[4].data is msgspec.UNSET
+
+
+def test_a_release_without_gateway_objects_says_nothing_of_them() -> None:
+    assert history_of(record()).spec.traffic_routing is None
