@@ -182,6 +182,8 @@ class CanaryStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     steps: tuple[Step, ...] = ()
     traffic_routings: tuple[TrafficRoutingRef, ...] = ()
     failure_threshold: IntOrPercent | None = None
+    progress_deadline_seconds: int | None = None
+    """How long the work of one step may take before the release counts as stuck; waiting for people is no work."""
     patch_pod_template_metadata: PatchMetadata | None = None
     enable_extra_workload_for_canary: bool = False
     traffic_routing_ref: str = ""
@@ -194,6 +196,8 @@ class BlueGreenStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaul
     steps: tuple[Step, ...] = ()
     traffic_routings: tuple[TrafficRoutingRef, ...] = ()
     failure_threshold: IntOrPercent | None = None
+    progress_deadline_seconds: int | None = None
+    """How long the work of one step may take before the release counts as stuck; waiting for people is no work."""
     traffic_routing_ref: str = ""
     disable_generate_canary_service: bool = False
 

@@ -21,6 +21,7 @@ from controller.domain.decision import Note, Severity
 from controller.domain.history import Outcome
 from controller.domain.pods.running import stable_of_set
 from controller.domain.rollout import messages, routing
+from controller.domain.rollout.deadline import with_deadline
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.jump import following, go_to, read_jump
 from controller.domain.rollout.pause import read_mailbox
@@ -212,7 +213,9 @@ def _with_problem(sit: Situation, turn: Turn) -> Turn:
     if isinstance(turn, Advance) or turn.problem is not None:
         return turn
     problem = routing.missing_services(sit) or routing.unreadable_routes(sit)
-    return structs.replace(turn, problem=problem) if problem is not None else turn
+    if problem is not None:
+        return structs.replace(turn, problem=problem)
+    return with_deadline(sit, turn)
 
 
 def _cancel(sit: Situation, status: RolloutStatus) -> Turn:
@@ -277,7 +280,7 @@ def _end(sit: Situation, status: RolloutStatus, goal: Goal) -> Turn:
     """Bring the goal's facts about; then the release is over."""
     stop = finalise(sit, status, goal)
     if stop is not None:
-        return stop
+        return with_deadline(sit, stop)
     won = goal is Goal.SUCCESS
     text = messages.COMPLETED if won else messages.CANCELED
     status = with_condition(status, "Succeeded", "True" if won else "False", "", "", sit.now)

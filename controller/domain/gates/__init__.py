@@ -1,0 +1,1 @@
+"""May a step go on: deadlines of work. Returns verdicts, never actions."""

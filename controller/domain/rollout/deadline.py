@@ -1,0 +1,76 @@
+"""A release whose present step, or whose end, takes longer than its plan allows: said in words, with what is missing.
+
+Invariant: nothing is stopped by a deadline: what is being done goes on being tried, and when it succeeds after all the
+release goes on and the problem is gone.
+"""
+
+from datetime import datetime
+
+from msgspec import structs
+
+from controller.api.rollout import RolloutStatus, StepState
+from controller.domain import reasons
+from controller.domain.decision import Refusal
+from controller.domain.gates.deadline import deadline_of
+from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.turn import Stop
+
+NAMED_PODS = 3
+"""Unready pods that are named; a person looks at one of them first."""
+_WORKING = (
+    StepState.BEFORE_STEP_UPGRADE,
+    StepState.STEP_UPGRADE,
+    StepState.STEP_TRAFFIC_ROUTING,
+)
+
+
+def with_deadline(sit: Situation, stop: Stop) -> Stop:
+    """`stop`, stalled where its work has taken too long; else waking when it will have."""
+    began = _began(stop.status)
+    if began is None:
+        return stop
+    deadline = deadline_of(began, sit.strategy.progress_deadline_seconds, sit.now)
+    if deadline is None:
+        return stop
+    if not deadline.exceeded:
+        return structs.replace(stop, wake_at=min(stop.wake_at or deadline.due, deadline.due))
+    return stop if stop.problem is not None else structs.replace(stop, problem=_stuck(sit, stop))
+
+
+def _began(status: RolloutStatus) -> datetime | None:
+    """When the work that is going on began; None while people or a timer are waited for."""
+    ours = position(status)
+    if ours.goal:
+        return ours.state_since
+    if ours.state not in _WORKING or not ours.visits:
+        return None
+    return ours.visits[-1].started_at
+
+
+def _stuck(sit: Situation, stop: Stop) -> Refusal:
+    ours, seconds = position(stop.status), sit.strategy.progress_deadline_seconds
+    if ours.goal:
+        part = canary_status(stop.status).finalising_step
+        text = (
+            f"the end of the release ({ours.goal}) has taken more than {seconds} s, it is at {part}"
+        )
+    else:
+        text = f"step({ours.step}) has taken more than {seconds} s: {_missing(sit, stop.status)}"
+    return Refusal(reasons.DEADLINE_EXCEEDED, text, object=sit.workload_name)
+
+
+def _missing(sit: Situation, status: RolloutStatus) -> str:
+    """What the step waits for."""
+    ours = position(status)
+    if ours.state == StepState.STEP_TRAFFIC_ROUTING:
+        return "the routes do not follow it yet, or the old pods' share is not given back"
+    counted, wanted = sit.ready(sit.new_pods), sit.batch(ours.step)
+    unready = [
+        pod.metadata.name
+        for pod in sit.new_pods
+        if pod.ready_since is None and not pod.metadata.deleting
+    ]
+    named = ", ".join(sorted(unready)[:NAMED_PODS])
+    more = f" and {len(unready) - NAMED_PODS} more" if len(unready) > NAMED_PODS else ""
+    of_these = f"; not ready: {named}{more}" if unready else ""
+    return f"{counted.ready} of {wanted} new pods are ready{of_these}"
