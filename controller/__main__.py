@@ -18,7 +18,6 @@ from controller.telemetry.logs import configure_logging
 
 _WITHOUT_MEANING = (
     "batchrelease-workers",
-    "trafficrouting-workers",
     "rollouthistory-workers",
     "deployment-workers",
     "nativedaemonset-workers",
@@ -101,6 +100,7 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     help="Reconcile only while holding the Lease 71ddec2c.kruise.io.",
 )
 @click.option("--rollout-workers", type=click.IntRange(1), default=8, show_default=True)
+@click.option("--trafficrouting-workers", type=click.IntRange(1), default=3, show_default=True)
 @click.option(
     "--partition-percent-limit",
     type=click.IntRange(0, 100),

@@ -17,6 +17,7 @@ from controller.api.meta import Key
 from controller.api.names import CONFIGURATION, LEASE
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
+from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.decision import Note
 from controller.effects.apply import Routes
@@ -38,6 +39,7 @@ from controller.reconcilers.caches import Caches
 from controller.reconcilers.rollout import RolloutReconciler
 from controller.reconcilers.script_checks import ScriptChecks
 from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
+from controller.reconcilers.trafficrouting import SharedWorld, TrafficRoutingReconciler
 from controller.reconcilers.wiring import Wiring
 from controller.reconcilers.world import World
 from controller.runtime.clock import SystemClock
@@ -76,13 +78,17 @@ class App:
             "rollout", random=self._random, metrics=self.metrics
         )
         self._ledger = WriteLedger(requeue=self._queue.add)
-        self._wiring = Wiring(self.caches, self._queue.add)
+        self._routing_queue: WorkQueue[Key] = WorkQueue(
+            "trafficrouting", random=self._random, metrics=self.metrics
+        )
+        self._routing_ledger = WriteLedger(requeue=self._routing_queue.add)
+        self._wiring = Wiring(self.caches, self._queue.add, self._routing_queue.add)
         self._kinds = DynamicKinds(
             client,
             namespace=settings.watch_namespace,
             changed=self._wiring.gateway_changed,
             ready=self._wiring.kind_ready,
-            follow=self._ledger.follow,
+            follow=self._follow,
             random=self._random,
             metrics=self.metrics,
         )
@@ -119,6 +125,9 @@ class App:
         everywhere = self._settings.watch_namespace
         return (
             self._reflect(resources.ROLLOUTS, self.caches.rollouts, Rollout, everywhere),
+            self._reflect(
+                resources.TRAFFIC_ROUTINGS, self.caches.traffic_routings, TrafficRouting, everywhere
+            ),
             self._reflect(resources.DEPLOYMENTS, self.caches.deployments, Deployment, everywhere),
             self._reflect(resources.REPLICA_SETS, self.caches.replica_sets, ReplicaSet, everywhere),
             self._reflect(resources.PODS, self.caches.pods, Pod, everywhere),
@@ -141,7 +150,7 @@ class App:
         namespace: str | None,
         field_selector: str = "",
     ) -> Reflector[V]:
-        self._ledger.follow(resource.name, store)
+        self._follow(resource.name, store)
         return Reflector(
             self._client,
             resource,
@@ -152,6 +161,11 @@ class App:
             metrics=self.metrics,
             random=self._random,
         )
+
+    def _follow(self, resource_name: str, store: Store[V]) -> None:
+        """Both ledgers learn what a store is told."""
+        self._ledger.follow(resource_name, store)
+        self._routing_ledger.follow(resource_name, store)
 
     def _filled(self) -> bool:
         return all(reflector.synced.is_set() for reflector in self._reflectors)
@@ -164,14 +178,14 @@ class App:
             metrics=self.metrics,
         )
 
-    def _make_routes(self, worker: ScriptClient) -> Callable[[Key], Routes]:
-        """Gateway objects of a Rollout; what was written is remembered for that Rollout."""
+    def _make_routes(self, worker: ScriptClient, ledger: WriteLedger) -> Callable[[Key], Routes]:
+        """Gateway objects of a Rollout or TrafficRouting; what was written is remembered for it."""
         scripts = ConfiguredScripts(ScriptLibrary.read(), self._scripts_map.data)
         reads = GatewayReads(self._client, self._kinds)
 
         def routes_for(key: Key) -> Routes:
             return GatewayRoutes(
-                KubeGatewayObjects(reads, self._ledger.scoped(key)),
+                KubeGatewayObjects(reads, ledger.scoped(key)),
                 scripts,
                 worker,
                 allow_cluster_scoped=self._settings.allow_cluster_scoped,
@@ -182,6 +196,15 @@ class App:
     def _tell(self, rollout: Rollout, note: Note) -> None:
         self._recorder.record(
             resources.ROLLOUTS, rollout.metadata, note.severity.value, note.reason, note.message
+        )
+
+    def _tell_routing(self, routing: TrafficRouting, note: Note) -> None:
+        self._recorder.record(
+            resources.TRAFFIC_ROUTINGS,
+            routing.metadata,
+            note.severity.value,
+            note.reason,
+            note.message,
         )
 
     # --- running ----------------------------------------------------------------------------------
@@ -218,15 +241,16 @@ class App:
             await worker.close()
 
     async def _reconcile_with(self, scripts: ScriptClient) -> None:
+        world = World(
+            self.caches,
+            self._kinds,
+            allow_cluster_scoped=self._settings.allow_cluster_scoped,
+            histories_kept=self._settings.histories_kept,
+        )
         reconciler = RolloutReconciler(
-            worlds=World(
-                self.caches,
-                self._kinds,
-                allow_cluster_scoped=self._settings.allow_cluster_scoped,
-                histories_kept=self._settings.histories_kept,
-            ),
+            worlds=world,
             kube=self._client,
-            routes_for=self._make_routes(scripts),
+            routes_for=self._make_routes(scripts, self._ledger),
             histories=Histories(self._client),
             ledger=self._ledger,
             clock=self._clock,
@@ -238,6 +262,21 @@ class App:
             self._queue,
             reconciler.reconcile,
             workers=self._settings.rollout_workers,
+            metrics=self.metrics,
+        )
+        routings = TrafficRoutingReconciler(
+            world=SharedWorld(self.caches, world, self._clock),
+            kube=self._client,
+            routes_for=self._make_routes(scripts, self._routing_ledger),
+            ledger=self._routing_ledger,
+            clock=self._clock,
+            told=self._tell_routing,
+        )
+        routing_workers = Worker(
+            "trafficrouting-controller",
+            self._routing_queue,
+            routings.reconcile,
+            workers=self._settings.trafficrouting_workers,
             metrics=self.metrics,
         )
         checks = ScriptChecks(
@@ -252,6 +291,7 @@ class App:
         async with asyncio.TaskGroup() as group:
             group.create_task(checks.run(), name="script-checks")
             group.create_task(workers.run(), name="rollout-workers")
+            group.create_task(routing_workers.run(), name="trafficrouting-workers")
 
 
 class Watching(Protocol):

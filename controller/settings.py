@@ -32,6 +32,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     health_probe_bind_address: str = ":8081"
     leader_elect: bool = False
     rollout_workers: int = 8
+    trafficrouting_workers: int = 3
     partition_percent_limit: int = 50
     filter_workload_type: bool = True
     kube_api_qps: float = 200

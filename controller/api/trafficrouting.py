@@ -3,6 +3,8 @@
 Served in v1alpha1 only, as by the original; its matches may say all that a step's matches may.
 """
 
+from datetime import datetime
+
 import msgspec
 
 from controller.api.meta import Condition, ObjectMeta
@@ -30,6 +32,15 @@ class TrafficRoutingSpec(msgspec.Struct, frozen=True, rename="camel"):
     strategy: TrafficRoutingStrategy = TrafficRoutingStrategy()
 
 
+class Member(msgspec.Struct, frozen=True, rename="camel"):
+    """A Rollout that has joined, or has left and is still under way."""
+
+    rollout: str = ""
+    routed: bool = False
+    """The routes lead to its new pods."""
+    since: datetime | None = None
+
+
 class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=False):
     """What the controller sees and does."""
 
@@ -37,6 +48,8 @@ class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_def
     phase: str = ""
     message: str = ""
     conditions: tuple[Condition, ...] = ()
+    members: tuple[Member, ...] = ()
+    """Whose new pods the routes lead to, or lead to no more, and since when."""
 
 
 class TrafficRouting(msgspec.Struct, frozen=True, rename="camel"):

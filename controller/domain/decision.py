@@ -217,6 +217,14 @@ class RestoreRoutes(Value, frozen=True, tag=True):
     rollout: str = ""
 
 
+class SetFinalizers(Value, frozen=True, tag=True):
+    """A TrafficRouting carries exactly these finalizers."""
+
+    traffic_routing: Key
+    resource_version: str
+    finalizers: tuple[str, ...]
+
+
 class RecordRelease(Value, frozen=True, tag=True):
     """A release that is over is written down, and no more than `keep` of its Rollout are kept."""
 
@@ -242,6 +250,7 @@ Action = (
     | EnsureRoutes
     | RestoreRoutes
     | RecordRelease
+    | SetFinalizers
 )
 
 

@@ -9,6 +9,7 @@ import msgspec
 from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import PodSet
 from controller.api.rollout import Rollout
+from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.decision import Reference, Value
@@ -111,6 +112,8 @@ class Observation(Value, frozen=True):
     """By name: the stable and canary Services that exist."""
     slices: tuple[EndpointSlice, ...] = ()
     """EndpointSlices of these Services."""
+    traffic_routing: TrafficRouting | None = None
+    """The TrafficRouting that the Rollout names."""
     histories_kept: int = 0
     """How many records of releases are kept of a Rollout; 0 keeps none."""
     routes: tuple[RouteSeen, ...] = ()

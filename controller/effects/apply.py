@@ -29,9 +29,10 @@ from controller.domain.decision import (
     RoutePlan,
     ScaleCanaryDeployment,
     ScaleReplicaSet,
+    SetFinalizers,
     UnpinService,
 )
-from controller.effects import pods, rollouts, services, workloads
+from controller.effects import pods, rollouts, services, trafficroutings, workloads
 from controller.effects.writes import Writes
 from controller.errors import Forbidden, Invalid
 
@@ -87,6 +88,8 @@ class Pass:
                 return await self._routes.restore(action)
             case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
                 return await self._apply_to_service(action)
+            case SetFinalizers():
+                return await trafficroutings.set_finalizers(self._writes, action)
             case RecordRelease():
                 return await self._histories.record(action)
             case LabelPod():

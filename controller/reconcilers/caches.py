@@ -10,7 +10,9 @@ from controller.api import names
 from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
+from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.plan import references_of, services_of
 from controller.kube.store import HasMetadata, Store
 
@@ -21,9 +23,11 @@ ROLLOUT_UID = "rolloutUID"
 WORKLOAD = "workload"
 """Index of Rollouts: `namespace/name` of the workload."""
 SERVICE = "service"
-"""Index of Rollouts and of EndpointSlices: `namespace/name` of a Service."""
+"""Index of Rollouts, TrafficRoutings and EndpointSlices: `namespace/name` of a Service."""
 REFERENCE = "reference"
-"""Index of Rollouts: a gateway object."""
+"""Index of Rollouts and of TrafficRoutings: a gateway object."""
+SHARED_ROUTING = "sharedRouting"
+"""Index of Rollouts: `namespace/name` of the TrafficRouting they share with others."""
 
 
 def reference_value(api_version: str, kind: str, key: Key) -> str:
@@ -67,6 +71,24 @@ def _by_reference(rollout: Rollout) -> Iterable[str]:
     }
 
 
+def _by_shared_routing(rollout: Rollout) -> Iterable[str]:
+    name = shared_routing_of(rollout)
+    return (str(Key(rollout.metadata.namespace, name)),) if name else ()
+
+
+def _lane_services(routing: TrafficRouting) -> Iterable[str]:
+    namespace = routing.metadata.namespace
+    return {str(Key(namespace, entry.service)) for entry in routing.spec.object_ref}
+
+
+def _lane_references(routing: TrafficRouting) -> Iterable[str]:
+    namespace = routing.metadata.namespace
+    return {
+        reference_value(reference.api_version, reference.kind, Key(namespace, reference.name))
+        for reference in references_of(routing.spec.object_ref, disable_generate=True)
+    }
+
+
 def _slice_service(part: EndpointSlice) -> Iterable[str]:
     return (str(Key(part.metadata.namespace, part.service)),)
 
@@ -81,7 +103,11 @@ class Caches:
                 WORKLOAD: _by_workload,
                 SERVICE: _by_service,
                 REFERENCE: _by_reference,
+                SHARED_ROUTING: _by_shared_routing,
             }
+        )
+        self.traffic_routings: Store[TrafficRouting] = Store(
+            {SERVICE: _lane_services, REFERENCE: _lane_references}
         )
         self.deployments: Store[Deployment] = Store(
             {"uid": lambda d: (d.metadata.uid,), ROLLOUT_UID: _by_rollout_uid}

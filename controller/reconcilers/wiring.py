@@ -11,9 +11,18 @@ from controller.api import names
 from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
+from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.kube.store import HasMetadata, Store
-from controller.reconcilers.caches import REFERENCE, SERVICE, WORKLOAD, Caches, reference_value
+from controller.reconcilers.caches import (
+    REFERENCE,
+    SERVICE,
+    SHARED_ROUTING,
+    WORKLOAD,
+    Caches,
+    reference_value,
+)
 
 Wake = Callable[[Key], None]
 V = TypeVar("V", bound=HasMetadata)
@@ -22,13 +31,16 @@ V = TypeVar("V", bound=HasMetadata)
 class Wiring:
     """Listens to the caches and wakes Rollouts."""
 
-    def __init__(self, caches: Caches, wake: Wake) -> None:
+    def __init__(self, caches: Caches, wake: Wake, wake_routing: Wake) -> None:
         self._caches = caches
         self._wake = wake
+        self._wake_routing = wake_routing
 
     def connect(self) -> None:
         """Listen to every cache."""
         self._listen(self._caches.rollouts, _itself)
+        self._listen(self._caches.traffic_routings, self._members_of)
+        self._listen_routings()
         self._listen(self._caches.deployments, self._of_deployment)
         self._listen(self._caches.replica_sets, self._of_replica_set)
         self._listen(self._caches.pods, self._of_pod)
@@ -39,24 +51,55 @@ class Wiring:
         """A gateway object changed."""
         for rollout in self._caches.rollouts.index(REFERENCE, reference_value(*kind, key)):
             self._wake(rollout.metadata.key)
+        for routing in self._caches.traffic_routings.index(REFERENCE, reference_value(*kind, key)):
+            self._wake_routing(routing.metadata.key)
 
     def kind_ready(self, kind: tuple[str, str]) -> None:
         """A kind of gateway objects can be relied on, or its problem became known."""
         for rollout in self._caches.rollouts.values():
             self._wake(rollout.metadata.key)
+        for routing in self._caches.traffic_routings.values():
+            self._wake_routing(routing.metadata.key)
 
     def scripts_changed(self) -> None:
         """The ConfigMap of scripts changed: whoever was refused for a script looks again."""
         for rollout in self._caches.rollouts.values():
             if any(c.type == "Stalled" and c.status == "True" for c in rollout.status.conditions):
                 self._wake(rollout.metadata.key)
+        for routing in self._caches.traffic_routings.values():
+            self._wake_routing(routing.metadata.key)
 
-    def _listen(self, store: Store[V], owners: Callable[[V], Iterable[Key]]) -> None:
+    def _listen_routings(self) -> None:
+        """What a TrafficRouting depends on: itself, its members, and what is behind its Services."""
+        wake = self._wake_routing
+        self._listen(self._caches.traffic_routings, _its_key, wake)
+        self._listen(self._caches.rollouts, _shared_routing, wake)
+        self._listen(self._caches.services, lambda found: self._lanes(found.metadata.key), wake)
+        self._listen(
+            self._caches.slices,
+            lambda part: self._lanes(Key(part.metadata.namespace, part.service)),
+            wake,
+        )
+
+    def _lanes(self, service: Key) -> Iterable[Key]:
+        found = self._caches.traffic_routings.index(SERVICE, str(service))
+        return [routing.metadata.key for routing in found]
+
+    def _members_of(self, routing: TrafficRouting) -> Iterable[Key]:
+        found = self._caches.rollouts.index(SHARED_ROUTING, str(routing.metadata.key))
+        return [rollout.metadata.key for rollout in found]
+
+    def _listen(
+        self,
+        store: Store[V],
+        owners: Callable[[V], Iterable[Key]],
+        wake: Wake | None = None,
+    ) -> None:
         def heard(old: V | None, new: V | None) -> None:
             for view in (old, new):
                 if view is not None:
                     for key in owners(view):
-                        self._wake(key)
+                        (wake or self._wake)(key)
 
         store.subscribe(heard)
 
@@ -86,3 +129,12 @@ class Wiring:
 
 def _itself(rollout: Rollout) -> Iterable[Key]:
     return (rollout.metadata.key,)
+
+
+def _its_key(routing: TrafficRouting) -> Iterable[Key]:
+    return (routing.metadata.key,)
+
+
+def _shared_routing(rollout: Rollout) -> Iterable[Key]:
+    name = shared_routing_of(rollout)
+    return (Key(rollout.metadata.namespace, name),) if name else ()

@@ -13,6 +13,7 @@ from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
 from controller.api.plan_hash import plan_hash_of
 from controller.api.rollout import Rollout, Strategy
+from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, ReplicaSet, template_hash
 from controller.domain.decision import Reference
@@ -24,6 +25,7 @@ from controller.domain.observation import (
     RouteUnreadable,
     WorkloadSeen,
 )
+from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.drift import name_of, see_route
 from controller.domain.traffic.plan import references_of, services_of
 from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
@@ -184,9 +186,10 @@ class World:
             ),
             services=services,
             slices=slices,
+            traffic_routing=self._shared_routing(rollout),
             histories_kept=self._histories_kept,
             routes=tuple(
-                RouteSeen(reference, self._route(key, reference))
+                RouteSeen(reference, self.route(key, reference))
                 for reference in _references(rollout)
             ),
         )
@@ -222,7 +225,13 @@ class World:
                 slices += self._caches.slices.index(SERVICE, str(key))
         return found, tuple(slices)
 
-    def _route(self, rollout: Key, reference: Reference) -> RouteState:
+    def _shared_routing(self, rollout: Rollout) -> TrafficRouting | None:
+        name = shared_routing_of(rollout)
+        key = Key(rollout.metadata.namespace, name)
+        return self._caches.traffic_routings.get(key) if name else None
+
+    def route(self, rollout: Key, reference: Reference) -> RouteState:
+        """How a gateway object stands for that Rollout, or for another owner of that name."""
         kind = (reference.api_version, reference.kind)
         if not self._kinds.known(kind):
             raise Postponed(WAIT_FOR_KIND, f"{reference.kind} is being looked up")

@@ -13,6 +13,7 @@ from controller.api.history import RolloutHistory
 from controller.api.meta import ObjectMeta
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
+from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet, safe_hash, template_hash
 from controller.domain.decision import Reference, RoutePlan
 from controller.simulation.shelf import Shelf, Versions
@@ -46,6 +47,9 @@ class Cluster:
         self.versions = Versions(now)
         self.delays = delays or Delays()
         self.rollouts: Shelf[Rollout] = Shelf(self.versions, lambda rollout: rollout.spec)
+        self.traffic_routings: Shelf[TrafficRouting] = Shelf(
+            self.versions, lambda routing: routing.spec
+        )
         self.deployments: Shelf[Deployment] = Shelf(self.versions, lambda found: found.spec)
         self.replica_sets: Shelf[ReplicaSet] = Shelf(self.versions, lambda found: found.spec)
         self.pods: Shelf[Pod] = Shelf(self.versions, lambda pod: pod.metadata.name)

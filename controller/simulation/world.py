@@ -16,9 +16,10 @@ from controller.api.names import ROLLOUT_UID
 from controller.api.networking import EndpointSlice, Service
 from controller.api.plan_hash import plan_hash_of
 from controller.api.rollout import CanaryStrategy, Rollout, RolloutStatus
+from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment
-from controller.domain.decision import Action, Decision, Done, NotYet, Refusal
+from controller.domain.decision import Action, Decision, Done, NotYet, Reference, Refusal
 from controller.domain.observation import (
     Observation,
     RouteAbsent,
@@ -30,6 +31,7 @@ from controller.domain.observation import (
 )
 from controller.domain.rollout.phases import decide, refused
 from controller.domain.rollout.routing import GATEWAY_OBJECT_IN_USE
+from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.plan import references_of, services_of
 from controller.errors import MoonshiftError
 from controller.simulation.cluster import Cluster, Delays, Route
@@ -41,6 +43,7 @@ from controller.simulation.pods import (
     ReplicaSetController,
     available_at,
 )
+from controller.simulation.shared_routes import SharedRoutes
 from controller.simulation.writes import Writes
 
 RETRY = timedelta(seconds=1)
@@ -65,6 +68,7 @@ class World:
         self._replica_sets = ReplicaSetController(self.cluster)
         self._kubelet = Kubelet(self.cluster)
         self._endpoints = EndpointController(self.cluster)
+        self._shared = SharedRoutes(self.cluster, self.observe, self._route)
         self._wakes: dict[Key, datetime] = {}
         self._looked: dict[Key, int] = {}
 
@@ -90,6 +94,7 @@ class World:
             ),
             services=services,
             histories_kept=self.cluster.histories_kept,
+            traffic_routing=self._shared_routing(rollout),
             slices=slices,
             routes=self._routes(rollout, canary),
         )
@@ -128,9 +133,17 @@ class World:
         space = rollout.metadata.namespace
         references = references_of(canary.traffic_routings, canary.disable_generate_canary_service)
         return tuple(
-            RouteSeen(reference, _route_state(self.cluster.route(space, reference), rollout))
+            RouteSeen(reference, self._route(space, reference, rollout.metadata.name))
             for reference in references
         )
+
+    def _route(self, namespace: str, reference: Reference, owner: str) -> RouteState:
+        return _route_state(self.cluster.route(namespace, reference), owner)
+
+    def _shared_routing(self, rollout: Rollout) -> TrafficRouting | None:
+        name = shared_routing_of(rollout)
+        key = Key(rollout.metadata.namespace, name)
+        return self.cluster.traffic_routings.get(key) if name else None
 
     # --- controllers ----------------------------------------------------------------------------
 
@@ -229,7 +242,7 @@ class World:
             self.pass_over(key)
         for key in self._wakes.keys() - keys:
             del self._wakes[key]
-        return bool(woken)
+        return self._shared.pass_over_all() or bool(woken)
 
     def _is_woken(self, key: Key) -> bool:
         due = self._wakes.get(key)
@@ -293,7 +306,7 @@ class World:
         return "\n".join(lines)
 
 
-def _route_state(route: Route | None, rollout: Rollout) -> RouteState:
+def _route_state(route: Route | None, owner: str) -> RouteState:
     if route is None:
         return RouteAbsent()
     if route.unreadable:
@@ -301,7 +314,7 @@ def _route_state(route: Route | None, rollout: Rollout) -> RouteState:
     plan = route.plan
     if plan is None:
         return RoutePresent(raw=route.raw)
-    if plan.rollout != rollout.metadata.name:
+    if plan.rollout != owner:
         return RouteUnreadable(
             GATEWAY_OBJECT_IN_USE, f"Rollout {plan.rollout} leads traffic with it"
         )

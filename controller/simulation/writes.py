@@ -36,12 +36,14 @@ from controller.domain.decision import (
     RestoreRoutes,
     ScaleCanaryDeployment,
     ScaleReplicaSet,
+    SetFinalizers,
     UnpinService,
 )
 from controller.domain.rollout.routing import made_for
 from controller.domain.traffic.canary_service import canary_selector, canary_service_body
 from controller.errors import Conflict, NotFound
 from controller.simulation.cluster import Cluster
+from controller.simulation.gateways import lead_routes, set_finalizers
 
 _NO_LATCH: dict[str, str | None] = {names.LATCH: None}
 
@@ -70,7 +72,7 @@ class Writes:
             case PrepareRollout() | RemoveFinalizer():
                 return self._rollout_itself(action)
             case EnsureRoutes() | RestoreRoutes():
-                return self._routes(action)
+                return lead_routes(self._cluster, action)
             case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
                 return self._service(action)
             case EnsureCanaryDeployment() | ScaleCanaryDeployment() | DeleteCanaryDeployment():
@@ -79,6 +81,8 @@ class Writes:
                 return self._label_pod(action)
             case RecordRelease():
                 return self._record(action)
+            case SetFinalizers():
+                return set_finalizers(self._cluster, action)
             case LabelWorkload() | PaceDeployment() | ReleaseDeployment() | ScaleReplicaSet():
                 return self._workload(action)
             case _:
@@ -119,28 +123,6 @@ class Writes:
     def _record(self, action: RecordRelease) -> Done:
         kept = {**self._cluster.histories, action.history.metadata.name: action.history}
         self._cluster.histories = dict(list(kept.items())[-action.keep :])
-        return Done(wrote=True)
-
-    # --- gateway objects ------------------------------------------------------------------------
-
-    def _routes(self, action: EnsureRoutes | RestoreRoutes) -> Outcome:
-        match action:
-            case EnsureRoutes(plan=plan):
-                for reference in plan.references:
-                    route = self._cluster.route(plan.namespace, reference)
-                    if route is None:
-                        return Refusal(reasons.GATEWAY_OBJECT_NOT_FOUND, f"{reference} is missing")
-                    led = structs.replace(route, plan=plan, touched=False)
-                    self._cluster.put_route(plan.namespace, reference.kind, reference.name, led)
-            case RestoreRoutes(namespace=namespace, references=references, rollout=rollout):
-                for reference in reversed(references):
-                    route = self._cluster.route(namespace, reference)
-                    if route is None or route.plan is None or route.plan.rollout != rollout:
-                        continue
-                    free = structs.replace(route, plan=None, touched=False)
-                    self._cluster.put_route(namespace, reference.kind, reference.name, free)
-            case _:
-                assert_never(action)
         return Done(wrote=True)
 
     # --- Services -------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from controller.domain.decision import (
 from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import batches, routing
 from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.shared_routing import leave
 from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.status import with_canary
 from controller.domain.rollout.turn import Stop
@@ -187,12 +188,14 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
     Goal.SUCCESS: (
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
         (FinalisingStep.RESUME_WORKLOAD, _promote),
+        (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.ROLLBACK: (
         (FinalisingStep.ROUTE_TO_STABLE, _restore_stable_capacity),
+        (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.ROUTE_TO_STABLE, _margin),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
@@ -201,12 +204,14 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.CONTINUOUS: (
+        (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.ROUTE_TO_STABLE, _margin),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _clear_abandoned),
     ),
     Goal.DISABLED: (
+        (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.ROUTE_TO_STABLE, _margin),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
@@ -214,6 +219,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.DELETING: (
+        (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.ROUTE_TO_STABLE, _margin),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
@@ -221,11 +227,13 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _let_go),
     ),
     Goal.WORKLOAD_GONE: (
+        (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
     ),
     Goal.SCALED_AWAY: (
+        (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),

@@ -27,6 +27,7 @@ from controller.domain.rollout.jump import following, go_to, read_jump
 from controller.domain.rollout.pause import read_mailbox
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.replanning import replan
+from controller.domain.rollout.shared_routing import join
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import (
     condition,
@@ -87,7 +88,7 @@ def _check(sit: Situation, status: RolloutStatus) -> Turn:
     problem = routing.missing_services(sit) or routing.unreadable_routes(sit)
     if problem is not None:
         return Stop(status, problem=problem)
-    return Advance(_in_rolling(sit, status))
+    return join(sit, status) or Advance(_in_rolling(sit, status))
 
 
 def _in_rolling(sit: Situation, status: RolloutStatus) -> RolloutStatus:

@@ -14,6 +14,7 @@ from controller.domain.decision import Action, Note
 from controller.domain.rollout import batches, messages, pause, routing
 from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.shared_routing import lane_is_shut
 from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.status import enter, progressing, with_canary
 from controller.domain.rollout.turn import Advance, Stop, Turn
@@ -117,6 +118,9 @@ def _route(sit: Situation, status: RolloutStatus) -> Turn:
         actions = routing.ensure_routes(sit, status, index)
         if actions:
             return Stop(status, actions)
+    shut = lane_is_shut(sit, status)
+    if shut is not None:
+        return shut
     moved = mechanism_of(sit).old_share(sit, status, index)
     if moved is not None:
         return moved

@@ -1,0 +1,345 @@
+"""What happens next to a TrafficRouting: routes that several Rollouts share while any of them progresses.
+
+A Rollout joins by a finalizer of its own on the TrafficRouting, and leaves by taking it off. A lane, the gateway
+objects of one Service, is open while a member's new pods are ready behind that Service (the original opens all lanes
+at once, before there are pods, B38). `status.members` says since when the lanes of a Rollout are open or shut; that
+is what the Rollout waits for before it takes pods away.
+Invariant: pure. No lane leads to a Service without new pods; a TrafficRouting never goes before its gateway objects are
+what they were (the original lets it go first, B36).
+"""
+
+from datetime import datetime
+from typing import assert_never
+
+from msgspec import structs
+
+from controller.api.meta import Condition
+from controller.api.networking import EndpointSlice
+from controller.api.rollout import PatchMetadata, Phase, Rollout, Step
+from controller.api.trafficrouting import (
+    PROGRESSING_FINALIZER_PREFIX,
+    TRAFFIC_ROUTING_FINALIZER,
+    Member,
+    TrafficRouting,
+    TrafficRoutingStatus,
+)
+from controller.api.workloads import Pod
+from controller.domain import reasons
+from controller.domain.decision import (
+    Action,
+    EnsureRoutes,
+    Note,
+    Refusal,
+    RestoreRoutes,
+    RoutePlan,
+    SetFinalizers,
+    Severity,
+    Value,
+)
+from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
+from controller.domain.traffic.plan import references_of, route_plan
+
+OWNER_PREFIX = "trafficrouting/"
+"""Before the name of a TrafficRouting where gateway objects name whom they follow; no Rollout is called so."""
+KIND_NOT_SERVED = "KindNotServed"
+
+
+class MemberSeen(Value, frozen=True):
+    """A Rollout that has joined, and the pods of its release."""
+
+    rollout: Rollout
+    new_pods: tuple[Pod, ...] = ()
+
+
+class TrafficRoutingSeen(Value, frozen=True):
+    """One TrafficRouting and its world."""
+
+    routing: TrafficRouting
+    members: tuple[MemberSeen, ...] = ()
+    routes: tuple[RouteSeen, ...] = ()
+    slices: tuple[EndpointSlice, ...] = ()
+    living: frozenset[str] = frozenset()
+    """Names of all Rollouts of the namespace that are under way, members or not."""
+
+
+class TrafficRoutingDecision(Value, frozen=True):
+    """The outcome of one pass."""
+
+    status: TrafficRoutingStatus
+    actions: tuple[Action, ...] = ()
+    notes: tuple[Note, ...] = ()
+    problem: Refusal | None = None
+
+
+def owner_of(routing: TrafficRouting) -> str:
+    """How gateway objects name this TrafficRouting."""
+    return OWNER_PREFIX + routing.metadata.name
+
+
+def joined(routing: TrafficRouting) -> tuple[str, ...]:
+    """Names of the Rollouts that have joined."""
+    return tuple(
+        name.removeprefix(PROGRESSING_FINALIZER_PREFIX)
+        for name in routing.metadata.finalizers
+        if name.startswith(PROGRESSING_FINALIZER_PREFIX)
+    )
+
+
+def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRoutingDecision:
+    """What happens next, from all that is known at `now`."""
+    routing = seen.routing
+    has_finalizer = TRAFFIC_ROUTING_FINALIZER in routing.metadata.finalizers
+    open_lanes = () if routing.metadata.deleting else _open_lanes(seen)
+    problem = _problem(seen, open_lanes)
+    phase = _phase(seen)
+    actions: tuple[Action, ...] = ()
+    if not routing.metadata.deleting and not has_finalizer:
+        actions += (
+            _finalizers(routing, (*routing.metadata.finalizers, TRAFFIC_ROUTING_FINALIZER)),
+        )
+    if problem is None:
+        actions += _route_actions(seen, open_lanes)
+        if routing.metadata.deleting and has_finalizer and not actions:
+            others = tuple(
+                name for name in routing.metadata.finalizers if name != TRAFFIC_ROUTING_FINALIZER
+            )
+            actions = (_finalizers(routing, others),)
+    status = _status(seen, phase, open_lanes, problem, now)
+    return TrafficRoutingDecision(status, actions, _notes(routing.status, status, problem), problem)
+
+
+def refused_routing(
+    seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, refusal: Refusal, now: datetime
+) -> TrafficRoutingDecision:
+    """The decision as it stands after an action of it was refused."""
+    status = _with_condition(decision.status, refusal, now)
+    status = structs.replace(status, message=refusal.message)
+    notes = _notes(seen.routing.status, status, refusal)
+    return TrafficRoutingDecision(status, decision.actions, notes, refusal)
+
+
+# --- lanes ------------------------------------------------------------------------------------------
+
+
+def _open_lanes(seen: TrafficRoutingSeen) -> tuple[str, ...]:
+    """Services behind which a member has ready new pods."""
+    found: list[str] = []
+    for entry in seen.routing.spec.object_ref:
+        ready = frozenset().union(
+            *(part.ready_pod_uids for part in seen.slices if part.service == entry.service)
+        )
+        if any(_ready_behind(member, ready) for member in seen.members):
+            found.append(entry.service)
+    return tuple(dict.fromkeys(found))
+
+
+def _ready_behind(member: MemberSeen, ready: frozenset[str]) -> bool:
+    return any(pod.metadata.uid in ready and pod.ready_since is not None for pod in member.new_pods)
+
+
+def _plan(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> RoutePlan:
+    """What the gateway objects of the open lanes have to say."""
+    spec = seen.routing.spec
+    entries = tuple(entry for entry in spec.object_ref if entry.service in open_lanes)
+    weight = spec.strategy.weight
+    return route_plan(
+        namespace=seen.routing.metadata.namespace,
+        rollout=owner_of(seen.routing),
+        release=owner_of(seen.routing),
+        references=references_of(entries, disable_generate=True),
+        step=Step(
+            traffic=None if weight is None else f"{weight}%",
+            matches=spec.strategy.matches,
+            request_header_modifier=spec.strategy.request_header_modifier,
+        ),
+        pod_metadata=_metadata(seen) or PatchMetadata(),
+    )
+
+
+def _metadata(seen: TrafficRoutingSeen) -> PatchMetadata | None:
+    """Labels and annotations that all members give their new pods; None where they differ."""
+    given = [_metadata_of(member.rollout) for member in seen.members]
+    if not given:
+        return PatchMetadata()
+    return given[0] if all(each == given[0] for each in given) else None
+
+
+def _metadata_of(rollout: Rollout) -> PatchMetadata:
+    canary = rollout.spec.strategy.canary
+    patch = canary.patch_pod_template_metadata if canary is not None else None
+    return patch or PatchMetadata()
+
+
+def _route_actions(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> tuple[Action, ...]:
+    """Open lanes follow the plan; the gateway objects of the others are what they were."""
+    plan = _plan(seen, open_lanes)
+    led = {(ref.group, ref.kind, ref.name) for ref in plan.references}
+    wrong = shut = False
+    for route in seen.routes:
+        state, ref = route.state, route.reference
+        if not isinstance(state, RoutePresent):
+            continue
+        if (ref.group, ref.kind, ref.name) in led:
+            wrong = wrong or state.plan != plan.identity or state.touched or state.edited
+        else:
+            shut = shut or state.in_use
+    actions: tuple[Action, ...] = ()
+    if shut:
+        closed = tuple(
+            route.reference
+            for route in seen.routes
+            if (route.reference.group, route.reference.kind, route.reference.name) not in led
+        )
+        actions += (RestoreRoutes(plan.namespace, closed, plan.release, rollout=plan.rollout),)
+    if wrong:
+        actions += (EnsureRoutes(plan),)
+    return actions
+
+
+def _follows(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> bool:
+    return not _route_actions(seen, open_lanes)
+
+
+# --- what is wrong ----------------------------------------------------------------------------------
+
+
+def _problem(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> Refusal | None:
+    strategy = seen.routing.spec.strategy
+    named = f"TrafficRouting {seen.routing.metadata.key}"
+    if not seen.routing.metadata.deleting:
+        if strategy.weight is None and not strategy.matches:
+            text = f"{named}: spec.strategy says neither weight nor matches: say one"
+            return Refusal(reasons.INVALID_TRAFFIC_ROUTING, text, object=named)
+        if _metadata(seen) is None:
+            given = ", ".join(sorted(member.rollout.metadata.name for member in seen.members))
+            text = (
+                f"{named}: the Rollouts {given} give their new pods different labels "
+                "(patchPodTemplateMetadata), and one route cannot lead to both: make them the same"
+            )
+            return Refusal(reasons.INVALID_TRAFFIC_ROUTING, text, object=named)
+    for route in seen.routes:
+        problem = _route_problem(seen, route, needed=bool(open_lanes))
+        if problem is not None:
+            return problem
+    return None
+
+
+def _route_problem(seen: TrafficRoutingSeen, route: RouteSeen, *, needed: bool) -> Refusal | None:
+    """A gateway object that cannot be read; one that is absent matters only while a lane is open."""
+    name = f"{route.reference.kind} {seen.routing.metadata.namespace}/{route.reference.name}"
+    match route.state:
+        case RouteAbsent():
+            if not needed:
+                return None
+            text = f"{name} does not exist: create it, or correct spec.objectRef"
+            return Refusal(reasons.GATEWAY_OBJECT_NOT_FOUND, text, object=name)
+        case RouteUnreadable(reason=reason, message=message):
+            gone = reason == KIND_NOT_SERVED and not needed
+            return None if gone else Refusal(reason, message, object=name)
+        case RoutePresent():
+            return None
+        case _:
+            assert_never(route.state)
+
+
+# --- what is said -----------------------------------------------------------------------------------
+
+
+def _phase(seen: TrafficRoutingSeen) -> str:
+    if seen.routing.metadata.deleting:
+        return "Terminating"
+    if joined(seen.routing):
+        return "Progressing"
+    in_use = any(
+        isinstance(route.state, RoutePresent) and route.state.in_use for route in seen.routes
+    )
+    return "Finalizing" if in_use else "Healthy"
+
+
+def _status(
+    seen: TrafficRoutingSeen,
+    phase: str,
+    open_lanes: tuple[str, ...],
+    problem: Refusal | None,
+    now: datetime,
+) -> TrafficRoutingStatus:
+    message = problem.message if problem is not None else f"TrafficRouting is {phase}"
+    status = structs.replace(
+        seen.routing.status,
+        observed_generation=seen.routing.metadata.generation,
+        phase=phase,
+        message=message,
+        members=_members(seen, open_lanes, problem, now),
+    )
+    return _with_condition(status, problem, now)
+
+
+def _members(
+    seen: TrafficRoutingSeen,
+    open_lanes: tuple[str, ...],
+    problem: Refusal | None,
+    now: datetime,
+) -> tuple[Member, ...]:
+    """Whose lanes are open, and since when; who has left is remembered while its Rollout is under way."""
+    before = {member.rollout: member for member in seen.routing.status.members}
+    if problem is not None or not _follows(seen, open_lanes):
+        return seen.routing.status.members
+    members: list[Member] = []
+    present = {member.rollout.metadata.name: member for member in seen.members}
+    for name in sorted({*present, *before} & {*present, *seen.living}):
+        routed = name in present and _is_routed(seen, present[name], open_lanes)
+        old = before.get(name)
+        since = old.since if old is not None and old.routed == routed else now
+        members.append(Member(rollout=name, routed=routed, since=since))
+    return tuple(members)
+
+
+def _is_routed(seen: TrafficRoutingSeen, member: MemberSeen, open_lanes: tuple[str, ...]) -> bool:
+    """Some open lane leads to pods of this member."""
+    ready = frozenset().union(
+        *(part.ready_pod_uids for part in seen.slices if part.service in open_lanes)
+    )
+    return _ready_behind(member, ready)
+
+
+def _with_condition(
+    status: TrafficRoutingStatus, problem: Refusal | None, now: datetime
+) -> TrafficRoutingStatus:
+    stalled = "True" if problem is not None else "False"
+    reason = problem.reason if problem is not None else ""
+    text = problem.message if problem is not None else ""
+    old = next((c for c in status.conditions if c.type == "Stalled"), None)
+    if old is not None and (old.status, old.reason, old.message) == (stalled, reason, text):
+        return status
+    kept = old.last_transition_time if old is not None and old.status == stalled else now
+    new = Condition(
+        type="Stalled",
+        status=stalled,
+        reason=reason,
+        message=text,
+        last_update_time=now,
+        last_transition_time=kept,
+    )
+    others = tuple(c for c in status.conditions if c.type != "Stalled")
+    return structs.replace(status, conditions=(*others, new))
+
+
+def _notes(
+    before: TrafficRoutingStatus, after: TrafficRoutingStatus, problem: Refusal | None
+) -> tuple[Note, ...]:
+    if problem is not None:
+        said = any(c.status == "True" and c.message == problem.message for c in before.conditions)
+        return () if said else (Note(problem.reason, problem.message, Severity.WARNING),)
+    if before.phase == after.phase:
+        return ()
+    return (Note(reasons.TRAFFIC_ROUTING_PHASE, after.message),)
+
+
+def _finalizers(routing: TrafficRouting, finalizers: tuple[str, ...]) -> SetFinalizers:
+    meta = routing.metadata
+    return SetFinalizers(meta.key, meta.resource_version, finalizers)
+
+
+def is_under_way(rollout: Rollout) -> bool:
+    """A Rollout that may still wait for its lanes to be shut."""
+    return rollout.status.phase in (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)

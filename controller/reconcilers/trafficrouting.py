@@ -1,0 +1,185 @@
+"""One pass over one TrafficRouting: observe, decide, apply, write the status, say what happened.
+
+Invariant: as for Rollouts: the status is written last, once, only when it differs, over the version that was evaluated.
+A pass that wrote something else on the object writes no status: the event of that write brings the next pass.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from controller.api.meta import Key
+from controller.api.trafficrouting import TrafficRouting
+from controller.api.workloads import Pod
+from controller.domain.decision import (
+    Action,
+    Done,
+    EnsureRoutes,
+    Note,
+    NotYet,
+    Outcome,
+    Reference,
+    Refusal,
+    RestoreRoutes,
+    SetFinalizers,
+)
+from controller.domain.observation import Observation, RouteSeen, RouteState
+from controller.domain.rollout.situation import Situation
+from controller.domain.traffic.plan import references_of
+from controller.domain.trafficrouting import (
+    MemberSeen,
+    TrafficRoutingDecision,
+    TrafficRoutingSeen,
+    decide_traffic_routing,
+    is_under_way,
+    joined,
+    owner_of,
+    refused_routing,
+)
+from controller.effects.apply import RETRY_REFUSED, Routes
+from controller.effects.trafficroutings import set_finalizers, write_routing_status
+from controller.effects.writes import KubeWrites, Writes
+from controller.errors import Forbidden, Invalid, NotFound
+from controller.kube.ledger import WriteLedger
+from controller.reconcilers.caches import SERVICE, SHARED_ROUTING, Caches
+from controller.runtime.clock import Clock
+from controller.runtime.worker import Result
+
+
+class Sights(Protocol):
+    """Where Rollouts and gateway objects are seen."""
+
+    def observe(self, key: Key) -> Observation | None: ...
+
+    def route(self, rollout: Key, reference: Reference) -> RouteState: ...
+
+
+class Told(Protocol):
+    """Events on the TrafficRouting."""
+
+    def __call__(self, routing: TrafficRouting, note: Note) -> None: ...
+
+
+class SharedWorld:
+    """Observations of TrafficRoutings, from the caches alone."""
+
+    def __init__(self, caches: Caches, sights: Sights, clock: Clock) -> None:
+        self._caches = caches
+        self._sights = sights
+        self._clock = clock
+
+    def observe(self, key: Key) -> TrafficRoutingSeen | None:
+        """Everything about one TrafficRouting; None when it is gone."""
+        routing = self._caches.traffic_routings.get(key)
+        if routing is None:
+            return None
+        owner = Key(key.namespace, owner_of(routing))
+        entries = routing.spec.object_ref
+        names = tuple(dict.fromkeys(entry.service for entry in entries))
+        return TrafficRoutingSeen(
+            routing=routing,
+            members=tuple(self._members(key, routing)),
+            routes=tuple(
+                RouteSeen(reference, self._sights.route(owner, reference))
+                for reference in references_of(entries, disable_generate=True)
+            ),
+            slices=tuple(
+                part
+                for name in names
+                for part in self._caches.slices.index(SERVICE, str(Key(key.namespace, name)))
+            ),
+            living=frozenset(
+                rollout.metadata.name
+                for rollout in self._caches.rollouts.index(SHARED_ROUTING, str(key))
+                if is_under_way(rollout)
+            ),
+        )
+
+    def _members(self, key: Key, routing: TrafficRouting) -> list[MemberSeen]:
+        found: list[MemberSeen] = []
+        for name in joined(routing):
+            seen = self._sights.observe(Key(key.namespace, name))
+            if seen is not None:
+                found.append(MemberSeen(seen.rollout, self._new_pods(seen)))
+        return found
+
+    def _new_pods(self, seen: Observation) -> tuple[Pod, ...]:
+        if seen.workload is None:
+            return ()
+        return Situation(seen=seen, now=self._clock.now()).new_pods
+
+
+class TrafficRoutingReconciler:
+    """Passes over TrafficRoutings."""
+
+    def __init__(
+        self,
+        *,
+        world: SharedWorld,
+        kube: KubeWrites,
+        routes_for: Callable[[Key], Routes],
+        ledger: WriteLedger,
+        clock: Clock,
+        told: Told,
+    ) -> None:
+        self._world = world
+        self._kube = kube
+        self._routes_for = routes_for
+        self._ledger = ledger
+        self._clock = clock
+        self._told = told
+
+    async def reconcile(self, key: Key) -> Result:
+        """One pass; the answer says when to look again if nothing happens before."""
+        behind = self._ledger.pending(key)
+        if behind > 0:
+            return Result(wake_after=behind)
+        seen = self._world.observe(key)
+        if seen is None:
+            self._ledger.forget(key)
+            return Result()
+        now = self._clock.now()
+        decision = decide_traffic_routing(seen, now)
+        writes = Writes(self._kube, self._ledger.scoped(key))
+        wake_after: float | None = None
+        for action in decision.actions:
+            match await self._apply(action, writes, self._routes_for(key)):
+                case Done():
+                    if isinstance(action, SetFinalizers):
+                        return Result()
+                case NotYet(wake_after=later):
+                    wake_after = later
+                    break
+                case Refusal() as refusal:
+                    decision = refused_routing(seen, decision, refusal, now)
+                    wake_after = refusal.retry_after
+                    break
+        await self._write_status(seen, decision, writes)
+        for note in decision.notes:
+            self._told(seen.routing, note)
+        return Result(wake_after=wake_after)
+
+    async def _apply(self, action: Action, writes: Writes, routes: Routes) -> Outcome:
+        try:
+            match action:
+                case SetFinalizers():
+                    return await set_finalizers(writes, action)
+                case EnsureRoutes(plan=plan):
+                    return await routes.ensure(plan)
+                case RestoreRoutes():
+                    return await routes.restore(action)
+                case _:
+                    raise AssertionError(f"no action of a TrafficRouting: {action}")
+        except (Forbidden, Invalid) as refused:
+            return Refusal(
+                reason=type(refused).__name__, message=refused.message, retry_after=RETRY_REFUSED
+            )
+
+    async def _write_status(
+        self, seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, writes: Writes
+    ) -> None:
+        if decision.status == seen.routing.status:
+            return
+        try:
+            await write_routing_status(writes, seen.routing, decision.status)
+        except NotFound:
+            return

@@ -1,0 +1,401 @@
+"""Routes that several Rollouts share: lanes open with ready pods, shut before pods go, and are never left behind."""
+
+from datetime import datetime
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from controller.api.meta import Key, ObjectMeta
+from controller.api.rollout import (
+    CanaryStrategy,
+    HttpRouteMatch,
+    NetworkRef,
+    PatchMetadata,
+    Phase,
+    Rollout,
+    RolloutSpec,
+    Step,
+    StepState,
+    Strategy,
+    TrafficRoutingRef,
+    ValueMatch,
+    WorkloadRef,
+)
+from controller.api.trafficrouting import (
+    PROGRESSING_FINALIZER_PREFIX,
+    TRAFFIC_ROUTING_FINALIZER,
+    TrafficRouting,
+    TrafficRoutingSpec,
+    TrafficRoutingStrategy,
+)
+from controller.api.workloads import Deployment
+from controller.domain.decision import RestoreRoutes
+from controller.domain.observation import RoutePresent, RouteSeen, RouteUnreadable
+from controller.domain.rollout.status import condition
+from controller.domain.traffic.plan import references_of
+from controller.domain.trafficrouting import (
+    TrafficRoutingSeen,
+    decide_traffic_routing,
+    refused_routing,
+)
+from controller.simulation.cluster import Route
+from controller.simulation.world import World
+from tests.unit.builders import (
+    NAMESPACE,
+    NOW,
+    make_deployment,
+    make_service,
+    make_steps,
+    template,
+    wait,
+)
+
+LANE = Key(NAMESPACE, "lane")
+GRAY = TrafficRoutingStrategy(
+    matches=(HttpRouteMatch(headers=(ValueMatch(name="gray", value="1"),)),)
+)
+A, B = Key(NAMESPACE, "a"), Key(NAMESPACE, "b")
+
+
+def entry(service: str) -> TrafficRoutingRef:
+    """A Service and its VirtualService of the same name."""
+    ref = NetworkRef("networking.istio.io/v1", "VirtualService", service)
+    return TrafficRoutingRef(service=service, grace_period_seconds=2, custom_network_refs=(ref,))
+
+
+def lane(
+    *services: str, strategy: TrafficRoutingStrategy = GRAY, finalizers: tuple[str, ...] = ()
+) -> TrafficRouting:
+    """The TrafficRouting `lane` over these Services."""
+    return TrafficRouting(
+        metadata=ObjectMeta(name="lane", namespace=NAMESPACE, finalizers=finalizers),
+        spec=TrafficRoutingSpec(object_ref=tuple(map(entry, services)), strategy=strategy),
+    )
+
+
+def member(
+    name: str, *, steps: tuple[Step, ...] = (), labels: str = "gray", style: str = "canary"
+) -> Rollout:
+    """A Rollout of the Deployment of that name that shares the lane."""
+    canary = CanaryStrategy(
+        steps=steps or make_steps(1, 2, traffic=False),
+        traffic_routing_ref="lane",
+        enable_extra_workload_for_canary=style == "canary",
+        patch_pod_template_metadata=PatchMetadata(labels={"tag": labels}),
+    )
+    return Rollout(
+        metadata=ObjectMeta(name=name, namespace=NAMESPACE),
+        spec=RolloutSpec(
+            workload_ref=WorkloadRef("apps/v1", "Deployment", name),
+            strategy=Strategy(canary=canary),
+        ),
+    )
+
+
+def workload(name: str) -> Deployment:
+    """A Deployment of 3 whose pods only the Service of its name selects."""
+    made = make_deployment(replicas=3)
+    spec = structs.replace(
+        made.spec,
+        selector=msgspec.Raw(msgspec.json.encode({"matchLabels": {"app": name}})),
+        template=template("v1", {"app": name}),
+    )
+    return structs.replace(made, metadata=ObjectMeta(name=name, namespace=NAMESPACE), spec=spec)
+
+
+def shared_world(
+    *names: str, routing: TrafficRouting | None = None, style: str = "canary"
+) -> World:
+    """Deployments, Services, VirtualServices and Rollouts of these names, and the lane over all of them."""
+    world = World(NOW)
+    for name in names:
+        world.cluster.deployments.put(workload(name))
+        service = make_service(name)
+        spec = structs.replace(service.spec, selector={"app": name})
+        world.cluster.services.put(structs.replace(service, spec=spec))
+        world.cluster.put_route(NAMESPACE, "VirtualService", name, Route())
+    world.cluster.traffic_routings.put(routing or lane(*names))
+    for name in names:
+        world.cluster.rollouts.put(member(name, style=style))
+    world.rest()
+    return world
+
+
+def change(world: World, key: Key, version: str = "v2") -> None:
+    world.people.edit(key, template=template(version, {"app": key.name}))
+
+
+def routing_of(world: World) -> TrafficRouting:
+    return world.cluster.traffic_routings[LANE]
+
+
+def led(world: World) -> list[str]:
+    """Services whose VirtualService follows the lane."""
+    found = []
+    for name in ("a", "b"):
+        (reference,) = references_of((entry(name),), disable_generate=True)
+        route = world.cluster.route(NAMESPACE, reference)
+        if route is not None and route.plan is not None:
+            found.append(name)
+    return found
+
+
+def state(world: World, key: Key) -> str:
+    return world.cluster.rollouts[key].status.current_step_state
+
+
+def approve(world: World, key: Key) -> None:
+    wait(world, 3)
+    world.people.approve(key)
+    world.rest()
+
+
+def stalled_reason(world: World, key: Key) -> str:
+    found = condition(world.cluster.rollouts[key].status, "Stalled")
+    return found.reason if found is not None and found.status == "True" else ""
+
+
+def test_at_rest_it_is_healthy_and_holds_itself() -> None:
+    world = shared_world("a")
+    assert routing_of(world).status.phase == "Healthy"
+    assert routing_of(world).metadata.finalizers == (TRAFFIC_ROUTING_FINALIZER,)
+    assert led(world) == []
+
+
+@pytest.mark.parametrize("style", ["canary", "partition"])
+def test_a_release_joins_opens_its_lane_and_leaves(style: str) -> None:
+    world = shared_world("a", style=style)
+    change(world, A)
+    world.rest()
+    assert state(world, A) == StepState.STEP_PAUSED
+    assert led(world) == ["a"]
+    assert routing_of(world).status.phase == "Progressing"
+    assert PROGRESSING_FINALIZER_PREFIX + "a" in routing_of(world).metadata.finalizers
+    approve(world, A)
+    assert led(world) == ["a"]
+    approve(world, A)
+    assert world.cluster.rollouts[A].status.phase == Phase.HEALTHY
+    assert led(world) == []
+    assert routing_of(world).status.phase == "Healthy"
+    assert routing_of(world).metadata.finalizers == (TRAFFIC_ROUTING_FINALIZER,)
+    assert routing_of(world).status.members == ()
+
+
+def test_a_lane_opens_only_where_new_pods_are_ready() -> None:
+    world = shared_world("a", "b")
+    change(world, A)
+    world.rest()
+    assert led(world) == ["a"]
+    change(world, B)
+    seen: list[list[str]] = []
+    world.watchers.append(lambda: seen.append(led(world)))
+    world.rest()
+    assert led(world) == ["a", "b"]
+    assert all("a" in lanes for lanes in seen)
+
+
+def test_no_lane_leads_where_no_new_pod_is_ready() -> None:
+    world = shared_world("a", "b")
+    bad: list[str] = []
+
+    def look() -> None:
+        for name in led(world):
+            pods = [
+                pod
+                for pod in world.cluster.pods
+                if pod.metadata.labels.get("app") == name
+                and pod.metadata.labels.get("tag") == "gray"
+                and pod.ready_since is not None
+            ]
+            if not pods:
+                bad.append(name)
+
+    world.watchers.append(look)
+    for key in (A, B):
+        change(world, key)
+        world.rest()
+    change(world, A, "v1")
+    world.rest()
+    assert led(world) == ["b"]
+    for _ in range(2):
+        approve(world, B)
+    assert led(world) == []
+    assert bad == []
+
+
+def test_pods_go_no_sooner_than_the_grace_period_after_the_lane_was_shut() -> None:
+    world = shared_world("a")
+    change(world, A)
+    world.rest()
+    shut: list[datetime] = []
+    gone: list[datetime] = []
+
+    def look() -> None:
+        if not led(world) and not shut:
+            shut.append(world.cluster.now)
+        extra = [d for d in world.cluster.deployments if d.metadata.name != "a"]
+        if shut and not gone and all(d.metadata.deleting for d in extra):
+            gone.append(world.cluster.now)
+
+    world.watchers.append(look)
+    change(world, A, "v1")
+    world.rest()
+    assert (gone[0] - shut[0]).total_seconds() >= 2
+
+
+def test_two_that_join_at_once_both_stay() -> None:
+    world = shared_world("a", "b")
+    change(world, A)
+    change(world, B)
+    world.rest()
+    finalizers = set(routing_of(world).metadata.finalizers)
+    assert {PROGRESSING_FINALIZER_PREFIX + name for name in "ab"} <= finalizers
+    assert led(world) == ["a", "b"]
+
+
+def test_a_rollout_waits_for_a_trafficrouting_that_does_not_exist() -> None:
+    world = shared_world("a")
+    world.cluster.traffic_routings.remove(LANE)
+    change(world, A)
+    world.rest()
+    assert stalled_reason(world, A) == "TrafficRoutingNotFound"
+    assert len(list(world.cluster.deployments)) == 1
+    world.cluster.traffic_routings.put(lane("a"))
+    world.rest()
+    assert state(world, A) == StepState.STEP_PAUSED
+    assert led(world) == ["a"]
+
+
+def test_one_that_is_being_deleted_is_restored_first_and_lets_nobody_in() -> None:
+    world = shared_world("a", "b")
+    change(world, A)
+    world.rest()
+    world.cluster.traffic_routings.delete(LANE)
+    world.rest()
+    assert led(world) == []
+    assert routing_of(world).status.phase == "Terminating"
+    assert TRAFFIC_ROUTING_FINALIZER not in routing_of(world).metadata.finalizers
+    change(world, B)
+    world.rest()
+    assert stalled_reason(world, B) == "TrafficRoutingNotFound"
+    change(world, A, "v1")
+    world.rest()
+    assert world.cluster.traffic_routings.get(LANE) is None
+    assert world.cluster.rollouts[A].status.phase == Phase.HEALTHY
+
+
+def test_a_rollout_deleted_mid_way_leaves() -> None:
+    world = shared_world("a")
+    change(world, A)
+    world.rest()
+    world.cluster.rollouts.delete(A)
+    world.rest()
+    assert led(world) == []
+    assert routing_of(world).metadata.finalizers == (TRAFFIC_ROUTING_FINALIZER,)
+    assert world.cluster.rollouts.get(A) is None
+
+
+def test_members_that_label_their_pods_differently_are_refused() -> None:
+    world = shared_world("a", "b")
+    world.cluster.rollouts.put(
+        structs.replace(world.cluster.rollouts[B], spec=member("b", labels="green").spec)
+    )
+    change(world, A)
+    change(world, B)
+    world.rest()
+    assert "give their new pods different labels" in routing_of(world).status.message
+    assert {stalled_reason(world, A), stalled_reason(world, B)} == {"InvalidTrafficRouting"}
+
+
+def test_a_strategy_that_says_nothing_is_refused() -> None:
+    world = shared_world("a", routing=lane("a", strategy=TrafficRoutingStrategy()))
+    change(world, A)
+    world.rest()
+    assert "says neither weight nor matches" in routing_of(world).status.message
+    assert stalled_reason(world, A) == "InvalidTrafficRouting"
+
+
+def test_a_gateway_object_that_is_missing_is_said_and_waited_for() -> None:
+    world = shared_world("a")
+    world.cluster.remove_route(NAMESPACE, "VirtualService", "a")
+    change(world, A)
+    world.rest()
+    assert stalled_reason(world, A) == "GatewayObjectNotFound"
+    world.cluster.put_route(NAMESPACE, "VirtualService", "a", Route())
+    world.rest()
+    assert state(world, A) == StepState.STEP_PAUSED
+    assert stalled_reason(world, A) == ""
+
+
+def test_a_weight_is_a_share_of_the_requests() -> None:
+    world = shared_world("a", routing=lane("a", strategy=TrafficRoutingStrategy(weight=30)))
+    change(world, A)
+    world.rest()
+    (reference,) = references_of((entry("a"),), disable_generate=True)
+    route = world.cluster.route(NAMESPACE, reference)
+    assert route is not None
+    assert route.plan is not None
+    assert (route.plan.weight, route.plan.pod_metadata.labels) == (30, {"tag": "gray"})
+
+
+def test_routes_that_somebody_touched_are_put_back() -> None:
+    world = shared_world("a")
+    change(world, A)
+    world.rest()
+    world.cluster.touch_routes()
+    world.rest()
+    assert not any(route.touched for route in world.cluster.routes)
+
+
+# --- decisions alone --------------------------------------------------------------------------------
+
+
+def seen(*routes: RouteSeen, routing: TrafficRouting | None = None) -> TrafficRoutingSeen:
+    return TrafficRoutingSeen(routing=routing or lane("a"), routes=routes)
+
+
+def unreadable(reason: str) -> RouteSeen:
+    (reference,) = references_of((entry("a"),), disable_generate=True)
+    return RouteSeen(reference, RouteUnreadable(reason, "why"))
+
+
+@pytest.mark.parametrize(
+    ("reason", "problem"), [("Forbidden", "Forbidden"), ("KindNotServed", None)]
+)
+def test_an_object_that_cannot_be_read_is_a_problem_unless_its_kind_is_gone(
+    reason: str, problem: str | None
+) -> None:
+    found = decide_traffic_routing(seen(unreadable(reason)), NOW).problem
+    assert (found.reason if found is not None else None) == problem
+
+
+def test_a_route_left_in_use_is_finalized() -> None:
+    (reference,) = references_of((entry("a"),), disable_generate=True)
+    left = RouteSeen(reference, RoutePresent(raw=msgspec.Raw(b"{}"), plan="p", in_use=True))
+    decision = decide_traffic_routing(
+        seen(left, routing=lane("a", finalizers=(TRAFFIC_ROUTING_FINALIZER,))), NOW
+    )
+    assert decision.status.phase == "Finalizing"
+    (action,) = decision.actions
+    assert isinstance(action, RestoreRoutes)
+
+
+def test_a_problem_is_said_once() -> None:
+    world_seen = seen(unreadable("Forbidden"))
+    decision = decide_traffic_routing(world_seen, NOW)
+    assert [note.reason for note in decision.notes] == ["Forbidden"]
+    routing = structs.replace(world_seen.routing, status=decision.status)
+    again = decide_traffic_routing(structs.replace(world_seen, routing=routing), NOW)
+    assert again.notes == ()
+    assert again.status == decision.status
+
+
+def test_a_refused_write_is_said_in_the_status() -> None:
+    plain = seen()
+    decision = decide_traffic_routing(plain, NOW)
+    problem = decide_traffic_routing(seen(unreadable("Forbidden")), NOW).problem
+    assert problem is not None
+    refused = refused_routing(plain, decision, problem, NOW)
+    assert refused.status.message == "why"
+    assert [note.reason for note in refused.notes] == ["Forbidden"]
