@@ -28,9 +28,9 @@ test: $(READY) ## Run all tests
 	@$(BIN)/python -m localcluster build
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-full: $(READY) ## Run all tests and the long ones (kills at every write)
+test-full: $(READY) ## Run all tests and the long ones (kills at every write, new examples of every property)
 	@$(BIN)/python -m localcluster build
-	@$(BIN)/python -m pytest -m "full or not full" $(PYTEST_ARGS)
+	@MOONSHIFT_PROFILE=thorough $(BIN)/python -m pytest -m "full or not full" $(PYTEST_ARGS)
 
 test-fast: $(READY) ## Run the tests that need no control plane
 	@$(BIN)/python -m pytest tests/unit tests/component $(PYTEST_ARGS)

@@ -6,6 +6,7 @@ computation serves the next step: an original with the others' changes folded in
 
 Rules, from the outside in:
  * what L still says as D does becomes O again; what D had not changed is the others' and stays as L has it;
+ * what L says as O did, somebody has put back already: it stays, and counts as *touched*;
  * what both changed becomes O again, and counts as *touched*: somebody wrote over our part;
  * fields that L has on top of an object D also has are kept when O had that object (the others' additions), and go
    with the object when we had made it (mostly defaults of the server); labels and annotations are always the owner's;
@@ -57,6 +58,10 @@ class _Merge:
             return original
         if _equal(original, desired):
             return live
+        if _equal(live, original):
+            # Put back already; pairing the elements of such a list could take one of them for somebody's new one.
+            self.touched = True
+            return original
         if isinstance(desired, dict) and isinstance(live, dict) and isinstance(original, dict):
             return self._object(original, desired, live)
         if isinstance(desired, list) and isinstance(live, list) and isinstance(original, list):

@@ -3,7 +3,7 @@ import itertools
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from controller.domain.traffic import align as alignment
@@ -36,6 +36,7 @@ def test_where_we_changed_nothing_everything_stays(
 
 
 @given(contents, contents)
+@example({"spec": {"a": [None, {"a": None}, {}]}}, {"spec": {"a": [{"a": None}]}})
 def test_what_somebody_put_back_already_is_the_original(
     original: dict[str, Any], desired: dict[str, Any]
 ) -> None:
