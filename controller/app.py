@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 from controller.api.meta import Key
 from controller.api.names import CONFIGURATION, LEASE
 from controller.api.networking import EndpointSlice, Service
+from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
@@ -86,7 +87,7 @@ class App:
         self._kinds = DynamicKinds(
             client,
             namespace=settings.watch_namespace,
-            changed=self._wiring.gateway_changed,
+            changed=self._wiring.named_object_changed,
             ready=self._wiring.kind_ready,
             follow=self._follow,
             random=self._random,
@@ -130,6 +131,13 @@ class App:
             ),
             self._reflect(resources.DEPLOYMENTS, self.caches.deployments, Deployment, everywhere),
             self._reflect(resources.REPLICA_SETS, self.caches.replica_sets, ReplicaSet, everywhere),
+            self._reflect(
+                resources.CONTROLLER_REVISIONS,
+                self.caches.revisions,
+                ControllerRevision,
+                everywhere,
+                transform=slimmed,
+            ),
             self._reflect(resources.PODS, self.caches.pods, Pod, everywhere),
             self._reflect(resources.SERVICES, self.caches.services, Service, everywhere),
             self._reflect(resources.ENDPOINT_SLICES, self.caches.slices, EndpointSlice, everywhere),
@@ -149,6 +157,7 @@ class App:
         view_type: type[V],
         namespace: str | None,
         field_selector: str = "",
+        transform: Callable[[V], V] | None = None,
     ) -> Reflector[V]:
         self._follow(resource.name, store)
         return Reflector(
@@ -158,6 +167,7 @@ class App:
             view_type,
             namespace=namespace,
             field_selector=field_selector,
+            transform=transform,
             metrics=self.metrics,
             random=self._random,
         )
@@ -252,6 +262,7 @@ class App:
             kube=self._client,
             routes_for=self._make_routes(scripts, self._ledger),
             histories=Histories(self._client),
+            kinds=self._kinds,
             ledger=self._ledger,
             clock=self._clock,
             told=self._tell,

@@ -50,9 +50,15 @@ class ObjectMeta(msgspec.Struct, frozen=True, rename="camel"):
         return Key(self.namespace, self.name)
 
     @property
+    def controller(self) -> OwnerReference | None:
+        """The managing owner."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
+    @property
     def controller_uid(self) -> str:
         """UID of the managing owner, or an empty string."""
-        return next((owner.uid for owner in self.owner_references if owner.controller), "")
+        owner = self.controller
+        return owner.uid if owner is not None else ""
 
     @property
     def deleting(self) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 
 from controller.api.meta import ObjectMeta
 from controller.api.quantity import IntOrPercent
+from controller.api.workloads import template_hash
 
 
 class RollingUpdateOfSet(msgspec.Struct, frozen=True, rename="camel"):
@@ -86,13 +87,18 @@ class _Revised(msgspec.Struct, frozen=True):
 
 
 class ControllerRevision(msgspec.Struct, frozen=True):
-    """One revision of a set of pods, with its template."""
+    """One revision of a set of pods; of its template only the identity is kept (`slimmed`)."""
 
     metadata: ObjectMeta = ObjectMeta()
     revision: int = 0
     data: _Revised = _Revised()
+    template_hash: str = ""
 
-    @property
-    def template(self) -> msgspec.Raw:
-        """The pod template of this revision."""
-        return self.data.spec.template
+
+def slimmed(found: ControllerRevision) -> ControllerRevision:
+    """The revision without what would fill a cache: its template, and annotations copied from its set."""
+    return ControllerRevision(
+        metadata=msgspec.structs.replace(found.metadata, annotations={}),
+        revision=found.revision,
+        template_hash=template_hash(bytes(found.data.spec.template)),
+    )

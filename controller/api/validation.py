@@ -11,20 +11,12 @@ from itertools import pairwise
 import msgspec
 
 from controller.api.conversion import Unconvertible, converted
-from controller.api.jsontree import JsonObject, child, items, number, text
+from controller.api.jsontree import JsonObject, canonical, child, items, number, text
 from controller.api.names import ROLLING_STYLE, V1ALPHA1, V1BETA1
 from controller.api.quantity import is_count, parse_percent
 from controller.api.rollout import RolloutSpec
+from controller.api.workload_kinds import KNOWN_WORKLOADS
 
-RELEASABLE = frozenset({("apps", "Deployment")})
-"""Kinds that this version releases."""
-KNOWN_WORKLOADS = RELEASABLE | {
-    ("apps", "StatefulSet"),
-    ("apps", "DaemonSet"),
-    ("apps.kruise.io", "CloneSet"),
-    ("apps.kruise.io", "StatefulSet"),
-    ("apps.kruise.io", "DaemonSet"),
-}
 _BLUE_GREEN_WORKLOADS = {("apps", "Deployment"), ("apps.kruise.io", "CloneSet")}
 
 
@@ -74,13 +66,11 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
     if isinstance(beta, Unconvertible):
         return ()
     spec = child(beta, "spec")
-    group, kind = _group_kind(child(spec, "workloadRef"))
     found = []
-    if (group, kind) in KNOWN_WORKLOADS - RELEASABLE:
-        found.append(f"{kind}.{group} is not released by this version: the Rollout will be Stalled")
     if child(spec, "strategy").get("blueGreen") is not None:
         found.append("blueGreen is not released by this version: the Rollout will be Stalled")
     canary = child(spec, "strategy", "canary")
+    found += _idle_steps(items(canary, "steps"))
     shared = _entries(canary) if _shares_service(canary) else []
     found += [
         f"trafficRoutings of Service {text(entry, 'service')}: an Ingress cannot tell revisions apart "
@@ -89,6 +79,20 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
         if child(entry, "ingress")
     ]
     return tuple(found)
+
+
+def _idle_steps(steps: list[object]) -> list[str]:
+    """Steps that add no pod to the one before and lead no other traffic: counts are cumulative."""
+    found = []
+    for index, (before, after) in enumerate(pairwise(map(child, steps)), start=2):
+        same_pods = before.get("replicas") == after.get("replicas")
+        routed = [(step.get("traffic"), step.get("matches")) for step in (before, after)]
+        if same_pods and canonical(routed[0]) == canonical(routed[1]):
+            found.append(
+                f"step {index} adds no pod: replicas are counted from the start of the release, and step "
+                f"{index - 1} has {after.get('replicas')} already"
+            )
+    return found
 
 
 def uses_extra_workload(spec: JsonObject) -> bool:

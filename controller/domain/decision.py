@@ -20,6 +20,7 @@ from controller.api.rollout import (
     PatchMetadata,
     RolloutStatus,
 )
+from controller.api.workload_kinds import DEPLOYMENT, KindName
 
 
 class Value(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -96,6 +97,7 @@ class LabelWorkload(Value, frozen=True, tag=True):
 
     workload: Key
     workload_type: str
+    kind: KindName = DEPLOYMENT
 
 
 class PinService(Value, frozen=True, tag=True):
@@ -182,6 +184,37 @@ class ReleaseDeployment(Value, frozen=True, tag=True):
     labels: tuple[str, ...] = ()
 
 
+class MoveSet(Value, frozen=True, tag=True):
+    """A set of pods has this update strategy (raw JSON); `latch` is the token to take off, empty when there is none.
+
+    `generation` is of the spec that was looked at: a late writer changes nothing.
+    """
+
+    kind: KindName
+    workload: Key
+    generation: int
+    strategy: msgspec.Raw
+    latch: str = ""
+
+
+class ReleaseSet(Value, frozen=True, tag=True):
+    """A set of pods has its owner's own values again, and none of the named annotations and labels of ours."""
+
+    kind: KindName
+    workload: Key
+    generation: int
+    owners: OwnersValues | None
+    annotations: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
+class DeletePod(Value, frozen=True, tag=True):
+    """A pod is gone, so that its set's controller makes another."""
+
+    pod: Key
+    uid: str
+
+
 class ScaleReplicaSet(Value, frozen=True, tag=True):
     """An abandoned ReplicaSet has no pods."""
 
@@ -245,6 +278,9 @@ Action = (
     | DeleteCanaryDeployment
     | PaceDeployment
     | ReleaseDeployment
+    | MoveSet
+    | ReleaseSet
+    | DeletePod
     | ScaleReplicaSet
     | LabelPod
     | EnsureRoutes

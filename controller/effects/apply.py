@@ -11,12 +11,15 @@ from controller.domain.decision import (
     Action,
     DeleteCanaryDeployment,
     DeleteCanaryService,
+    DeletePod,
     Done,
     EnsureCanaryDeployment,
     EnsureCanaryService,
     EnsureRoutes,
     LabelPod,
     LabelWorkload,
+    MoveSet,
+    NotYet,
     Outcome,
     PaceDeployment,
     PinService,
@@ -24,6 +27,7 @@ from controller.domain.decision import (
     RecordRelease,
     Refusal,
     ReleaseDeployment,
+    ReleaseSet,
     RemoveFinalizer,
     RestoreRoutes,
     RoutePlan,
@@ -32,9 +36,10 @@ from controller.domain.decision import (
     SetFinalizers,
     UnpinService,
 )
-from controller.effects import pods, rollouts, services, trafficroutings, workloads
+from controller.effects import pods, podsets, rollouts, services, trafficroutings, workloads
 from controller.effects.writes import Writes
 from controller.errors import Forbidden, Invalid
+from controller.kube.resources import Resource, known_workload
 
 RETRY_REFUSED = 30.0
 """Seconds after which a refused write is tried again: a right may be granted without any event we see."""
@@ -54,12 +59,26 @@ class Histories(Protocol):
     async def record(self, action: RecordRelease) -> Outcome: ...
 
 
+class WorkloadKinds(Protocol):
+    """Kinds of workloads that were looked up."""
+
+    def resource(self, kind: tuple[str, str]) -> Resource | None:
+        """How the kind is addressed; None when it is not served."""
+        ...
+
+
 class Pass:
     """The effects of one pass over one Rollout; knows the Rollout's resource version as it moves."""
 
     def __init__(
-        self, rollout: Rollout, writes: Writes, routes: Routes, histories: Histories
+        self,
+        rollout: Rollout,
+        writes: Writes,
+        routes: Routes,
+        histories: Histories,
+        kinds: WorkloadKinds,
     ) -> None:
+        self._kinds = kinds
         self._rollout = rollout
         self._writes = writes
         self._routes = routes
@@ -94,6 +113,10 @@ class Pass:
                 return await self._histories.record(action)
             case LabelPod():
                 return await pods.label_pod(self._writes, action)
+            case DeletePod():
+                return await podsets.delete_pod(self._writes, action)
+            case LabelWorkload() | MoveSet() | ReleaseSet():
+                return await self._apply_to_any_workload(action)
             case _:
                 return await self._apply_to_workload(action)
 
@@ -125,10 +148,23 @@ class Pass:
             case _:
                 assert_never(action)
 
+    async def _apply_to_any_workload(self, action: LabelWorkload | MoveSet | ReleaseSet) -> Outcome:
+        resource = known_workload(*action.kind) or self._kinds.resource(action.kind)
+        if resource is None:
+            return NotYet(f"{action.kind.kind} ({action.kind.api_version}) is not served")
+        match action:
+            case LabelWorkload():
+                return await workloads.label_workload(self._writes, resource, action)
+            case MoveSet():
+                return await podsets.move(self._writes, resource, action)
+            case ReleaseSet():
+                return await podsets.release(self._writes, resource, action)
+            case _:
+                assert_never(action)
+
     async def _apply_to_workload(
         self,
-        action: LabelWorkload
-        | PaceDeployment
+        action: PaceDeployment
         | ReleaseDeployment
         | EnsureCanaryDeployment
         | ScaleCanaryDeployment
@@ -136,8 +172,6 @@ class Pass:
         | ScaleReplicaSet,
     ) -> Outcome:
         match action:
-            case LabelWorkload():
-                return await workloads.label_workload(self._writes, action)
             case PaceDeployment():
                 return await workloads.pace(self._writes, action)
             case ReleaseDeployment():

@@ -17,15 +17,15 @@ from controller.domain.decision import (
     ScaleReplicaSet,
 )
 from controller.effects.writes import Writes, pointer
-from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS
+from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS, Resource
 
 Operation = dict[str, object]
 
 
-async def label_workload(writes: Writes, action: LabelWorkload) -> Done:
+async def label_workload(writes: Writes, resource: Resource, action: LabelWorkload) -> Done:
     """Put on the label that admission selects workloads by."""
     labels = {names.WORKLOAD_TYPE: action.workload_type}
-    await writes.merge(DEPLOYMENTS, action.workload, {"metadata": {"labels": labels}})
+    await writes.merge(resource, action.workload, {"metadata": {"labels": labels}})
     return Done(wrote=True)
 
 

@@ -34,6 +34,23 @@ DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet")
 CONTROLLER_REVISIONS = Resource("apps", "v1", "controllerrevisions", "ControllerRevision")
 HPAS = Resource("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
 
+_WORKLOAD_PLURALS = {
+    ("apps", "Deployment"): "deployments",
+    ("apps", "StatefulSet"): "statefulsets",
+    ("apps", "DaemonSet"): "daemonsets",
+    ("apps.kruise.io", "CloneSet"): "clonesets",
+    ("apps.kruise.io", "StatefulSet"): "statefulsets",
+    ("apps.kruise.io", "DaemonSet"): "daemonsets",
+}
+
+
+def known_workload(api_version: str, kind: str) -> Resource | None:
+    """How a workload of a known kind is addressed; None for any other, which has to be looked up."""
+    group, _, version = api_version.rpartition("/")
+    plural = _WORKLOAD_PLURALS.get((group, kind))
+    return Resource(group, version, plural, kind) if plural is not None else None
+
+
 PODS = Resource("", "v1", "pods", "Pod")
 SERVICES = Resource("", "v1", "services", "Service")
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")

@@ -1,7 +1,7 @@
 """The caches decisions are made from: which kinds are watched, and how objects are found by what they belong to.
 
-Invariant: typed views and pure indexes; a pod is found by the UID of its ReplicaSet, a ReplicaSet by that of its
-Deployment, never by labels, which anybody may write.
+Invariant: typed views and pure indexes; a pod is found by the UID of its ReplicaSet or set, a ReplicaSet and a
+ControllerRevision by that of their workload, never by labels, which anybody may write.
 """
 
 from collections.abc import Iterable
@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from controller.api import names
 from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
+from controller.api.podsets import ControllerRevision
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
@@ -21,7 +22,7 @@ OWNER = "owner"
 ROLLOUT_UID = "rolloutUID"
 """Index: UID of the Rollout an object was made for."""
 WORKLOAD = "workload"
-"""Index of Rollouts: `namespace/name` of the workload."""
+"""Index of Rollouts: the workload, by group, kind, namespace and name."""
 SERVICE = "service"
 """Index of Rollouts, TrafficRoutings and EndpointSlices: `namespace/name` of a Service."""
 REFERENCE = "reference"
@@ -31,7 +32,7 @@ SHARED_ROUTING = "sharedRouting"
 
 
 def reference_value(api_version: str, kind: str, key: Key) -> str:
-    """How a gateway object is named in the index; the version does not matter, the group does."""
+    """How a gateway object or a workload is named in an index; the version does not matter, the group does."""
     group, slash, _ = api_version.partition("/")
     return f"{group if slash else ''}/{kind}/{key}"
 
@@ -47,7 +48,8 @@ def _by_rollout_uid(view: HasMetadata) -> Iterable[str]:
 
 
 def _by_workload(rollout: Rollout) -> Iterable[str]:
-    return (str(Key(rollout.metadata.namespace, rollout.spec.workload_ref.name)),)
+    ref = rollout.spec.workload_ref
+    return (reference_value(ref.api_version, ref.kind, Key(rollout.metadata.namespace, ref.name)),)
 
 
 def _by_service(rollout: Rollout) -> Iterable[str]:
@@ -115,6 +117,7 @@ class Caches:
         self.replica_sets: Store[ReplicaSet] = Store(
             {"uid": lambda r: (r.metadata.uid,), OWNER: _by_owner}
         )
+        self.revisions: Store[ControllerRevision] = Store({OWNER: _by_owner})
         self.pods: Store[Pod] = Store({OWNER: _by_owner})
         self.services: Store[Service] = Store({ROLLOUT_UID: _by_rollout_uid})
         self.slices: Store[EndpointSlice] = Store({SERVICE: _slice_service})

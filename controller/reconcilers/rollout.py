@@ -18,7 +18,7 @@ from controller.api.rollout import MoonshiftStatus, Phase, Rollout, RolloutStatu
 from controller.domain.decision import Decision, Done, Note, NotYet, Refusal
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
-from controller.effects.apply import Histories, Pass, Routes
+from controller.effects.apply import Histories, Pass, Routes, WorkloadKinds
 from controller.effects.rollouts import write_status
 from controller.effects.writes import KubeWrites, Writes
 from controller.errors import NotFound
@@ -68,6 +68,7 @@ class RolloutReconciler:
         kube: KubeWrites,
         routes_for: Callable[[Key], Routes],
         histories: Histories,
+        kinds: WorkloadKinds,
         ledger: WriteLedger,
         clock: Clock,
         told: Told,
@@ -77,6 +78,7 @@ class RolloutReconciler:
         self._kube = kube
         self._routes_for = routes_for
         self._histories = histories
+        self._kinds = kinds
         self._ledger = ledger
         self._clock = clock
         self._told = told
@@ -98,7 +100,7 @@ class RolloutReconciler:
         decision = decide(seen, now)
         scoped = self._ledger.scoped(key)
         writes = Writes(self._kube, scoped)
-        effects = Pass(seen.rollout, writes, self._routes_for(key), self._histories)
+        effects = Pass(seen.rollout, writes, self._routes_for(key), self._histories, self._kinds)
         decision, wake_after = await self._apply(seen, decision, effects, now)
         later = self._postponed(seen.rollout, decision.status, now)
         if later > 0 and effects.version == seen.rollout.metadata.resource_version:

@@ -12,6 +12,7 @@ from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
+from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.kube.store import HasMetadata, Store
@@ -43,19 +44,21 @@ class Wiring:
         self._listen_routings()
         self._listen(self._caches.deployments, self._of_deployment)
         self._listen(self._caches.replica_sets, self._of_replica_set)
+        self._listen(self._caches.revisions, self._of_owner)
         self._listen(self._caches.pods, self._of_pod)
         self._listen(self._caches.services, self._of_service)
         self._listen(self._caches.slices, self._of_slice)
 
-    def gateway_changed(self, kind: tuple[str, str], key: Key) -> None:
-        """A gateway object changed."""
-        for rollout in self._caches.rollouts.index(REFERENCE, reference_value(*kind, key)):
-            self._wake(rollout.metadata.key)
+    def named_object_changed(self, kind: tuple[str, str], key: Key) -> None:
+        """A gateway object or a workload that Rollouts name changed."""
+        for index in (REFERENCE, WORKLOAD):
+            for rollout in self._caches.rollouts.index(index, reference_value(*kind, key)):
+                self._wake(rollout.metadata.key)
         for routing in self._caches.traffic_routings.index(REFERENCE, reference_value(*kind, key)):
             self._wake_routing(routing.metadata.key)
 
     def kind_ready(self, kind: tuple[str, str]) -> None:
-        """A kind of gateway objects can be relied on, or its problem became known."""
+        """A kind of gateway objects or workloads can be relied on, or its problem became known."""
         for rollout in self._caches.rollouts.values():
             self._wake(rollout.metadata.key)
         for routing in self._caches.traffic_routings.values():
@@ -105,7 +108,8 @@ class Wiring:
 
     def _of_deployment(self, deployment: Deployment) -> Iterable[Key]:
         uid = deployment.metadata.labels.get(names.ROLLOUT_UID, "")
-        governed = self._caches.rollouts.index(WORKLOAD, str(deployment.metadata.key))
+        named = reference_value(*DEPLOYMENT, deployment.metadata.key)
+        governed = self._caches.rollouts.index(WORKLOAD, named)
         made_for = self._caches.rollouts.index("uid", uid) if uid else ()
         return [rollout.metadata.key for rollout in (*governed, *made_for)]
 
@@ -115,7 +119,18 @@ class Wiring:
 
     def _of_pod(self, pod: Pod) -> Iterable[Key]:
         owners = self._caches.replica_sets.index("uid", pod.metadata.controller_uid)
-        return [key for owner in owners for key in self._of_replica_set(owner)]
+        if owners:
+            return [key for owner in owners for key in self._of_replica_set(owner)]
+        return self._of_owner(pod)
+
+    def _of_owner(self, owned: HasMetadata) -> Iterable[Key]:
+        """Rollouts of the set of pods that an object belongs to."""
+        owner = owned.metadata.controller
+        if owner is None:
+            return ()
+        key = Key(owned.metadata.namespace, owner.name)
+        named = reference_value(owner.api_version, owner.kind, key)
+        return [r.metadata.key for r in self._caches.rollouts.index(WORKLOAD, named)]
 
     def _of_service(self, service: Service) -> Iterable[Key]:
         return self._by_service(service.metadata.key)

@@ -10,21 +10,27 @@ from typing import NamedTuple, Protocol, TypeVar
 import msgspec
 
 from controller.api.meta import Key
+from controller.api.names import WORKLOAD_TYPE
 from controller.api.networking import EndpointSlice, Service
 from controller.api.plan_hash import plan_hash_of
+from controller.api.podsets import PodSet
 from controller.api.rollout import Rollout, Strategy
 from controller.api.trafficrouting import TrafficRouting
-from controller.api.workload_kinds import WorkloadKind
+from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import Deployment, ReplicaSet, template_hash
 from controller.domain.decision import Reference
 from controller.domain.observation import (
     Observation,
+    RevisionSeen,
     RouteAbsent,
     RouteSeen,
     RouteState,
     RouteUnreadable,
     WorkloadSeen,
+    WorkloadUnreadable,
 )
+from controller.domain.pods.running import revision_name
+from controller.domain.reasons import UNSUPPORTED_WORKLOAD
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.drift import name_of, see_route
 from controller.domain.traffic.plan import references_of, services_of
@@ -36,6 +42,7 @@ from controller.reconcilers.caches import OWNER, ROLLOUT_UID, SERVICE, Caches
 
 REMEMBERED_TEMPLATES = 4096
 REMEMBERED_ROUTES = 512
+REMEMBERED_SETS = 1024
 REMEMBERED_PLANS = 4096
 REVISION = "deployment.kubernetes.io/revision"
 WAIT_FOR_KIND = 5.0
@@ -76,6 +83,30 @@ class Templates:
             known = self._known[raw] = Template(template_hash(raw), labels or {})
             _bound(self._known, REMEMBERED_TEMPLATES)
         return known
+
+
+class _Read(NamedTuple):
+    """A set of pods with the object it was read from."""
+
+    object: RawObject
+    view: PodSet
+
+
+class PodSets:
+    """Sets of pods as typed views, remembered: most passes meet the very object they met before."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, _Read] = OrderedDict()
+
+    def read(self, found: RawObject) -> PodSet:
+        """The typed view of an object."""
+        uid = found.metadata.uid
+        known = self._known.get(uid)
+        if known is None or known.object is not found:
+            view = msgspec.json.decode(found.raw, type=PodSet)
+            known = self._known[uid] = _Read(found, view)
+            _bound(self._known, REMEMBERED_SETS)
+        return known.view
 
 
 class _Judged(NamedTuple):
@@ -134,8 +165,8 @@ def _bound(remembered: OrderedDict[K, V], most: int) -> None:
         remembered.popitem(last=False)
 
 
-class GatewayKinds(Protocol):
-    """Where gateway objects are found: the controller's caches of kinds, or a person's look-ups."""
+class NamedKinds(Protocol):
+    """Where gateway objects, and workloads other than Deployments, are found."""
 
     def known(self, kind: Kind) -> bool:
         """The answers can be relied on."""
@@ -156,7 +187,7 @@ class World:
     def __init__(
         self,
         caches: Caches,
-        kinds: GatewayKinds,
+        kinds: NamedKinds,
         *,
         allow_cluster_scoped: bool = False,
         histories_kept: int = 0,
@@ -166,6 +197,7 @@ class World:
         self._caches = caches
         self._kinds = kinds
         self._templates = Templates()
+        self._sets = PodSets()
         self._routes = Routes()
         self._plans = Plans()
 
@@ -174,14 +206,15 @@ class World:
         rollout = self._caches.rollouts.get(key)
         if rollout is None:
             return None
-        workload = self._caches.deployments.get(Key(key.namespace, rollout.spec.workload_ref.name))
+        workload = self._workload(rollout)
         services, slices = self._services(rollout)
         return Observation(
             rollout=rollout,
             plan_hash=self._plans.hash(rollout),
-            workload=self._workload(workload) if workload is not None else None,
+            workload=workload if isinstance(workload, WorkloadSeen) else None,
+            workload_problem=workload if isinstance(workload, WorkloadUnreadable) else None,
             canaries=tuple(
-                self._workload(extra)
+                self._deployment(extra)
                 for extra in self._caches.deployments.index(ROLLOUT_UID, rollout.metadata.uid)
             ),
             services=services,
@@ -194,7 +227,48 @@ class World:
             ),
         )
 
-    def _workload(self, deployment: Deployment) -> WorkloadSeen:
+    def _workload(self, rollout: Rollout) -> WorkloadSeen | WorkloadUnreadable | None:
+        ref = rollout.spec.workload_ref
+        key = Key(rollout.metadata.namespace, ref.name)
+        if (ref.group, ref.kind) == ("apps", "Deployment"):
+            found = self._caches.deployments.get(key)
+            return self._deployment(found) if found is not None else None
+        named = (ref.api_version, ref.kind)
+        if not self._kinds.known(named):
+            raise Postponed(WAIT_FOR_KIND, f"{ref.kind} is being looked up")
+        match self._kinds.find(named, key):
+            case None:
+                return None
+            case Problem(reason=reason, message=message):
+                return WorkloadUnreadable(reason, message)
+            case raw:
+                return self._set_of_pods(named, raw)
+
+    def _set_of_pods(self, named: Kind, raw: RawObject) -> WorkloadSeen | WorkloadUnreadable:
+        found = self._sets.read(raw)
+        kind = workload_kind(KindName(*named).group, named[1], found.metadata.labels)
+        if kind is None:
+            return WorkloadUnreadable(
+                UNSUPPORTED_WORKLOAD,
+                f"spec.workloadRef: {named[0]} {named[1]} is not a kind that can be released; if it works like a "
+                f"StatefulSet, label it {WORKLOAD_TYPE}=statefulset",
+            )
+        owned = sorted(
+            self._caches.revisions.index(OWNER, found.metadata.uid), key=lambda r: r.revision
+        )
+        template = self._templates.read(found.spec.template)
+        return WorkloadSeen(
+            object=found,
+            kind=kind,
+            template_hash=template.hash,
+            template_labels=template.labels,
+            revisions=tuple(
+                RevisionSeen(revision_name(kind, r.metadata), r.template_hash) for r in owned
+            ),
+            pods=self._caches.pods.index(OWNER, found.metadata.uid),
+        )
+
+    def _deployment(self, deployment: Deployment) -> WorkloadSeen:
         owned = sorted(
             self._caches.replica_sets.index(OWNER, deployment.metadata.uid), key=_revision_number
         )

@@ -12,6 +12,7 @@ from msgspec import structs
 from controller.api.history import RolloutHistory
 from controller.api.meta import ObjectMeta
 from controller.api.networking import EndpointSlice, Service
+from controller.api.podsets import ControllerRevision, PodSet
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet, safe_hash, template_hash
@@ -52,6 +53,10 @@ class Cluster:
         )
         self.deployments: Shelf[Deployment] = Shelf(self.versions, lambda found: found.spec)
         self.replica_sets: Shelf[ReplicaSet] = Shelf(self.versions, lambda found: found.spec)
+        self.pod_sets: Shelf[PodSet] = Shelf(self.versions, lambda found: found.spec)
+        self.revisions: Shelf[ControllerRevision] = Shelf(self.versions, lambda r: r.revision)
+        self.nodes = 5
+        """How many nodes there are for DaemonSets."""
         self.pods: Shelf[Pod] = Shelf(self.versions, lambda pod: pod.metadata.name)
         self.services: Shelf[Service] = Shelf(self.versions, lambda service: service.spec)
         self.slices: Shelf[EndpointSlice] = Shelf(self.versions, lambda part: part.endpoints)
@@ -121,6 +126,17 @@ class Cluster:
         uid = deployment.metadata.uid
         owned = (rs for rs in self.replica_sets if rs.metadata.controller_uid == uid)
         return tuple(sorted(owned, key=age))
+
+    def revisions_of(self, pod_set: PodSet) -> tuple[ControllerRevision, ...]:
+        """Revisions of a set, oldest first."""
+        uid = pod_set.metadata.uid
+        owned = (entry for entry in self.revisions if entry.metadata.controller_uid == uid)
+        return tuple(sorted(owned, key=lambda entry: entry.revision))
+
+    def pods_of_set(self, pod_set: PodSet) -> tuple[Pod, ...]:
+        """Pods of a set, terminating ones included."""
+        uid = pod_set.metadata.uid
+        return tuple(pod for pod in self.pods if pod.metadata.controller_uid == uid)
 
     def pods_of(self, replica_set: ReplicaSet) -> tuple[Pod, ...]:
         """Pods of a ReplicaSet, terminating ones included."""

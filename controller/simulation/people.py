@@ -10,6 +10,7 @@ from msgspec import structs
 
 from controller.api.jsontree import JsonObject, child
 from controller.api.meta import Key
+from controller.api.podsets import PodSet, PodSetSpec
 from controller.api.rollout import (
     Approval,
     CanaryStatus,
@@ -19,19 +20,23 @@ from controller.api.rollout import (
     Step,
     StepState,
 )
+from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import Deployment, DeploymentSpec
+from controller.domain.admission.podset import admit_set
 from controller.domain.admission.verdict import Amended, Refused, Unchanged
 from controller.domain.admission.workload import admit_deployment, governing
 from controller.errors import Forbidden
 from controller.simulation.cluster import Cluster
 from controller.simulation.pods import terminate
+from controller.simulation.podsets import kind_of
 
 
-def _raw(deployment: Deployment) -> JsonObject:
-    """A Deployment as admission is given it: no nulls, no status."""
-    tree = msgspec.json.decode(msgspec.json.encode(deployment))
+def _raw(workload: Deployment | PodSet) -> JsonObject:
+    """A workload as admission is given it: no nulls."""
+    tree = msgspec.json.decode(msgspec.json.encode(workload))
     without_nulls = {key: value for key, value in tree["spec"].items() if value is not None}
-    return {**child(tree), "spec": without_nulls}
+    named = {"apiVersion": DEPLOYMENT.api_version, "kind": DEPLOYMENT.kind}
+    return {**named, **child(tree), "spec": without_nulls}
 
 
 class People:
@@ -54,6 +59,29 @@ class People:
         spec = structs.replace(old.spec, template=template)
         meta = structs.replace(old.metadata, annotations={})
         self._admitted(old, structs.replace(old, spec=spec, metadata=meta))
+
+    def edit_set(self, key: Key, **changes: object) -> None:
+        """Apply a change of the spec of a set of pods."""
+        old = self._cluster.pod_sets[key]
+        spec: PodSetSpec = structs.replace(old.spec, **changes)
+        self._admitted_set(old, structs.replace(old, spec=spec))
+
+    def label_set(self, key: Key, labels: dict[str, str]) -> None:
+        """Replace the labels of a set of pods."""
+        old = self._cluster.pod_sets[key]
+        meta = structs.replace(old.metadata, labels=labels)
+        self._admitted_set(old, structs.replace(old, metadata=meta))
+
+    def _admitted_set(self, old: PodSet, new: PodSet) -> None:
+        rollout = governing(_raw(new), tuple(self._cluster.rollouts))
+        verdict = admit_set(_raw(old), _raw(new), rollout, kind_of(new))
+        match verdict:
+            case Amended(obj=obj):
+                self._cluster.pod_sets.put(
+                    msgspec.json.decode(msgspec.json.encode(obj), type=PodSet)
+                )
+            case _:
+                self._cluster.pod_sets.put(new)
 
     def label(self, key: Key, labels: dict[str, str]) -> None:
         """Replace the labels of a Deployment."""

@@ -46,7 +46,11 @@ class ReplicaSetController:
         for rs in self._cluster.replica_sets:
             if rs.metadata.controller_uid not in deployments:
                 self._cluster.replica_sets.remove(rs.metadata.key)
-        owners = {rs.metadata.uid for rs in self._cluster.replica_sets}
+        sets = {found.metadata.uid for found in self._cluster.pod_sets}
+        for revision in self._cluster.revisions:
+            if revision.metadata.controller_uid not in sets:
+                self._cluster.revisions.remove(revision.metadata.key)
+        owners = sets | {rs.metadata.uid for rs in self._cluster.replica_sets}
         for pod in self._cluster.pods:
             if pod.metadata.controller_uid not in owners:
                 terminate(self._cluster, pod)

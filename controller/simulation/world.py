@@ -15,6 +15,7 @@ from controller.api.meta import Key
 from controller.api.names import ROLLOUT_UID
 from controller.api.networking import EndpointSlice, Service
 from controller.api.plan_hash import plan_hash_of
+from controller.api.podsets import PodSet
 from controller.api.rollout import CanaryStrategy, Rollout, RolloutStatus
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import WorkloadKind
@@ -22,6 +23,7 @@ from controller.api.workloads import Deployment
 from controller.domain.decision import Action, Decision, Done, NotYet, Reference, Refusal
 from controller.domain.observation import (
     Observation,
+    RevisionSeen,
     RouteAbsent,
     RoutePresent,
     RouteSeen,
@@ -29,6 +31,7 @@ from controller.domain.observation import (
     RouteUnreadable,
     WorkloadSeen,
 )
+from controller.domain.pods.running import revision_name
 from controller.domain.rollout.phases import decide, refused
 from controller.domain.rollout.routing import GATEWAY_OBJECT_IN_USE
 from controller.domain.rollout.shared_routing import shared_routing_of
@@ -43,6 +46,7 @@ from controller.simulation.pods import (
     ReplicaSetController,
     available_at,
 )
+from controller.simulation.podsets import PodSetController, kind_of
 from controller.simulation.shared_routes import SharedRoutes
 from controller.simulation.writes import Writes
 
@@ -66,6 +70,7 @@ class World:
         """What was last decided for a Rollout, whether or not its status could be written."""
         self._deployments = DeploymentController(self.cluster)
         self._replica_sets = ReplicaSetController(self.cluster)
+        self._pod_sets = PodSetController(self.cluster)
         self._kubelet = Kubelet(self.cluster)
         self._endpoints = EndpointController(self.cluster)
         self._shared = SharedRoutes(self.cluster, self.observe, self._route)
@@ -81,12 +86,11 @@ class World:
             return None
         canary = rollout.spec.strategy.canary
         services, slices = self._services(rollout, canary)
-        ref_key = Key(key.namespace, rollout.spec.workload_ref.name)
-        workload = self.cluster.deployments.get(ref_key)
+        workload = self._workload(rollout)
         return Observation(
             rollout=rollout,
             plan_hash=plan_hash_of(rollout.spec.strategy),
-            workload=self._seen(workload) if workload is not None else None,
+            workload=workload,
             canaries=tuple(
                 self._seen(extra)
                 for extra in self.cluster.deployments
@@ -97,6 +101,29 @@ class World:
             traffic_routing=self._shared_routing(rollout),
             slices=slices,
             routes=self._routes(rollout, canary),
+        )
+
+    def _workload(self, rollout: Rollout) -> WorkloadSeen | None:
+        ref = rollout.spec.workload_ref
+        key = Key(rollout.metadata.namespace, ref.name)
+        if (ref.group, ref.kind) == ("apps", "Deployment"):
+            found = self.cluster.deployments.get(key)
+            return self._seen(found) if found is not None else None
+        pod_set = self.cluster.pod_sets.get(key)
+        return self._seen_set(pod_set) if pod_set is not None else None
+
+    def _seen_set(self, pod_set: PodSet) -> WorkloadSeen:
+        kind = kind_of(pod_set)
+        return WorkloadSeen(
+            object=pod_set,
+            kind=kind,
+            template_hash=self.cluster.hash_of(pod_set.spec.template),
+            template_labels=msgspec.json.decode(pod_set.spec.template)["metadata"]["labels"],
+            revisions=tuple(
+                RevisionSeen(revision_name(kind, entry.metadata), entry.template_hash)
+                for entry in self.cluster.revisions_of(pod_set)
+            ),
+            pods=self.cluster.pods_of_set(pod_set),
         )
 
     def _seen(self, deployment: Deployment) -> WorkloadSeen:
@@ -154,6 +181,8 @@ class World:
             self._deployments.sync(deployment)
         for replica_set in self.cluster.replica_sets:
             self._replica_sets.sync(replica_set)
+        for pod_set in self.cluster.pod_sets:
+            self._pod_sets.sync(pod_set)
         self._replica_sets.collect_garbage()
         for pod in self.cluster.pods:
             self._kubelet.sync(pod)
@@ -302,6 +331,12 @@ class World:
                 for rs in self.cluster.replica_sets_of(deployment)
             ]
             lines.append(f"Deployment {deployment.metadata.name}: {sizes} {deployment.spec}")
+        for pod_set in self.cluster.pod_sets:
+            pods = [
+                f"{pod.metadata.name}={pod.revision}{'' if pod.ready_since else '?'}"
+                for pod in self.cluster.pods_of_set(pod_set)
+            ]
+            lines.append(f"{pod_set.kind} {pod_set.metadata.name}: {pods} {pod_set}")
         lines += [f"Service {s.metadata.name}: {s.spec.selector}" for s in self.cluster.services]
         return "\n".join(lines)
 

@@ -13,18 +13,21 @@ from controller.api import names
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
 from controller.api.rollout import OwnersValues, Rollout, RolloutStatus
+from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdate
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
     DeleteCanaryDeployment,
     DeleteCanaryService,
+    DeletePod,
     Done,
     EnsureCanaryDeployment,
     EnsureCanaryService,
     EnsureRoutes,
     LabelPod,
     LabelWorkload,
+    MoveSet,
     Outcome,
     PaceDeployment,
     PinService,
@@ -32,6 +35,7 @@ from controller.domain.decision import (
     RecordRelease,
     Refusal,
     ReleaseDeployment,
+    ReleaseSet,
     RemoveFinalizer,
     RestoreRoutes,
     ScaleCanaryDeployment,
@@ -44,6 +48,7 @@ from controller.domain.traffic.canary_service import canary_selector, canary_ser
 from controller.errors import Conflict, NotFound
 from controller.simulation.cluster import Cluster
 from controller.simulation.gateways import lead_routes, set_finalizers
+from controller.simulation.pods import terminate
 
 _NO_LATCH: dict[str, str | None] = {names.LATCH: None}
 
@@ -79,10 +84,12 @@ class Writes:
                 return self._canary(action)
             case LabelPod():
                 return self._label_pod(action)
-            case RecordRelease():
-                return self._record(action)
-            case SetFinalizers():
-                return set_finalizers(self._cluster, action)
+            case RecordRelease() | SetFinalizers():
+                return self._about_the_rollout(action)
+            case MoveSet() | ReleaseSet():
+                return self._pod_set(action)
+            case DeletePod():
+                return self._delete_pod(action)
             case LabelWorkload() | PaceDeployment() | ReleaseDeployment() | ScaleReplicaSet():
                 return self._workload(action)
             case _:
@@ -120,7 +127,9 @@ class Writes:
         self.version = stored.metadata.resource_version
         return Done(wrote=True)
 
-    def _record(self, action: RecordRelease) -> Done:
+    def _about_the_rollout(self, action: RecordRelease | SetFinalizers) -> Done:
+        if isinstance(action, SetFinalizers):
+            return set_finalizers(self._cluster, action)
         kept = {**self._cluster.histories, action.history.metadata.name: action.history}
         self._cluster.histories = dict(list(kept.items())[-action.keep :])
         return Done(wrote=True)
@@ -217,11 +226,8 @@ class Writes:
         self, action: LabelWorkload | PaceDeployment | ReleaseDeployment | ScaleReplicaSet
     ) -> Done:
         match action:
-            case LabelWorkload(workload=key, workload_type=kind):
-                found = self._deployment(key)
-                labels = _merged(found.metadata.labels, {names.WORKLOAD_TYPE: kind or None})
-                meta = structs.replace(found.metadata, labels=labels)
-                self._cluster.deployments.put(structs.replace(found, metadata=meta))
+            case LabelWorkload():
+                self._label_workload(action)
             case PaceDeployment():
                 self._pace(action)
             case ReleaseDeployment():
@@ -235,6 +241,17 @@ class Writes:
             case _:
                 assert_never(action)
         return Done(wrote=True)
+
+    def _label_workload(self, action: LabelWorkload) -> None:
+        patch = {names.WORKLOAD_TYPE: action.workload_type or None}
+        if action.kind == DEPLOYMENT:
+            found = self._deployment(action.workload)
+            meta = structs.replace(found.metadata, labels=_merged(found.metadata.labels, patch))
+            self._cluster.deployments.put(structs.replace(found, metadata=meta))
+        else:
+            pod_set = self._cluster.pod_sets[action.workload]
+            meta = structs.replace(pod_set.metadata, labels=_merged(pod_set.metadata.labels, patch))
+            self._cluster.pod_sets.put(structs.replace(pod_set, metadata=meta))
 
     def _deployment(self, key: Key) -> Deployment:
         found = self._cluster.deployments.get(key)
@@ -269,20 +286,43 @@ class Writes:
 
     def _release(self, action: ReleaseDeployment) -> None:
         found = self._looked_at(action.workload, action.generation)
-        present = found.metadata
-        if {*action.annotations} - present.annotations.keys():
-            raise _conflict("an annotation of ours is not there")
-        if {*action.labels} - present.labels.keys():
-            raise _conflict("a label of ours is not there")
-        meta: ObjectMeta = structs.replace(
-            present,
-            annotations=_merged(present.annotations, dict.fromkeys(action.annotations)),
-            labels=_merged(present.labels, dict.fromkeys(action.labels)),
-        )
+        meta = _without_marks(found.metadata, action)
         spec = found.spec if action.owners is None else _owners_spec(found.spec, action.owners)
         self._cluster.deployments.put(structs.replace(found, metadata=meta, spec=spec))
 
+    # --- sets of pods ---------------------------------------------------------------------------
+
+    def _pod_set(self, action: MoveSet | ReleaseSet) -> Done:
+        found = self._cluster.pod_sets.get(action.workload)
+        if found is None:
+            raise NotFound(f"{action.kind.kind} {action.workload}", status=404)
+        if found.metadata.generation != action.generation:
+            raise _conflict("the set has changed")
+        match action:
+            case MoveSet(latch=latch, strategy=strategy):
+                meta, spec = found.metadata, found.spec
+                if latch and meta.annotations.get(names.LATCH) != latch:
+                    raise _conflict("the latch is another one")
+                meta = structs.replace(meta, annotations=_merged(meta.annotations, _NO_LATCH))
+                spec = structs.replace(spec, update_strategy=strategy)
+            case ReleaseSet(owners=owners):
+                meta = _without_marks(found.metadata, action)
+                spec = found.spec
+                if owners is not None:
+                    own = owners.strategy or msgspec.Raw(b"{}")
+                    spec = structs.replace(spec, update_strategy=own)
+            case _:
+                assert_never(action)
+        self._cluster.pod_sets.put(structs.replace(found, metadata=meta, spec=spec))
+        return Done(wrote=True)
+
     # --- pods -----------------------------------------------------------------------------------
+
+    def _delete_pod(self, action: DeletePod) -> Done:
+        pod = self._cluster.pods.get(action.pod)
+        if pod is not None and pod.metadata.uid == action.uid:
+            terminate(self._cluster, pod)
+        return Done(wrote=True)
 
     def _label_pod(self, action: LabelPod) -> Done:
         pod = self._cluster.pods.get(action.pod)
@@ -301,6 +341,18 @@ class Writes:
             structs.replace(pod, metadata=structs.replace(pod.metadata, labels=labels))
         )
         return Done(wrote=True)
+
+
+def _without_marks(present: ObjectMeta, action: ReleaseDeployment | ReleaseSet) -> ObjectMeta:
+    if {*action.annotations} - present.annotations.keys():
+        raise _conflict("an annotation of ours is not there")
+    if {*action.labels} - present.labels.keys():
+        raise _conflict("a label of ours is not there")
+    return structs.replace(
+        present,
+        annotations=_merged(present.annotations, dict.fromkeys(action.annotations)),
+        labels=_merged(present.labels, dict.fromkeys(action.labels)),
+    )
 
 
 def _owners_spec(spec: DeploymentSpec, owners: OwnersValues) -> DeploymentSpec:

@@ -14,8 +14,10 @@ from controller.api.jsontree import JsonObject, child, text
 from controller.api.names import CONTROLLER_ACCOUNT, WORKLOAD_TYPE
 from controller.api.rollout import Rollout, WorkloadRef
 from controller.api.validation import DEFAULT_RULES, Rules
+from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import ReplicaSet
 from controller.domain.admission.approvals import note_approval
+from controller.domain.admission.podset import admit_set
 from controller.domain.admission.rollout import admit_rollout, workload_of
 from controller.domain.admission.service import admit_service, pin_of
 from controller.domain.admission.verdict import Amended, Refused, Verdict, json_patch
@@ -81,21 +83,17 @@ class Admission:
         self._marker = marker
 
     def handlers(self) -> dict[str, Handler]:
-        """Paths and their handlers. The original's further workload paths are answered, and change nothing."""
+        """Paths and their handlers."""
         return {
             "/validate-rollouts-kruise-io-rollout": self.rollout,
             "/mutate-rollouts-status": self.rollout_status,
             "/mutate-apps-v1-deployment": self.deployment,
             "/mutate-v1-service": self.service,
-            "/mutate-apps-v1-daemonset": self.unchanged,
-            "/mutate-apps-kruise-io-v1alpha1-cloneset": self.unchanged,
-            "/mutate-apps-kruise-io-v1alpha1-daemonset": self.unchanged,
-            "/mutate-unified-workload": self.unchanged,
+            "/mutate-apps-v1-daemonset": self.pod_set,
+            "/mutate-apps-kruise-io-v1alpha1-cloneset": self.pod_set,
+            "/mutate-apps-kruise-io-v1alpha1-daemonset": self.pod_set,
+            "/mutate-unified-workload": self.pod_set,
         }
-
-    async def unchanged(self, request: AdmissionRequest) -> Answer:
-        """Workloads of kinds that are not released yet."""
-        return ALLOWED
 
     async def rollout(self, request: AdmissionRequest) -> Answer:
         """Field rules, one Rollout per workload, and what must not change in mid-release."""
@@ -127,16 +125,35 @@ class Admission:
         if objects is None:
             return ALLOWED
         old, new = objects
-        rollout, replica_sets = None, list[ReplicaSet]()
-        if WORKLOAD_TYPE in child(new, "metadata", "labels"):
-            rollout = governing(new, await self._rollouts.rollouts(request.namespace))
-            if rollout is None:
-                # The label comes with the Rollout's admission, so a change may be here before the watch.
-                rollout = governing(new, await self._rollouts.latest(request.namespace))
-            if rollout is not None and needs_replica_sets(old, new):
-                uid = text(new, "metadata", "uid") or text(old, "metadata", "uid")
-                replica_sets += await self._replica_sets.of(uid, request.namespace)
+        rollout, replica_sets = await self._governing(new, request.namespace), list[ReplicaSet]()
+        if rollout is not None and needs_replica_sets(old, new):
+            uid = text(new, "metadata", "uid") or text(old, "metadata", "uid")
+            replica_sets += await self._replica_sets.of(uid, request.namespace)
         return _answer(new, admit_deployment(old, new, rollout, replica_sets))
+
+    async def pod_set(self, request: AdmissionRequest) -> Answer:
+        """Holds a StatefulSet, CloneSet, DaemonSet or a kind like them under a Rollout."""
+        objects = self._update(request)
+        if objects is None:
+            return ALLOWED
+        old, new = objects
+        name = KindName(text(new, "apiVersion"), text(new, "kind"))
+        labels = {**_labels(old), **_labels(new)}
+        kind = workload_kind(name.group, name.kind, labels)
+        if kind is None or kind is WorkloadKind.DEPLOYMENT:
+            return ALLOWED
+        rollout = await self._governing(new, request.namespace)
+        return _answer(new, admit_set(old, new, rollout, kind))
+
+    async def _governing(self, workload: JsonObject, namespace: str) -> Rollout | None:
+        """The Rollout of a labelled workload."""
+        if WORKLOAD_TYPE not in child(workload, "metadata", "labels"):
+            return None
+        known = governing(workload, await self._rollouts.rollouts(namespace))
+        if known is not None:
+            return known
+        # The label comes with the Rollout's admission, so a change may be here before the watch.
+        return governing(workload, await self._rollouts.latest(namespace))
 
     async def service(self, request: AdmissionRequest) -> Answer:
         """Puts the pin back that an owner's apply took off."""
@@ -158,6 +175,11 @@ class Admission:
         if request.object is None or request.old_object is None:
             return None
         return request.old_object, request.object
+
+
+def _labels(workload: JsonObject) -> dict[str, str]:
+    labels = child(workload, "metadata", "labels")
+    return {name: value for name, value in labels.items() if isinstance(value, str)}
 
 
 def _answer(new: JsonObject, verdict: Verdict) -> Answer:

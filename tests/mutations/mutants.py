@@ -338,8 +338,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "rollout.moving.deployments",
         (
             "a deleted Rollout leaves its label behind",
-            "    if drop_label:\n",
-            "    if drop_label and keep_mark:\n",
+            "    if drop_label and (sit",
+            "    if drop_label and keep_mark and (sit",
             DISTURBANCES,
         ),
         (

@@ -5,8 +5,10 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from msgspec import structs
 
+from controller.api.jsontree import JsonObject
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service, ServiceSpec
+from controller.api.podsets import PodSet, PodSetSpec
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import (
     CanaryStatus,
@@ -157,6 +159,106 @@ def make_deployment(
             paused=paused,
         ),
     )
+
+
+SETS = {
+    "StatefulSet": WorkloadRef("apps/v1", "StatefulSet", "web"),
+    "Advanced StatefulSet": WorkloadRef("apps.kruise.io/v1beta1", "StatefulSet", "web"),
+    "CloneSet": WorkloadRef("apps.kruise.io/v1alpha1", "CloneSet", "web"),
+    "DaemonSet": WorkloadRef("apps/v1", "DaemonSet", "web"),
+    "Advanced DaemonSet": WorkloadRef("apps.kruise.io/v1alpha1", "DaemonSet", "web"),
+    "a kind labelled as StatefulSet": WorkloadRef("db.example/v1", "Cluster", "web"),
+}
+"""Sets of pods by a name for people."""
+STRATEGIES: dict[str, JsonObject] = {
+    "StatefulSet": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+    "Advanced StatefulSet": {"rollingUpdate": {"podUpdatePolicy": "ReCreate"}},
+    "CloneSet": {"maxUnavailable": "20%"},
+    "DaemonSet": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}},
+    "Advanced DaemonSet": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}},
+    "a kind labelled as StatefulSet": {},
+}
+"""Their owners' update strategies."""
+
+
+def make_pod_set(
+    which: str = "StatefulSet",
+    *,
+    replicas: int = 5,
+    version: str = "v1",
+    strategy: JsonObject | None = None,
+) -> PodSet:
+    """The set of pods `web` of one of `SETS`."""
+    ref = SETS[which]
+    labelled = which.startswith("a kind")
+    return PodSet(
+        api_version=ref.api_version,
+        kind=ref.kind,
+        metadata=ObjectMeta(
+            name=KEY.name,
+            namespace=KEY.namespace,
+            labels={"rollouts.kruise.io/workload-type": "StatefulSet"} if labelled else {},
+        ),
+        spec=PodSetSpec(
+            replicas=None if "Daemon" in which else replicas,
+            selector=msgspec.Raw(b'{"matchLabels":{"app":"web"}}'),
+            template=template(version),
+            update_strategy=msgspec.Raw(
+                msgspec.json.encode(STRATEGIES[which] if strategy is None else strategy)
+            ),
+        ),
+    )
+
+
+def make_set_world(
+    which: str = "StatefulSet",
+    pod_set: PodSet | None = None,
+    *,
+    strategy: CanaryStrategy | None = None,
+    annotations: dict[str, str] | None = None,
+) -> World:
+    """A world at rest: the set of pods runs, the Rollout is Healthy."""
+    world = World(NOW)
+    cluster = world.cluster
+    cluster.pod_sets.put(pod_set or make_pod_set(which))
+    cluster.services.put(make_service("web"))
+    cluster.put_route(NAMESPACE, "VirtualService", "web", Route())
+    world.rest()
+    rollout = make_rollout(
+        strategy=strategy or make_strategy(steps=make_steps("20%", "40%")),
+        ref=SETS[which],
+        annotations=annotations,
+    )
+    cluster.rollouts.put(rollout)
+    world.rest()
+    return world
+
+
+def set_of(world: World) -> PodSet:
+    """The set of pods under the Rollout."""
+    return world.cluster.pod_sets[KEY]
+
+
+def strategy_of(world: World) -> JsonObject:
+    """The update strategy in force."""
+    found: JsonObject = msgspec.json.decode(set_of(world).spec.update_strategy)
+    return found
+
+
+def release_set(world: World, version: str = "v2") -> None:
+    """The owner changes the template of the set."""
+    world.people.edit_set(KEY, template=template(version))
+
+
+def versions_of(world: World) -> dict[str, int]:
+    """Pods of the set that are not terminating, by version."""
+    by_revision = {revision_of(world, v): v for v in ("v1", "v2", "v3", "v4")}
+    sizes: dict[str, int] = {}
+    for pod in world.cluster.pods_of_set(set_of(world)):
+        if not pod.metadata.deleting:
+            name = by_revision[pod.revision.removeprefix("web-")]
+            sizes[name] = sizes.get(name, 0) + 1
+    return sizes
 
 
 def make_service(name: str = "web") -> Service:

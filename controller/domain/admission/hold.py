@@ -33,6 +33,9 @@ class OwnersRecord(msgspec.Struct, frozen=True, rename="camel"):
     min_ready_seconds: int = 0
     progress_deadline_seconds: int | msgspec.UnsetType = msgspec.UNSET
     paused: bool = False
+    stable_revision: str | msgspec.UnsetType = msgspec.UNSET
+    stable_template: str | msgspec.UnsetType = msgspec.UNSET
+    """What ran when a set of pods was admitted; a Deployment keeps that in a label."""
 
 
 def record_of(deployment: JsonObject) -> OwnersRecord | None:

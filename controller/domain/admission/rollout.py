@@ -166,18 +166,3 @@ def _routings(spec: JsonObject) -> list[object]:
 
 def _sizes(spec: JsonObject) -> list[object]:
     return [child(step).get("replicas") for step in items(_plan(spec), "steps")]
-
-
-_WORKLOAD_TYPES = {
-    ("apps", "Deployment"): "deployment",
-    ("apps", "StatefulSet"): "statefulset",
-    ("apps", "DaemonSet"): "daemonset",
-    ("apps.kruise.io", "CloneSet"): "cloneset",
-    ("apps.kruise.io", "StatefulSet"): "statefulset",
-    ("apps.kruise.io", "DaemonSet"): "daemonset",
-}
-
-
-def workload_type(reference: WorkloadRef) -> str:
-    """Value of the workload-type label for a workload; empty for a kind that has none."""
-    return _WORKLOAD_TYPES.get((reference.group, reference.kind), "")

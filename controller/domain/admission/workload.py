@@ -27,6 +27,7 @@ from controller.api.names import (
     WORKLOAD_TYPE,
 )
 from controller.api.rollout import Phase, Rollout
+from controller.api.workload_kinds import KindName
 from controller.api.workloads import ReplicaSet, safe_hash, template_hash
 from controller.domain.admission.hold import (
     GENTLE,
@@ -46,12 +47,13 @@ from controller.domain.admission.hold import (
 from controller.domain.admission.verdict import Refused, Unchanged, Verdict, amended
 
 
-def governing(deployment: JsonObject, rollouts: Iterable[Rollout]) -> Rollout | None:
-    """The Rollout that names the Deployment and is not off, or None. Versions do not matter."""
-    name = text(deployment, "metadata", "name")
+def governing(workload: JsonObject, rollouts: Iterable[Rollout]) -> Rollout | None:
+    """The Rollout that names the workload and is not off, or None. Versions do not matter."""
+    name = KindName(text(workload, "apiVersion"), text(workload, "kind"))
+    wanted = (name.group, name.kind, text(workload, "metadata", "name"))
     for rollout in rollouts:
         reference = rollout.spec.workload_ref
-        if (reference.group, reference.kind, reference.name) != ("apps", "Deployment", name):
+        if (reference.group, reference.kind, reference.name) != wanted:
             continue
         has_strategy = rollout.spec.strategy.canary or rollout.spec.strategy.blue_green
         if has_strategy and rollout.status.phase != Phase.DISABLED:
@@ -68,9 +70,9 @@ def ending(rollout: Rollout) -> bool:
     )
 
 
-def deployment_template_hash(deployment: JsonObject) -> str:
-    """Hash of the pod template of a raw Deployment."""
-    return template_hash(canonical(child(deployment, "spec", "template")))
+def template_hash_of(workload: JsonObject) -> str:
+    """Hash of the pod template of a raw workload."""
+    return template_hash(canonical(child(workload, "spec", "template")))
 
 
 def effective(old: JsonObject, new: JsonObject) -> bool:
@@ -78,12 +80,12 @@ def effective(old: JsonObject, new: JsonObject) -> bool:
     rollout_id = text(new, "metadata", "annotations", ROLLOUT_ID)
     if rollout_id:
         return rollout_id != text(old, "metadata", "annotations", ROLLOUT_ID)
-    return deployment_template_hash(old) != deployment_template_hash(new)
+    return template_hash_of(old) != template_hash_of(new)
 
 
 def template_changed(old: JsonObject, new: JsonObject) -> bool:
     """The pods would be different ones."""
-    return deployment_template_hash(old) != deployment_template_hash(new)
+    return template_hash_of(old) != template_hash_of(new)
 
 
 def needs_replica_sets(old: JsonObject, new: JsonObject) -> bool:
@@ -107,7 +109,7 @@ def admit_deployment(
         return amended(new, _let_go(old, new))
     if rollout is None:
         return Unchanged()
-    change = _Change(old, _with_marks_of(old, new), rollout, tuple(replica_sets))
+    change = _Change(old, with_marks_of(old, new), rollout, tuple(replica_sets))
     record = record_of(old)
     if record is None:
         result = _begun(change)
@@ -116,6 +118,15 @@ def admit_deployment(
     else:
         result = _protected(change, updated_record(record, old, new))
     return result if isinstance(result, Refused) else amended(new, result)
+
+
+def release_identity(old: JsonObject, new: JsonObject) -> str:
+    """Identity of the release that a change of a workload asks for: the same however often it is asked."""
+    metadata = child(old, "metadata")
+    uid = text(new, "metadata", "uid") or text(metadata, "uid")
+    asked = [text(new, "metadata", part, ROLLOUT_ID) for part in ("annotations", "labels")]
+    generation = number(metadata, "generation") or 0
+    return safe_hash(canonical([uid, template_hash_of(new), *asked, generation]))
 
 
 class _Change(msgspec.Struct, frozen=True):
@@ -132,16 +143,12 @@ class _Change(msgspec.Struct, frozen=True):
 
     @property
     def new_hash(self) -> str:
-        return deployment_template_hash(self.new)
+        return template_hash_of(self.new)
 
     @property
     def release(self) -> str:
-        """Identity of the release that this change asks for: the same however often it is asked."""
-        metadata = child(self.old, "metadata")
-        uid = text(self.new, "metadata", "uid") or text(metadata, "uid")
-        asked = [text(self.new, "metadata", part, ROLLOUT_ID) for part in ("annotations", "labels")]
-        generation = number(metadata, "generation") or 0
-        return safe_hash(canonical([uid, self.new_hash, *asked, generation]))
+        """Identity of the release that this change asks for."""
+        return release_identity(self.old, self.new)
 
     def running(self) -> ReplicaSet | None:
         """The active ReplicaSet that the new template belongs to already."""
@@ -178,7 +185,7 @@ def _age(replica_set: ReplicaSet) -> tuple[int, str, str]:
     )
 
 
-def _with_marks_of(old: JsonObject, new: JsonObject) -> JsonObject:
+def with_marks_of(old: JsonObject, new: JsonObject) -> JsonObject:
     """`new` with exactly the marks of `old`: not fewer (undo drops them), not more (undo brings stale ones)."""
     present = child(old, "metadata", "annotations")
     for mark in OURS_ON_WORKLOAD:
@@ -189,9 +196,13 @@ def _with_marks_of(old: JsonObject, new: JsonObject) -> JsonObject:
     return new
 
 
+def with_latch(obj: JsonObject, release: str) -> JsonObject:
+    """The workload with the token of its release; only whoever holds it makes the first move."""
+    return changed(obj, ("metadata", "annotations", LATCH), release)
+
+
 def _latched(obj: JsonObject, record: OwnersRecord) -> JsonObject:
-    latched = changed(obj, ("metadata", "annotations", LATCH), record.release)
-    return with_record(changed(latched, PAUSED, True), record)
+    return with_record(changed(with_latch(obj, record.release), PAUSED, True), record)
 
 
 def _side_by_side_refused(obj: JsonObject) -> Refused | None:

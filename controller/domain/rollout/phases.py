@@ -110,25 +110,20 @@ def _duties(sit: Situation) -> tuple[Action, ...]:
     ):
         duties = (PrepareRollout(sit.seen.plan_hash),)
     if sit.seen.workload is not None and not sit.labelled and unsupported(sit) is None:
-        duties += (LabelWorkload(sit.workload_key, "deployment"),)
+        label = sit.workload.kind.label
+        duties += (LabelWorkload(sit.workload_key, label, sit.kind_name),)
     return duties
-
-
-def names_a_deployment(sit: Situation) -> bool:
-    """The Rollout refers to a Deployment, so that the one of that name is its workload."""
-    ref = sit.seen.rollout.spec.workload_ref
-    return (ref.group, ref.kind) == ("apps", "Deployment")
 
 
 def unsupported(sit: Situation) -> Refusal | None:
     """What this version cannot release, said once and clearly instead of hanging."""
     spec = sit.seen.rollout.spec
-    ref = spec.workload_ref
-    if not names_a_deployment(sit):
+    problem = sit.seen.workload_problem
+    if problem is not None:
         return Refusal(
-            reasons.UNSUPPORTED_WORKLOAD,
-            f"spec.workloadRef: {ref.api_version} {ref.kind} is not released by this version: "
-            "only apps/v1 Deployment is",
+            problem.reason,
+            problem.message,
+            object=f"{spec.workload_ref.kind} {spec.workload_ref.name}",
         )
     if spec.strategy.canary is None:
         return Refusal(
@@ -138,6 +133,18 @@ def unsupported(sit: Situation) -> Refusal | None:
     if not spec.strategy.canary.steps:
         return Refusal(reasons.INVALID_ROLLOUT, "spec.strategy.canary.steps: must not be empty")
     return None
+
+
+def unseen_workload(sit: Situation) -> Refusal | None:
+    """The workload may be there and held by us, and cannot be read now: the Rollout may not go without it.
+
+    A kind that is not served any more has no objects, and one that cannot be released was never held.
+    """
+    problem = sit.seen.workload_problem
+    gone = (routing.KIND_NOT_SERVED, reasons.UNSUPPORTED_WORKLOAD)
+    if problem is None or problem.reason in gone or not position(sit.seen.rollout.status).release:
+        return None
+    return Refusal(problem.reason, problem.message)
 
 
 # --- phases -------------------------------------------------------------------------------------
@@ -254,7 +261,10 @@ def _terminating(sit: Situation, status: RolloutStatus) -> Turn:
     )
     if ROLLOUT_FINALIZER not in sit.seen.rollout.metadata.finalizers:
         return Stop(_terminated(sit, status))
-    has_workload = sit.seen.workload is not None and names_a_deployment(sit)
+    problem = unseen_workload(sit)
+    if problem is not None:
+        return Stop(status, problem=problem)
+    has_workload = sit.seen.workload is not None
     stop = finalise(sit, status, Goal.DELETING if has_workload else Goal.WORKLOAD_GONE)
     if stop is not None:
         return stop

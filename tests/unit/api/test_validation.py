@@ -137,6 +137,9 @@ def test_warnings_name_what_will_not_happen() -> None:
     )
     assert "Ingress cannot tell revisions apart" in warnings(beta(shared))[0]
     assert "blueGreen is not released" in warnings(beta({"blueGreen": {"steps": []}}))[0]
+    (idle,) = warnings(beta(canary({"replicas": 1}, {"replicas": 2}, {"replicas": 2})))
+    assert idle.startswith("step 3 adds no pod")
+    assert warnings(beta(canary({"replicas": 2}, {"replicas": 2, "traffic": "5%"}))) == ()
     assert warnings(beta(canary({"replicas": 1}))) == ()
     assert warnings({"kind": "Rollout"}) == ()
 

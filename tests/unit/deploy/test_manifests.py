@@ -72,7 +72,8 @@ def test_every_webhook_is_answered_and_lets_the_controller_pass() -> None:
 
 def test_workloads_are_selected_by_their_label() -> None:
     for entry in webhooks():
-        if any("deployments" in rule["resources"] for rule in entry["rules"]):
+        workloads = {"deployments", "daemonsets", "clonesets", "*"}
+        if any(workloads & {*rule["resources"]} for rule in entry["rules"]):
             keys = [one["key"] for one in entry["objectSelector"]["matchExpressions"]]
             assert names.WORKLOAD_TYPE in keys
             assert names.WORKLOAD_TYPE in entry["matchConditions"][1]["expression"]
@@ -82,6 +83,12 @@ def test_workloads_are_selected_by_their_label() -> None:
     assert policies == {
         "mdeployment.kb.io": "Fail",
         "mdeployment-leave.moonshift.dev": "Ignore",
+        "mcloneset.kb.io": "Fail",
+        "mdaemonset.kb.io": "Fail",
+        "mdaemonset-native.kb.io": "Fail",
+        "munifiedworload.kb.io": "Fail",
+        "mpodset-leave.moonshift.dev": "Ignore",
+        "munifiedworkload-leave.moonshift.dev": "Ignore",
         "mservice.moonshift.dev": "Ignore",
         "mrolloutstatus.moonshift.dev": "Ignore",
         "vrollout.kb.io": "Fail",

@@ -5,10 +5,13 @@ from typing import assert_never
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.rollout.moving.extra_deployment import ExtraDeployment
 from controller.domain.rollout.moving.mechanism import Mechanism
+from controller.domain.rollout.moving.node_by_node import NodeByNode
 from controller.domain.rollout.moving.paced_deployment import PacedDeployment
+from controller.domain.rollout.moving.partitioned import PartitionedSet
 from controller.domain.rollout.situation import Situation, Style
 
 _PACED, _EXTRA = PacedDeployment(), ExtraDeployment()
+_PARTITIONED, _NODE_BY_NODE = PartitionedSet(), NodeByNode()
 
 
 def mechanism_of(sit: Situation) -> Mechanism:
@@ -23,4 +26,12 @@ def mechanism_of(sit: Situation) -> Mechanism:
 
 
 def _by_partition(kind: WorkloadKind) -> Mechanism:
-    return _PACED
+    match kind:
+        case WorkloadKind.DEPLOYMENT:
+            return _PACED
+        case WorkloadKind.STATEFUL_SET | WorkloadKind.CLONE_SET | WorkloadKind.ADVANCED_DAEMON_SET:
+            return _PARTITIONED
+        case WorkloadKind.DAEMON_SET:
+            return _NODE_BY_NODE
+        case _:
+            assert_never(kind)

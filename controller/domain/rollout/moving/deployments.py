@@ -5,6 +5,7 @@ Invariant: the owner's values and our marks change in one write.
 
 from controller.api import names
 from controller.api.rollout import RolloutStatus
+from controller.api.workload_kinds import KNOWN_WORKLOADS
 from controller.domain import reasons
 from controller.domain.decision import Action, Refusal, ReleaseDeployment
 from controller.domain.pods.deployment import owners_limits, paused_by_its_owner
@@ -15,13 +16,16 @@ from controller.domain.rollout.turn import Stop
 def marks_to_remove(
     sit: Situation, *, keep_mark: bool, drop_label: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Annotations and labels of ours that the workload carries and should not carry any more."""
+    """Annotations and labels of ours that the workload carries and should not carry any more.
+
+    On a kind that is known by its label alone, the label is its owner's.
+    """
     annotations = {names.ORIGINAL_STRATEGY, names.LATCH}
     labels: set[str] = set()
     if not keep_mark:
         annotations.add(names.IN_PROGRESSING)
         labels.add(names.STABLE_REVISION)
-    if drop_label:
+    if drop_label and (sit.kind_name.group, sit.kind_name.kind) in KNOWN_WORKLOADS:
         labels.add(names.WORKLOAD_TYPE)
     meta = sit.meta
     return (

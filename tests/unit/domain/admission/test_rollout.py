@@ -11,7 +11,7 @@ from controller.api.jsontree import JsonObject, changed, child
 from controller.api.meta import ObjectMeta
 from controller.api.names import ROLLING_STYLE, V1BETA1
 from controller.api.rollout import RolloutSpec, WorkloadRef
-from controller.domain.admission.rollout import admit_rollout, workload_of, workload_type
+from controller.domain.admission.rollout import admit_rollout, workload_of
 from tests.unit.domain.admission.objects import rollout
 
 
@@ -177,33 +177,6 @@ def test_several_findings_are_listed() -> None:
     verdict = admit_rollout(None, edited(raw(steps=[]), "spec", "workloadRef", to={}), ())
     assert verdict.message.startswith("[spec.workloadRef.apiVersion: Required value: ")
     assert verdict.message.endswith("]")
-
-
-def test_what_is_not_released_yet_is_said_in_a_warning() -> None:
-    obj = edited(
-        raw(),
-        "spec",
-        "workloadRef",
-        to={"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "name": "c"},
-    )
-    verdict = admit_rollout(None, obj, ())
-    assert not verdict.findings
-    assert "CloneSet.apps.kruise.io is not released by this version" in verdict.warnings[0]
-
-
-@pytest.mark.parametrize(
-    ("version", "kind", "label"),
-    [
-        ("apps/v1", "Deployment", "deployment"),
-        ("apps/v1", "StatefulSet", "statefulset"),
-        ("apps.kruise.io/v1alpha1", "CloneSet", "cloneset"),
-        ("apps.kruise.io/v1beta1", "StatefulSet", "statefulset"),
-        ("apps.kruise.io/v1alpha1", "DaemonSet", "daemonset"),
-        ("v1", "Pod", ""),
-    ],
-)
-def test_the_label_that_admission_selects_by(version: str, kind: str, label: str) -> None:
-    assert workload_type(WorkloadRef(version, kind, "x")) == label
 
 
 def test_old_and_new_may_be_of_other_versions() -> None:

@@ -25,9 +25,9 @@ from controller.domain.admission.hold import record_of
 from controller.domain.admission.verdict import Amended, Refused, Unchanged, Verdict
 from controller.domain.admission.workload import (
     admit_deployment,
-    deployment_template_hash,
     governing,
     needs_replica_sets,
+    template_hash_of,
 )
 from tests.unit.domain.admission.objects import deployment, replica_set, rollout, with_image
 
@@ -363,7 +363,7 @@ def test_a_template_changed_under_the_same_rollout_id_is_latched_in_mid_release(
 
 def test_the_way_back_is_known_from_status_when_the_label_is_lost() -> None:
     old = set_in(held(), "metadata", "labels", STABLE_REVISION, to=None)
-    position = MoonshiftStatus(stable_template=deployment_template_hash(deployment()))
+    position = MoonshiftStatus(stable_template=template_hash_of(deployment()))
     under = msgspec.structs.replace(rollout(), status=RolloutStatus(moonshift=position))
     new = stored(old, with_image(old, "v1"), (replica_set("v2", 2, 2),), under)
     assert "minReadySeconds" not in child(new, "spec")
@@ -429,7 +429,7 @@ def test_replica_sets_are_needed_only_for_a_change_of_the_template_or_id() -> No
 
 def test_an_approved_revision_counts_as_stable_before_the_label_says_so() -> None:
     old = held("v3")
-    position = MoonshiftStatus(stable_template=deployment_template_hash(deployment("v2")))
+    position = MoonshiftStatus(stable_template=template_hash_of(deployment("v2")))
     under = msgspec.structs.replace(rollout(), status=RolloutStatus(moonshift=position))
     new = stored(old, with_image(old, "v2"), TWO, under)
     assert "minReadySeconds" not in child(new, "spec")

@@ -92,7 +92,10 @@ def first_instants(world: World, **facts: Callable[[], bool]) -> dict[str, datet
 def pin_of(world: World, service: str = "web") -> str:
     """Revision a Service is pinned to; `gone` where there is no such Service."""
     found = world.cluster.services.get(Key(NAMESPACE, service))
-    return found.spec.selector.get("pod-template-hash", "") if found is not None else "gone"
+    if found is None:
+        return "gone"
+    labels = ("pod-template-hash", "controller-revision-hash")
+    return next((found.spec.selector[name] for name in labels if name in found.spec.selector), "")
 
 
 def seconds(count: float) -> timedelta:

@@ -14,7 +14,6 @@ from controller.api.rollout import (
     RolloutStatus,
     StepState,
     Strategy,
-    WorkloadRef,
 )
 from controller.api.workloads import template_hash
 from controller.domain import reasons
@@ -24,8 +23,10 @@ from controller.domain.decision import (
     PrepareRollout,
     Reference,
     Refusal,
+    RestoreRoutes,
     Severity,
 )
+from controller.domain.observation import WorkloadUnreadable
 from controller.domain.rollout import phases
 from controller.domain.rollout.phases import decide, refused
 from controller.domain.rollout.situation import Situation
@@ -141,11 +142,6 @@ def test_the_workload_without_a_replica_set_yet_has_no_stable_revision() -> None
     ("rollout", "reason"),
     [
         pytest.param(
-            make_rollout(ref=WorkloadRef("apps.kruise.io/v1alpha1", "CloneSet", "web")),
-            reasons.UNSUPPORTED_WORKLOAD,
-            id="a kind this version does not release",
-        ),
-        pytest.param(
             with_spec(make_rollout(), strategy=Strategy(blue_green=BlueGreenStrategy())),
             reasons.UNSUPPORTED_STYLE,
             id="blue-green",
@@ -171,6 +167,36 @@ def test_what_cannot_be_released_is_said_once_and_touches_nothing(
     world.cluster.rollouts.delete(KEY)
     world.rest()
     assert world.cluster.rollouts.get(KEY) is None
+
+
+def test_a_workload_that_cannot_be_read_is_said_and_nothing_is_concluded_from_its_absence() -> None:
+    world = started()
+    seen = world.observe(KEY)
+    assert seen is not None
+    problem = WorkloadUnreadable("Forbidden", "statefulsets.apps is forbidden")
+    blind = structs.replace(seen, workload=None, workload_problem=problem)
+    decision = decide(blind, NOW)
+    assert value(decision.status, "Stalled") == ("True", "Forbidden")
+    assert decision.status.phase == Phase.PROGRESSING
+    assert decision.actions == ()
+    deleting = structs.replace(seen.rollout.metadata, deletion_timestamp=NOW)
+    going = structs.replace(blind, rollout=structs.replace(seen.rollout, metadata=deleting))
+    assert decide(going, NOW).actions == ()
+    assert value(decide(going, NOW).status, "Stalled") == ("True", "Forbidden")
+
+
+def test_a_rollout_goes_when_its_workloads_kind_is_no_longer_served() -> None:
+    world = started()
+    seen = world.observe(KEY)
+    assert seen is not None
+    deleting = structs.replace(seen.rollout.metadata, deletion_timestamp=NOW)
+    going = structs.replace(
+        seen,
+        rollout=structs.replace(seen.rollout, metadata=deleting),
+        workload=None,
+        workload_problem=WorkloadUnreadable("KindNotServed", "install its CRD"),
+    )
+    assert isinstance(decide(going, NOW).actions[0], RestoreRoutes)
 
 
 def test_a_refused_action_is_said_in_status_and_once_as_an_event() -> None:

@@ -1,0 +1,85 @@
+"""Which pods of a native DaemonSet may be deleted now, so that its controller makes new ones in their place.
+
+A DaemonSet under release is of type OnDelete: a pod that goes comes back of the new revision. Invariants: never more
+nodes without a ready pod than the owner's maxUnavailable allows, except those that have none already; a node whose pod
+is on its way out, or that has none, is on its way to the new revision and counts as such (the original deletes dying
+pods again and exceeds a batch, D40).
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from controller.api.quantity import IntOrPercent, scaled_down
+from controller.api.workloads import Pod
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_EPOCH = datetime.fromtimestamp(0, tz=UTC)
+
+
+class Nodes(msgspec.Struct, frozen=True):
+    """The pods of a DaemonSet by what can be said of their nodes."""
+
+    size: int
+    """Nodes that should have a pod."""
+    new: tuple[Pod, ...]
+    old: tuple[Pod, ...]
+    """Of any other revision, without those on their way out."""
+    leaving: int
+    """Pods on their way out."""
+
+    @property
+    def bare(self) -> int:
+        """Nodes whose pod is going, gone, or not made yet."""
+        return max(self.leaving, self.size - len(self.new) - len(self.old))
+
+
+def most_unavailable(limit: IntOrPercent | None, size: int) -> int:
+    """The owner's maxUnavailable in nodes, percentages rounded down; at least one, or nothing would ever move."""
+    return max(1, scaled_down(1 if limit is None else limit, size))
+
+
+def may_go(nodes: Nodes, wanted: int, limit: int, stable_revision: str) -> tuple[Pod, ...]:
+    """Old pods to delete now for `wanted` new ones, at most `limit` nodes being unavailable.
+
+    First those that an abandoned release left, then those that serve nobody, then by deletion cost, then the youngest.
+    """
+    unready = sum(1 for pod in nodes.new if pod.ready_since is None)
+    room = limit - unready - nodes.bare
+    need = wanted - len(nodes.new) - nodes.bare
+    going: list[Pod] = []
+    for pod in sorted(nodes.old, key=lambda pod: _worth(pod, stable_revision)):
+        if len(going) >= need:
+            break
+        if pod.ready_since is not None:
+            if room <= 0:
+                continue
+            room -= 1
+        going.append(pod)
+    return tuple(going)
+
+
+def _worth(pod: Pod, stable_revision: str) -> tuple[bool, bool, bool, int, float, str]:
+    """Sorts pods by how readily they are given up."""
+    cost = pod.metadata.annotations.get(DELETION_COST, "0")
+    made = pod.metadata.creation_timestamp or _EPOCH
+    return (
+        pod.revision == stable_revision,
+        pod.status.phase != "Pending",
+        pod.ready_since is not None,
+        int(cost) if cost.removeprefix("-").isdecimal() else 0,
+        -made.timestamp(),
+        pod.metadata.name,
+    )
+
+
+def nodes_of(size: int, pods: Sequence[Pod], new_revision: str) -> Nodes:
+    """Sort the pods of a DaemonSet."""
+    alive = [pod for pod in pods if not pod.metadata.deleting]
+    return Nodes(
+        size=size,
+        new=tuple(pod for pod in alive if new_revision and pod.revision == new_revision),
+        old=tuple(pod for pod in alive if not new_revision or pod.revision != new_revision),
+        leaving=sum(1 for pod in pods if pod.metadata.deleting),
+    )

@@ -1,0 +1,92 @@
+"""Partition style of a StatefulSet, CloneSet or Advanced DaemonSet: its own controller does the work up to a partition.
+
+Invariant: an abandoned revision's pods never stand in the way of another. Ready ones of a StatefulSet are replaced
+first by its own order; unready ones would stop it for ever, so they are deleted. A CloneSet chooses freely, so there
+all of them go and come back stable before the next revision begins; else a step could take every stable pod instead.
+"""
+
+from msgspec import UNSET
+
+from controller.api.rollout import RolloutStatus
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain.decision import Action
+from controller.domain.pods.partition import (
+    counted_partition,
+    kept_old,
+    ordered_partition,
+    ordinals,
+    partition_of,
+    partitioned,
+)
+from controller.domain.pods.readiness import Readiness
+from controller.domain.rollout.moving.sets import (
+    Sets,
+    blocked_set,
+    delete_pods,
+    live_strategy,
+    owners_limits,
+    owners_strategy,
+    set_strategy,
+)
+from controller.domain.rollout.situation import Situation, position
+from controller.domain.rollout.turn import Stop
+
+
+class PartitionedSet(Sets):
+    """The partition follows the steps."""
+
+    def clear(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """Its owner has not paused it, its controller has caught up, and nothing abandoned is in the way."""
+        return self.clear_abandoned(sit, status) if sit.latched else blocked_set(sit, status)
+
+    def grow(
+        self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
+    ) -> tuple[Action, ...]:
+        """The step's partition."""
+        if sit.owners is None:
+            return ()
+        kind = sit.workload.kind
+        strategy = partitioned(kind, owners_strategy(sit), _partition(sit, index))
+        return set_strategy(sit, strategy)
+
+    def keep(self, sit: Situation, index: int) -> tuple[Action, ...]:
+        """A hand edit of the partition is corrected; a set that was scaled gets the partition of its new size."""
+        return self.grow(sit, index, Readiness(0, 0), give_back=True) if sit.observed else ()
+
+    def clear_abandoned(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """Delete what is in the way, and wait until it is gone."""
+        blocked = blocked_set(sit, status)
+        if blocked is not None:
+            return blocked
+        keep = frozenset((position(status).stable_revision, sit.new_revision))
+        everything = sit.workload.kind is WorkloadKind.CLONE_SET
+        if not everything and sit.workload.kind is not WorkloadKind.STATEFUL_SET:
+            return None
+        actions = delete_pods(sit, keep, unready_only=not everything)
+        leaving = any(
+            pod.revision not in keep and pod.metadata.deleting for pod in sit.workload.pods
+        )
+        return Stop(status, actions) if actions or leaving else None
+
+    def promoted(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """As for all sets; but a broken pod of a cancelled revision would stop a StatefulSet for ever, and goes."""
+        waiting = super().promoted(sit, status)
+        if waiting is None or sit.workload.kind is not WorkloadKind.STATEFUL_SET:
+            return waiting
+        keep = frozenset((position(status).stable_revision, sit.present_revision))
+        return Stop(status, delete_pods(sit, keep, unready_only=True), waiting.wake_at)
+
+
+def _partition(sit: Situation, index: int) -> int | str:
+    """The partition of the step. New pods that are there already stay, and no pod beyond the step is made new."""
+    kind, replicas, wanted = sit.workload.kind, sit.replicas, sit.batch(index)
+    new = [pod for pod in sit.new_pods if not pod.metadata.deleting]
+    rolling = owners_limits(sit).rolling_update
+    unordered = rolling is not None and rolling.unordered_update not in (None, UNSET)
+    if kind is WorkloadKind.STATEFUL_SET and not unordered:
+        first = sit.pod_set.spec.ordinals
+        there = ordinals(new, first.start if first is not None else 0)
+        return ordered_partition(replicas, wanted, there)
+    allowed = replicas - kept_old(partition_of(kind, live_strategy(sit)), replicas)
+    percent = kind is WorkloadKind.CLONE_SET and isinstance(sit.step(index).replicas, str)
+    return counted_partition(replicas, max(wanted, min(allowed, len(new))), percent=percent)

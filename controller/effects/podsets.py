@@ -1,0 +1,56 @@
+"""Sets of pods: their update strategy and the way back, and pods that make room for others.
+
+Invariant: a write tests the generation that was looked at and the latch it takes off, so a stale or late writer changes
+nothing; it never touches a template; a pod is deleted by its UID.
+"""
+
+from controller.api import names
+from controller.domain.decision import DeletePod, Done, MoveSet, ReleaseSet
+from controller.effects.writes import Writes, pointer
+from controller.kube.resources import PODS, Resource
+
+Operation = dict[str, object]
+
+
+async def move(writes: Writes, resource: Resource, action: MoveSet) -> Done:
+    """Write the update strategy."""
+    operations = [_generation_is(action.generation)]
+    if action.latch:
+        latch = pointer("metadata", "annotations", names.LATCH)
+        operations += [
+            {"op": "test", "path": latch, "value": action.latch},
+            {"op": "remove", "path": latch},
+        ]
+    operations.append({"op": "add", "path": "/spec/updateStrategy", "value": action.strategy})
+    await writes.patch(resource, action.workload, operations)
+    return Done(wrote=True)
+
+
+async def release(writes: Writes, resource: Resource, action: ReleaseSet) -> Done:
+    """Give the owner's own update strategy back, and take our annotations and labels off, in one write."""
+    operations = [_generation_is(action.generation)]
+    if action.owners is not None:
+        strategy = action.owners.strategy
+        operations.append(
+            {"op": "add", "path": "/spec/updateStrategy", "value": strategy}
+            if strategy is not None
+            else {"op": "remove", "path": "/spec/updateStrategy"}
+        )
+    marks = [("annotations", name) for name in action.annotations]
+    marks += [("labels", name) for name in action.labels]
+    operations += [{"op": "remove", "path": pointer("metadata", *mark)} for mark in marks]
+    if names.IN_PROGRESSING in action.annotations:
+        await writes.patch_and_disown(resource, action.workload, operations)
+    else:
+        await writes.patch(resource, action.workload, operations)
+    return Done(wrote=True)
+
+
+def _generation_is(generation: int) -> Operation:
+    return {"op": "test", "path": "/metadata/generation", "value": generation}
+
+
+async def delete_pod(writes: Writes, action: DeletePod) -> Done:
+    """Delete that very pod; a pod disruption budget is not asked: its set may lose it by its owner's own limits."""
+    await writes.delete(PODS, action.pod, action.uid)
+    return Done(wrote=True)

@@ -1,0 +1,338 @@
+"""Releases of StatefulSets, CloneSets, DaemonSets and their like, from admission to the end."""
+
+import msgspec
+import pytest
+
+from controller.api import names
+from controller.api.jsontree import JsonObject
+from controller.api.rollout import Phase, StepState
+from controller.domain import reasons
+from controller.domain.rollout.status import condition
+from controller.simulation.world import World
+from tests.unit.builders import (
+    KEY,
+    SETS,
+    STRATEGIES,
+    inner_of,
+    make_pod_set,
+    make_set_world,
+    make_steps,
+    make_strategy,
+    ours_of,
+    release_set,
+    revision_of,
+    set_of,
+    status_of,
+    strategy_of,
+    versions_of,
+    wait,
+    weight_of,
+)
+from tests.unit.domain.rollout.scenes import approve, history, pin_of, reason_of
+
+EVERY = pytest.mark.parametrize("which", SETS)
+WITH_REPLICAS = pytest.mark.parametrize("which", [name for name in SETS if "Daemon" not in name])
+
+
+def started(which: str, *replicas: int | str, traffic: bool = True) -> World:
+    """A release of v2, waiting at step 1."""
+    steps = make_steps(*(replicas or ("20%", "40%")), traffic=traffic)
+    world = make_set_world(which, strategy=make_strategy(steps=steps, traffic=traffic))
+    release_set(world)
+    world.rest()
+    return world
+
+
+def over(world: World) -> bool:
+    """Nothing of ours is left on the set and on the Service, and the routes are the originals."""
+    meta = set_of(world).metadata
+    return (
+        status_of(world).phase == Phase.HEALTHY
+        and not {*names.OURS_ON_WORKLOAD} & meta.annotations.keys()
+        and pin_of(world) == ""
+        and pin_of(world, "web-canary") == "gone"
+        and weight_of(world) is None
+    )
+
+
+@EVERY
+def test_the_workload_is_labelled_with_its_type(which: str) -> None:
+    world = make_set_world(which)
+    expected = {"CloneSet": "cloneset", "a kind labelled as StatefulSet": "StatefulSet"}
+    daemon = "daemonset" if "Daemon" in which else "statefulset"
+    assert set_of(world).metadata.labels[names.WORKLOAD_TYPE] == expected.get(which, daemon)
+    assert status_of(world).phase == Phase.HEALTHY
+
+
+@EVERY
+def test_nothing_moves_before_the_first_step(which: str) -> None:
+    world = make_set_world(which)
+    release_set(world)
+    for _ in range(20):
+        world.tick()
+    assert versions_of(world) == {"v1": 5}
+
+
+@EVERY
+def test_steps_are_walked_through_and_the_owners_strategy_comes_back(which: str) -> None:
+    world = started(which)
+    assert versions_of(world) == {"v1": 4, "v2": 1}
+    assert weight_of(world) == 20
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+    approve(world)
+    assert versions_of(world) == {"v1": 3, "v2": 2}
+    assert weight_of(world) == 40
+    approve(world)
+    assert versions_of(world) == {"v2": 5}
+    assert strategy_of(world) == STRATEGIES[which]
+    assert over(world)
+    succeeded = condition(status_of(world), "Succeeded")
+    assert succeeded is not None
+    assert succeeded.status == "True"
+
+
+@EVERY
+def test_services_are_pinned_by_the_label_that_pods_carry(which: str) -> None:
+    world = started(which)
+    full = "web-" if which.endswith("StatefulSet") else ""
+    assert pin_of(world) == full + revision_of(world, "v1")
+    assert pin_of(world, "web-canary") == full + revision_of(world, "v2")
+    assert inner_of(world).stable_revision == full + revision_of(world, "v1")
+    assert inner_of(world).pod_template_hash == full + revision_of(world, "v2")
+    service = world.cluster.services[KEY]
+    by_hash = which == "CloneSet"
+    assert ("pod-template-hash" in service.spec.selector) is by_hash
+
+
+@EVERY
+def test_every_new_pod_says_which_batch_made_it(which: str) -> None:
+    world = started(which)
+    approve(world)
+    approve(world)
+    labels = [pod.metadata.labels for pod in world.cluster.pods_of_set(set_of(world))]
+    batches = sorted(found[names.ROLLOUT_BATCH_ID] for found in labels)
+    assert batches == ["1", "2", "2", "2", "2"]
+    assert {found[names.ROLLOUT_ID] for found in labels} == {inner_of(world).observed_rollout_id}
+
+
+@EVERY
+def test_a_rollback_sends_the_traffic_back_first_and_then_the_pods(which: str) -> None:
+    world = started(which)
+    release_set(world, "v1")
+    seen = history(world, lambda: (weight_of(world), versions_of(world).get("v2", 0)))
+    world.rest()
+    assert seen[0] == (20, 1)
+    assert seen[1] == (None, 1)
+    assert seen[-1] == (None, 0)
+    assert versions_of(world) == {"v1": 5}
+    assert strategy_of(world) == STRATEGIES[which]
+    assert over(world)
+    succeeded = condition(status_of(world), "Succeeded")
+    assert succeeded is not None
+    assert succeeded.status == "False"
+
+
+@EVERY
+def test_a_third_revision_starts_again_at_step_1_with_the_same_stable_one(which: str) -> None:
+    world = started(which)
+    stable = ours_of(world).stable_revision
+    release_set(world, "v3")
+    world.rest()
+    assert ours_of(world).stable_revision == stable
+    assert inner_of(world).current_step_index == 1
+    assert versions_of(world).get("v3") == 1
+    assert pin_of(world) == stable
+    approve(world)
+    approve(world)
+    assert versions_of(world) == {"v3": 5}
+    assert over(world)
+
+
+@EVERY
+@pytest.mark.parametrize("how", ["disable", "delete"])
+def test_disabling_or_deleting_mid_way_lets_the_set_go_on_to_the_new_template(
+    which: str, how: str
+) -> None:
+    world = started(which)
+    if how == "disable":
+        world.people.disable(KEY)
+    else:
+        world.cluster.rollouts.delete(KEY)
+    world.rest()
+    assert versions_of(world) == {"v2": 5}
+    assert strategy_of(world) == STRATEGIES[which]
+    assert not {*names.OURS_ON_WORKLOAD} & set_of(world).metadata.annotations.keys()
+    assert pin_of(world) == ""
+    assert weight_of(world) is None
+
+
+@EVERY
+def test_what_the_owner_changes_of_the_strategy_is_in_force_at_once_but_for_the_partition(
+    which: str,
+) -> None:
+    world = started(which)
+    before = versions_of(world)
+    level = "maxUnavailable" if which == "CloneSet" else "rollingUpdate"
+    changed = {**strategy_of(world), level: 3 if which == "CloneSet" else {"maxUnavailable": 3}}
+    world.people.edit_set(KEY, update_strategy=_raw(changed))
+    world.rest()
+    assert versions_of(world) == before
+    live = strategy_of(world)
+    inner = live if which == "CloneSet" else live["rollingUpdate"]
+    assert isinstance(inner, dict)
+    assert inner["maxUnavailable"] == 3
+    approve(world)
+    approve(world)
+    kept = strategy_of(world)
+    inner = kept if which == "CloneSet" else kept["rollingUpdate"]
+    assert isinstance(inner, dict)
+    assert inner["maxUnavailable"] == 3
+    assert inner.get("partition") in (None, 0)
+
+
+def _raw(tree: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(tree))
+
+
+@WITH_REPLICAS
+def test_scaling_up_mid_way_makes_no_new_pod_beyond_the_step(which: str) -> None:
+    world = started(which)
+    world.people.edit_set(KEY, replicas=10)
+    world.rest()
+    sizes = versions_of(world)
+    assert sum(sizes.values()) == 10
+    assert sizes["v2"] in (2, 3)
+    approve(world)
+    assert versions_of(world)["v2"] == 4
+
+
+@WITH_REPLICAS
+def test_scaled_to_zero_the_release_waits_and_starts_again(which: str) -> None:
+    world = started(which)
+    world.people.edit_set(KEY, replicas=0)
+    world.rest()
+    assert pin_of(world) == ""
+    assert weight_of(world) is None
+    assert status_of(world).phase == Phase.PROGRESSING
+    world.people.edit_set(KEY, replicas=5)
+    world.rest()
+    # A set of no pods is completely updated, says its own controller: what comes back is all new.
+    assert versions_of(world) == {"v2": 5}
+    assert inner_of(world).current_step_index == 1
+    assert weight_of(world) is None
+    approve(world)
+    approve(world)
+    assert over(world)
+
+
+def test_the_partition_of_a_statefulset_follows_the_steps() -> None:
+    world = make_set_world(
+        "StatefulSet", strategy=make_strategy(steps=make_steps(1, 2, 2), traffic=False)
+    )
+    seen = history(world, lambda: strategy_of(world)["rollingUpdate"])
+    release_set(world)
+    world.rest()
+    approve(world)
+    approve(world)
+    approve(world)
+    assert [entry["partition"] for entry in seen] == [0, 32767, 4, 3, 0]  # type: ignore[index]
+    assert versions_of(world) == {"v2": 5}
+    labels = sorted(
+        (pod.metadata.name, pod.metadata.labels[names.ROLLOUT_BATCH_ID])
+        for pod in world.cluster.pods_of_set(set_of(world))
+    )
+    assert labels == [
+        ("web-0", "3"),
+        ("web-1", "3"),
+        ("web-2", "3"),
+        ("web-3", "2"),
+        ("web-4", "1"),
+    ]
+
+
+def test_a_broken_pod_of_a_cancelled_revision_does_not_stop_a_statefulset() -> None:
+    world = make_set_world("StatefulSet")
+    world.people.fail_pods(frozenset({f"web-{revision_of(world, 'v2')}"}))
+    release_set(world)
+    world.rest()
+    assert inner_of(world).current_step_state == StepState.STEP_UPGRADE
+    release_set(world, "v1")
+    world.rest()
+    assert versions_of(world) == {"v1": 5}
+    assert over(world)
+
+
+def test_a_broken_second_revision_makes_way_for_the_third_in_a_statefulset() -> None:
+    world = make_set_world("StatefulSet")
+    world.people.fail_pods(frozenset({f"web-{revision_of(world, 'v2')}"}))
+    release_set(world)
+    world.rest()
+    release_set(world, "v3")
+    world.rest()
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+    assert versions_of(world) == {"v1": 4, "v3": 1}
+
+
+def test_a_cloneset_loses_all_abandoned_pods_before_the_next_revision_comes() -> None:
+    world = started("CloneSet", "40%", "60%")
+    assert versions_of(world) == {"v1": 3, "v2": 2}
+    seen = history(world, lambda: versions_of(world))
+    release_set(world, "v3")
+    world.rest()
+    assert {"v1": 5} in seen
+    assert versions_of(world) == {"v1": 3, "v3": 2}
+
+
+def test_a_native_daemonset_is_released_within_its_owners_max_unavailable() -> None:
+    steps = make_steps(4, "100%", traffic=False)
+    world = make_set_world("DaemonSet", strategy=make_strategy(steps=steps, traffic=False))
+    least = history(
+        world,
+        lambda: sum(
+            pod.ready_since is not None for pod in world.cluster.pods_of_set(set_of(world))
+        ),
+    )
+    release_set(world)
+    world.rest()
+    assert strategy_of(world)["type"] == "OnDelete"
+    assert versions_of(world) == {"v1": 1, "v2": 4}
+    assert min(least) == 3
+
+
+@pytest.mark.parametrize("which", ["CloneSet", "Advanced StatefulSet"])
+def test_an_owners_pause_is_waited_for_and_said(which: str) -> None:
+    own: JsonObject = {"paused": True}
+    strategy: JsonObject = own if which == "CloneSet" else {"rollingUpdate": own}
+    world = make_set_world(which, make_pod_set(which, strategy=strategy))
+    release_set(world)
+    world.rest()
+    assert reason_of(world, "Stalled") == reasons.PAUSED_BY_OWNER
+    assert versions_of(world) == {"v1": 5}
+
+
+def test_taking_the_label_off_gives_the_owners_strategy_back_at_once() -> None:
+    world = started("StatefulSet")
+    world.cluster.rollouts.remove(KEY)
+    world.people.label_set(KEY, {})
+    assert strategy_of(world) == STRATEGIES["StatefulSet"]
+    assert not {*names.OURS_ON_WORKLOAD} & set_of(world).metadata.annotations.keys()
+
+
+def test_the_owners_own_partition_is_given_back_and_respected() -> None:
+    own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
+    world = make_set_world("StatefulSet", make_pod_set(strategy=own))
+    release_set(world)
+    world.rest()
+    approve(world)
+    approve(world)
+    assert strategy_of(world) == own
+    assert versions_of(world) == {"v1": 2, "v2": 3}
+    assert over(world)
+
+
+@EVERY
+def test_a_step_that_waits_causes_no_write(which: str) -> None:
+    world = started(which)
+    before = world.cluster.versions.last
+    wait(world, 600)
+    assert world.cluster.versions.last == before
