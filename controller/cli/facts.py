@@ -95,7 +95,10 @@ class Facts:
             for source in self._sources:
                 group.create_task(self._load(source))
             references = references_of(routings, shared)
-            group.create_task(self._gateways.load(self._client, self._key.namespace, references))
+            load = self._gateways.load(
+                self._client, self._key.namespace, references, rollout.metadata.uid
+            )
+            group.create_task(load)
         rollouts = self._source(ROLLOUTS, self._caches.rollouts, Rollout, named(self._key.name))
         self._sources += [deployments, rollouts, *self._gateways.sources]
 

@@ -7,14 +7,17 @@ problem with a text, never an absent object.
 
 import msgspec
 
+from controller.api import names
 from controller.api.meta import Key, ObjectMeta
 from controller.cli.failures import explain
 from controller.cli.source import Source, named
 from controller.domain.decision import Reference
+from controller.domain.traffic.made import is_made_for
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
 from controller.kube.dynamic import Kind, Problem, RawObject
 from controller.kube.resources import Resource
+from controller.kube.served import served
 from controller.kube.store import Store
 
 
@@ -36,17 +39,22 @@ class Gateways:
 
     def __init__(self) -> None:
         self._sources: dict[tuple[Kind, Key], Source[GatewayObject]] = {}
+        self._made: dict[Kind, Source[GatewayObject]] = {}
         self._problems: dict[tuple[Kind, Key], Problem] = {}
 
     @property
     def sources(self) -> tuple[Source[GatewayObject], ...]:
         """What can be watched."""
-        return tuple(self._sources.values())
+        return (*self._sources.values(), *self._made.values())
 
     async def load(
-        self, client: KubeClient, namespace: str, references: tuple[Reference, ...]
+        self,
+        client: KubeClient,
+        namespace: str,
+        references: tuple[Reference, ...],
+        rollout_uid: str,
     ) -> None:
-        """Look the kinds up and read the objects."""
+        """Look the kinds up and read the objects, and what was made for the Rollout."""
         for reference in references:
             kind = (reference.api_version, reference.kind)
             at = (kind, Key(namespace, reference.name))
@@ -60,6 +68,16 @@ class Gateways:
                     fields=named(reference.name),
                 )
                 await source.load(client)
+                if kind not in self._made:
+                    made = Source(
+                        resource,
+                        Store[GatewayObject](),
+                        GatewayObject,
+                        namespace=namespace,
+                        labels=f"{names.ROLLOUT_UID}={rollout_uid}",
+                    )
+                    await made.load(client)
+                    self._made[kind] = made
             except MoonshiftError as failure:
                 self._problems[at] = Problem(_reason(failure), explain(failure))
             else:
@@ -73,6 +91,12 @@ class Gateways:
         """How the kind is addressed; None when no object of it could be looked up."""
         return next((s.resource for (seen, _), s in self._sources.items() if seen == kind), None)
 
+    def made_for(self, kind: Kind, namespace: str, rollout_uid: str) -> tuple[RawObject, ...]:
+        """What was made for a Rollout beside its gateway objects."""
+        source = self._made.get(kind)
+        found = source.store.values() if source is not None else ()
+        return tuple(_raw(item) for item in found if is_made_for(item.metadata, rollout_uid))
+
     def find(self, kind: Kind, key: Key) -> RawObject | Problem | None:
         """The object, None when there is none, or why that is not known."""
         source = self._sources.get((kind, key))
@@ -82,16 +106,16 @@ class Gateways:
         found = source.store.get(key)
         if found is None:
             return None
-        return RawObject(found.metadata, msgspec.Raw(msgspec.json.encode(found)))
+        return _raw(found)
+
+
+def _raw(found: GatewayObject) -> RawObject:
+    return RawObject(found.metadata, msgspec.Raw(msgspec.json.encode(found)))
 
 
 async def _look_up(client: KubeClient, kind: Kind) -> Resource:
     api_version, name = kind
-    try:
-        served = await client.discover(api_version)
-    except NotFound:
-        served = ()
-    found = next((resource for resource in served if resource.kind == name), None)
+    found = await served(client, api_version, name)
     if found is None:
         raise NotFound(
             f"{name} ({api_version}) is not served by this cluster: install its CRD, or correct apiVersion and kind",

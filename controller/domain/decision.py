@@ -77,6 +77,7 @@ class RoutePlan(Value, frozen=True):
     matches: tuple[HttpRouteMatch, ...] = ()
     header_modifier: HeaderModifier | None = None
     pod_metadata: PatchMetadata = PatchMetadata()
+    rollout_uid: str = ""
 
 
 # --- actions ------------------------------------------------------------------------------------
@@ -241,13 +242,15 @@ class EnsureRoutes(Value, frozen=True, tag=True):
 class RestoreRoutes(Value, frozen=True, tag=True):
     """All gateway objects are what they were before the release, restored in reverse order.
 
-    With `rollout` given, an object that another Rollout leads traffic with is left alone.
+    With `rollout` given, an object that another Rollout leads traffic with is left alone. What was made beside them
+    for the Rollout of `rollout_uid` is gone.
     """
 
     namespace: str
     references: tuple[Reference, ...]
     release: str
     rollout: str = ""
+    rollout_uid: str = ""
 
 
 class SetFinalizers(Value, frozen=True, tag=True):

@@ -16,7 +16,9 @@ from controller.domain.decision import Reference, Value
 
 
 class RouteAbsent(Value, frozen=True, tag=True):
-    """The gateway object does not exist."""
+    """The gateway object does not exist; `left` says that something that was made beside it does."""
+
+    left: bool = False
 
 
 class RouteUnreadable(Value, frozen=True, tag=True):

@@ -153,6 +153,7 @@ def _plan(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> RoutePlan:
             request_header_modifier=spec.strategy.request_header_modifier,
         ),
         pod_metadata=_metadata(seen) or PatchMetadata(),
+        rollout_uid=seen.routing.metadata.uid,
     )
 
 
@@ -177,12 +178,10 @@ def _route_actions(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> tup
     wrong = shut = False
     for route in seen.routes:
         state, ref = route.state, route.reference
-        if not isinstance(state, RoutePresent):
-            continue
-        if (ref.group, ref.kind, ref.name) in led:
+        if (ref.group, ref.kind, ref.name) not in led:
+            shut = shut or _in_use(route)
+        elif isinstance(state, RoutePresent):
             wrong = wrong or state.plan != plan.identity or state.touched or state.edited
-        else:
-            shut = shut or state.in_use
     actions: tuple[Action, ...] = ()
     if shut:
         closed = tuple(
@@ -190,10 +189,27 @@ def _route_actions(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> tup
             for route in seen.routes
             if (route.reference.group, route.reference.kind, route.reference.name) not in led
         )
-        actions += (RestoreRoutes(plan.namespace, closed, plan.release, rollout=plan.rollout),)
+        actions += (
+            RestoreRoutes(
+                plan.namespace, closed, plan.release, plan.rollout, rollout_uid=plan.rollout_uid
+            ),
+        )
     if wrong:
         actions += (EnsureRoutes(plan),)
     return actions
+
+
+def _in_use(route: RouteSeen) -> bool:
+    """The object follows a plan, or is gone and something that was made beside it is left."""
+    match route.state:
+        case RoutePresent(in_use=in_use):
+            return in_use
+        case RouteAbsent(left=left):
+            return left
+        case RouteUnreadable():
+            return False
+        case _:
+            assert_never(route.state)
 
 
 def _follows(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> bool:
@@ -250,10 +266,7 @@ def _phase(seen: TrafficRoutingSeen) -> str:
         return "Terminating"
     if joined(seen.routing):
         return "Progressing"
-    in_use = any(
-        isinstance(route.state, RoutePresent) and route.state.in_use for route in seen.routes
-    )
-    return "Finalizing" if in_use else "Healthy"
+    return "Finalizing" if any(map(_in_use, seen.routes)) else "Healthy"
 
 
 def _status(

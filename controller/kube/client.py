@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from controller.errors import Conflict, Invalid, Unreachable
+from controller.errors import Conflict, Invalid, NotFound, Unreachable
 from controller.kube.api import JSON_PATCH, ControllerApi, Limits, RequestMetrics
 from controller.kube.credentials import choose_source
 from controller.kube.resources import Resource
@@ -43,6 +43,15 @@ class _ServedKind(msgspec.Struct, frozen=True):
 
 class _ServedKinds(msgspec.Struct, frozen=True):
     resources: tuple[_ServedKind, ...] | None = ()
+
+
+class _ServedVersion(msgspec.Struct, frozen=True, rename="camel"):
+    group_version: str = ""
+
+
+class _ServedGroup(msgspec.Struct, frozen=True, rename="camel"):
+    versions: tuple[_ServedVersion, ...] = ()
+    preferred_version: _ServedVersion = _ServedVersion()
 
 
 class _Version(msgspec.Struct, frozen=True, rename="camel"):
@@ -286,6 +295,18 @@ class KubeClient:
             for kind in served.resources or ()
             if "/" not in kind.name
         )
+
+    async def versions(self, group: str) -> tuple[str, ...]:
+        """The group versions (`apps/v1`) of a group, the preferred one first; empty when it is not served."""
+        if not group:
+            return ("v1",)
+        try:
+            async with self._api.call_api("GET", version="", base="/apis", url=group) as response:
+                served = msgspec.json.decode(response.content, type=_ServedGroup)
+        except NotFound:
+            return ()
+        found = (served.preferred_version, *served.versions)
+        return tuple(dict.fromkeys(item.group_version for item in found if item.group_version))
 
     async def server_version(self) -> str:
         """The API server's version, such as `v1.35.0`."""

@@ -11,12 +11,16 @@ from random import Random
 import msgspec
 
 from controller.api.meta import Key, ObjectMeta
-from controller.errors import MoonshiftError, NotFound
+from controller.domain.traffic.made import makers_of
+from controller.errors import MoonshiftError
 from controller.kube.client import KubeClient
 from controller.kube.reflector import Reflector, ReflectorMetrics
 from controller.kube.resources import Resource
+from controller.kube.served import served
 from controller.kube.store import Store
 
+MAKER = "maker"
+"""Index: UIDs of the Rollouts an object may have been made for."""
 LOOK_AGAIN = 10.0
 """Seconds until a kind that was not served is looked up again; its CRD may be installed any time."""
 
@@ -66,7 +70,7 @@ class DynamicKinds:
         client: KubeClient,
         *,
         namespace: str | None,
-        changed: Callable[[Kind, Key], None],
+        changed: Callable[[Kind, ObjectMeta], None],
         ready: Callable[[Kind], None],
         follow: Callable[[str, Store[RawObject]], None],
         random: Random,
@@ -106,13 +110,13 @@ class DynamicKinds:
         watched = self._watched.get(kind)
         return watched.resource if watched is not None else None
 
-    def resources_of(self, api_version: str) -> frozenset[Resource]:
-        """The kinds of a group version that were found so far."""
-        return frozenset(
-            watched.resource
-            for (version, _), watched in self._watched.items()
-            if version == api_version
-        )
+    def made_for(self, kind: Kind, namespace: str, rollout_uid: str) -> tuple[RawObject, ...]:
+        """Objects of a kind that were made for a Rollout."""
+        watched = self._watched.get(kind)
+        if watched is None:
+            return ()
+        found = watched.reflector.store.index(MAKER, rollout_uid)
+        return tuple(item for item in found if item.metadata.namespace == namespace)
 
     def _want(self, kind: Kind) -> None:
         if kind not in self._asked:
@@ -128,7 +132,7 @@ class DynamicKinds:
 
     async def _serve(self, kind: Kind) -> None:
         resource = await self._look_up(kind)
-        store: Store[RawObject] = Store()
+        store: Store[RawObject] = Store({MAKER: lambda item: makers_of(item.metadata)})
         self._follow(resource.name, store)
         store.subscribe(lambda old, new: self._tell(kind, old, new))
         reflector = _RawReflector(
@@ -151,14 +155,11 @@ class DynamicKinds:
         api_version, name = kind
         while True:
             try:
-                served = await self._client.discover(api_version)
-            except NotFound:
-                served = ()
+                found = await served(self._client, api_version, name)
             except MoonshiftError as failure:
                 self._fail(kind, Problem("Undiscoverable", f"{api_version}: {failure}"))
                 await asyncio.sleep(LOOK_AGAIN)
                 continue
-            found = next((r for r in served if r.kind == name and "/" not in r.plural), None)
             if found is not None:
                 return found
             text = (
@@ -176,7 +177,7 @@ class DynamicKinds:
     def _tell(self, kind: Kind, old: RawObject | None, new: RawObject | None) -> None:
         view = new if new is not None else old
         assert view is not None
-        self._changed(kind, view.metadata.key)
+        self._changed(kind, view.metadata)
 
 
 def _reason(problem: str) -> str:

@@ -6,20 +6,33 @@ request. A stale read cannot do harm: the write carries its resource version and
 
 from collections.abc import Mapping, Sequence
 
+from controller.api import names
 from controller.api.meta import Key
-from controller.errors import NotFound
 from controller.kube.client import KubeClient
-from controller.kube.dynamic import DynamicKinds, RawObject
+from controller.kube.dynamic import DynamicKinds, Kind, RawObject
 from controller.kube.resources import Resource
+from controller.kube.served import served
+from controller.kube.watch import read_page
+
+
+async def labelled(
+    client: KubeClient, resource: Resource, namespace: str, rollout_uid: str
+) -> tuple[bytes, ...]:
+    """Objects with the label of a Rollout, from the server."""
+    found: list[bytes] = []
+    selector = f"{names.ROLLOUT_UID}={rollout_uid}"
+    async for page in client.list_pages(resource, namespace, selector):
+        found += [bytes(item) for item in read_page(page).items or ()]
+    return tuple(found)
 
 
 class GatewayReads:
-    """get, replace and discover, with what the process knows already."""
+    """Reads and writes, with what the process knows already."""
 
     def __init__(self, client: KubeClient, kinds: DynamicKinds) -> None:
         self._client = client
         self._kinds = kinds
-        self._served: dict[str, tuple[Resource, ...]] = {}
+        self._served: dict[Kind, Resource] = {}
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
         """The object as the cache has it; from the server while the cache is not to be relied on."""
@@ -44,12 +57,31 @@ class GatewayReads:
         """JSON patch; Conflict when a test in it does not hold."""
         return await self._client.json_patch(resource, namespace, name, operations)
 
-    async def discover(self, group_version: str) -> tuple[Resource, ...]:
-        """Kinds of a group version; what was found is kept until a kind is found that it does not say."""
-        known = self._served.get(group_version)
-        if known is None or not self._kinds.resources_of(group_version) <= set(known):
-            known = await self._client.discover(group_version)
-            self._served[group_version] = known
-        if not known:
-            raise NotFound(f"{group_version} is not served", status=404, reason="NotFound")
-        return known
+    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes:
+        """POST."""
+        return await self._client.create(resource, namespace, body)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
+        """DELETE of the object with this UID."""
+        await self._client.delete(resource, namespace, name, uid=uid)
+
+    async def made_for(
+        self, kind: Kind, resource: Resource, namespace: str, rollout_uid: str
+    ) -> tuple[bytes, ...]:
+        """Objects of a kind that were made for a Rollout, as the cache has them; else by their label, as they are."""
+        if self._kinds.known(kind) and self._kinds.resource(kind) is not None:
+            found = self._kinds.made_for(kind, namespace, rollout_uid)
+            return tuple(bytes(item.raw) for item in found)
+        return await labelled(self._client, resource, namespace, rollout_uid)
+
+    async def served(self, api_version: str, kind: str) -> Resource | None:
+        """How the kind is addressed; what was found is kept for the process."""
+        wanted = (api_version, kind)
+        if (watched := self._kinds.resource(wanted)) is not None:
+            return watched
+        if wanted not in self._served:
+            found = await served(self._client, api_version, kind)
+            if found is None:
+                return None
+            self._served[wanted] = found
+        return self._served[wanted]

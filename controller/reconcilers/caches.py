@@ -109,7 +109,11 @@ class Caches:
             }
         )
         self.traffic_routings: Store[TrafficRouting] = Store(
-            {SERVICE: _lane_services, REFERENCE: _lane_references}
+            {
+                "uid": lambda r: (r.metadata.uid,),
+                SERVICE: _lane_services,
+                REFERENCE: _lane_references,
+            }
         )
         self.deployments: Store[Deployment] = Store(
             {"uid": lambda d: (d.metadata.uid,), ROLLOUT_UID: _by_rollout_uid}

@@ -22,7 +22,7 @@ from controller.domain.decision import (
     RestoreRoutes,
     SetFinalizers,
 )
-from controller.domain.observation import Observation, RouteSeen, RouteState
+from controller.domain.observation import Observation, RouteSeen
 from controller.domain.rollout.situation import Situation
 from controller.domain.traffic.plan import references_of
 from controller.domain.trafficrouting import (
@@ -50,7 +50,9 @@ class Sights(Protocol):
 
     def observe(self, key: Key) -> Observation | None: ...
 
-    def route(self, rollout: Key, reference: Reference) -> RouteState: ...
+    def routes(
+        self, owner: Key, uid: str, references: tuple[Reference, ...]
+    ) -> tuple[RouteSeen, ...]: ...
 
 
 class Told(Protocol):
@@ -78,9 +80,8 @@ class SharedWorld:
         return TrafficRoutingSeen(
             routing=routing,
             members=tuple(self._members(key, routing)),
-            routes=tuple(
-                RouteSeen(reference, self._sights.route(owner, reference))
-                for reference in references_of(entries, disable_generate=True)
+            routes=self._sights.routes(
+                owner, routing.metadata.uid, references_of(entries, disable_generate=True)
             ),
             slices=tuple(
                 part

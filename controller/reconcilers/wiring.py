@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from controller.api import names
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.traffic.made import makers_of
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import (
     REFERENCE,
@@ -49,13 +50,19 @@ class Wiring:
         self._listen(self._caches.services, self._of_service)
         self._listen(self._caches.slices, self._of_slice)
 
-    def named_object_changed(self, kind: tuple[str, str], key: Key) -> None:
-        """A gateway object or a workload that Rollouts name changed."""
+    def named_object_changed(self, kind: tuple[str, str], metadata: ObjectMeta) -> None:
+        """A gateway object or a workload that Rollouts name changed, or one that was made beside it."""
+        named = reference_value(*kind, metadata.key)
         for index in (REFERENCE, WORKLOAD):
-            for rollout in self._caches.rollouts.index(index, reference_value(*kind, key)):
+            for rollout in self._caches.rollouts.index(index, named):
                 self._wake(rollout.metadata.key)
-        for routing in self._caches.traffic_routings.index(REFERENCE, reference_value(*kind, key)):
+        for routing in self._caches.traffic_routings.index(REFERENCE, named):
             self._wake_routing(routing.metadata.key)
+        for uid in makers_of(metadata):
+            for rollout in self._caches.rollouts.index("uid", uid):
+                self._wake(rollout.metadata.key)
+            for routing in self._caches.traffic_routings.index("uid", uid):
+                self._wake_routing(routing.metadata.key)
 
     def kind_ready(self, kind: tuple[str, str]) -> None:
         """A kind of gateway objects or workloads can be relied on, or its problem became known."""

@@ -22,7 +22,6 @@ from controller.domain.decision import Reference
 from controller.domain.observation import (
     Observation,
     RevisionSeen,
-    RouteAbsent,
     RouteSeen,
     RouteState,
     RouteUnreadable,
@@ -33,7 +32,9 @@ from controller.domain.pods.running import revision_name
 from controller.domain.reasons import UNSUPPORTED_WORKLOAD
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.drift import name_of, see_route
+from controller.domain.traffic.made import beside, place_of
 from controller.domain.traffic.plan import references_of, services_of
+from controller.domain.traffic.scripts import kind_of
 from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
 from controller.errors import Postponed
 from controller.kube.dynamic import Kind, Problem, RawObject
@@ -114,7 +115,17 @@ class _Judged(NamedTuple):
 
     object: RawObject
     reference: Reference
+    made: tuple[RawObject, ...]
     state: RouteState
+
+    def is_of(self, found: RawObject, reference: Reference, made: tuple[RawObject, ...]) -> bool:
+        """Nothing that was looked at is another now."""
+        return (
+            self.object is found
+            and self.reference == reference
+            and len(self.made) == len(made)
+            and all(one is other for one, other in zip(self.made, made, strict=True))
+        )
 
 
 class Routes:
@@ -123,13 +134,16 @@ class Routes:
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[Key, str, str], _Judged] = OrderedDict()
 
-    def see(self, rollout: Key, reference: Reference, found: RawObject) -> RouteState:
+    def see(
+        self, rollout: Key, reference: Reference, found: RawObject, made: tuple[RawObject, ...]
+    ) -> RouteState:
         """How the object stands for that Rollout."""
         at = (rollout, reference.kind, reference.name)
         known = self._known.get(at)
-        if known is None or known.object is not found or known.reference != reference:
-            state = see_route(reference, bytes(found.raw), rollout=rollout.name)
-            known = self._known[at] = _Judged(found, reference, state)
+        if known is None or not known.is_of(found, reference, made):
+            raws = tuple(bytes(item.raw) for item in made)
+            state = see_route(reference, bytes(found.raw), rollout=rollout.name, made=raws)
+            known = self._known[at] = _Judged(found, reference, made, state)
             _bound(self._known, REMEMBERED_ROUTES)
         return known.state
 
@@ -180,6 +194,10 @@ class NamedKinds(Protocol):
         """The object, None when there is none, or why that is not known."""
         ...
 
+    def made_for(self, kind: Kind, namespace: str, rollout_uid: str) -> tuple[RawObject, ...]:
+        """What was made for a Rollout beside its gateway objects, of one kind."""
+        ...
+
 
 class World:
     """Observations of Rollouts."""
@@ -221,10 +239,7 @@ class World:
             slices=slices,
             traffic_routing=self._shared_routing(rollout),
             histories_kept=self._histories_kept,
-            routes=tuple(
-                RouteSeen(reference, self.route(key, reference))
-                for reference in _references(rollout)
-            ),
+            routes=self.routes(key, rollout.metadata.uid, _references(rollout)),
         )
 
     def _workload(self, rollout: Rollout) -> WorkloadSeen | WorkloadUnreadable | None:
@@ -304,11 +319,36 @@ class World:
         key = Key(rollout.metadata.namespace, name)
         return self._caches.traffic_routings.get(key) if name else None
 
-    def route(self, rollout: Key, reference: Reference) -> RouteState:
-        """How a gateway object stands for that Rollout, or for another owner of that name."""
+    def routes(
+        self, owner: Key, uid: str, references: tuple[Reference, ...]
+    ) -> tuple[RouteSeen, ...]:
+        """How gateway objects stand for the Rollout, or other owner, of that name and UID."""
+        for reference in references:
+            if not self._kinds.known((reference.api_version, reference.kind)):
+                raise Postponed(WAIT_FOR_KIND, f"{reference.kind} is being looked up")
+        made = self._made(owner.namespace, uid, references)
+        return tuple(
+            RouteSeen(reference, self._route(owner, reference, made.get(place_of(reference), ())))
+            for reference in references
+        )
+
+    def _made(
+        self, namespace: str, uid: str, references: tuple[Reference, ...]
+    ) -> dict[str, tuple[RawObject, ...]]:
+        """What was made beside each object; what belongs to none of them counts to the first of its kind."""
+        found: dict[str, tuple[RawObject, ...]] = {}
+        places = [place_of(reference) for reference in references]
+        kinds = {kind_of(reference): reference for reference in reversed(references)}
+        for first in kinds.values():
+            kind = (first.api_version, first.kind)
+            for item in self._kinds.made_for(kind, namespace, uid):
+                said = beside(item.metadata)
+                place = said if said in places else place_of(first)
+                found[place] = (*found.get(place, ()), item)
+        return found
+
+    def _route(self, rollout: Key, reference: Reference, made: tuple[RawObject, ...]) -> RouteState:
         kind = (reference.api_version, reference.kind)
-        if not self._kinds.known(kind):
-            raise Postponed(WAIT_FOR_KIND, f"{reference.kind} is being looked up")
         resource = self._kinds.resource(kind)
         cluster_scoped = resource is not None and not resource.namespaced
         if cluster_scoped and not self._allow_cluster_scoped:
@@ -318,11 +358,12 @@ class World:
         found = self._kinds.find(kind, Key(namespace, reference.name))
         match found:
             case None:
-                return RouteAbsent()
+                raws = tuple(bytes(item.raw) for item in made)
+                return see_route(reference, None, rollout=rollout.name, made=raws)
             case Problem(reason=reason, message=message):
                 return RouteUnreadable(reason, message)
             case _:
-                return self._routes.see(rollout, reference, found)
+                return self._routes.see(rollout, reference, found, made)
 
 
 def _references(rollout: Rollout) -> tuple[Reference, ...]:

@@ -1,25 +1,26 @@
 """One step of a case, from plan to verdict, by the controller's own code.
 
 `Answers` is what the controller uses: it derives the input, runs a script it has not seen twice, chains the scripts of
-an object that several references lead to, and judges what comes back. Only Ingress classes, which the contract treats
-differently, have their few lines here.
+an object that several references lead to, and judges what comes back: what the object would say, and under `objects`
+what would be made beside it.
 """
 
 import msgspec
 
 from controller.cli.scripts.cases import Case, CaseStep, siblings_for
 from controller.cli.scripts.engine import Engine, Execution, Recorder
-from controller.cli.scripts.ingress import ingress_input, judge_annotations
 from controller.cli.scripts.subjects import Subject
 from controller.domain.decision import Refusal
-from controller.domain.traffic.answer import Flaw
+from controller.domain.traffic.answer import Answer
 from controller.domain.traffic.original import content_of
 from controller.domain.traffic.tree import Tree
-from controller.effects.gateways import refusals
 from controller.effects.gateways.answers import Answers, Question
 from controller.errors import WorkerUnavailable
 from controller.scripts.answer import Executed, Refused
 from controller.scripts.lookup import Script
+
+OBJECTS = "objects"
+"""What is made beside an object, in results and in expectations."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -58,52 +59,52 @@ async def evaluate(
     """
     if not step.routed:
         # The controller calls no script then: the object is, or becomes again, what its owner wrote.
-        return Outcome(_visible(subject, case.content))
+        return Outcome(case.content)
     recorder = Recorder(engine)
-    if subject.class_type:
-        result = await _ingress(recorder, script, case, step)
-    else:
-        question = Question(
-            subject=f"{step.plan.references[0]}",
-            original=case.content,
-            scripts=tuple((reference, script) for reference in step.plan.references),
-            siblings=tuple(siblings_for(case, script) for _ in step.plan.references),
-        )
-        result = await (answers or Answers(recorder)).desired(question, step.plan)
+    question = Question(
+        subject=f"{step.plan.references[0]}",
+        original=case.content,
+        scripts=tuple((reference, script) for reference in step.plan.references),
+        siblings=tuple(siblings_for(case, script) for _ in step.plan.references),
+    )
+    result = await (answers or Answers(recorder)).desired(question, step.plan)
     if isinstance(result, Refusal) and result.reason == "WorkerUnavailable":
         raise WorkerUnavailable(result.message)
-    return Outcome(result, tuple(recorder.executions))
+    seen = result if isinstance(result, Refusal) else _shown(result)
+    return Outcome(seen, tuple(recorder.executions))
 
 
-async def _ingress(
-    recorder: Recorder, script: Script, case: Case, step: CaseStep
-) -> Tree | Refusal:
-    """The annotations of the canary Ingress. The last reference's, where several lead through one Ingress."""
-    reference = step.plan.references[0]
-    subject = str(reference)
-    obj = ingress_input(reference, step.plan, case.content)
-    answers = [
-        await recorder.execute(script, obj, tenant=step.plan.namespace, request_id=subject)
-        for _ in range(2)
-    ]
-    for answer in answers:
-        if isinstance(answer, Refused):
-            return refusals.script_failed(answer, script, subject)
-    first, second = (answer.result for answer in answers if isinstance(answer, Executed))
-    if first != second:
-        return refusals.not_deterministic(script, subject)
-    judged = judge_annotations(first)
-    if isinstance(judged, Flaw):
-        return refusals.answer_refused(judged.message, script, subject)
-    return judged
+def _shown(answer: Answer) -> Tree:
+    """All that would be written."""
+    if not answer.objects:
+        return answer.content
+    return {**answer.content, OBJECTS: [_manifest(item) for item in answer.objects]}
 
 
-def expected_content(subject: Subject, expected: Tree) -> Tree:
-    """The part of an expected object that a script has a say in."""
-    return _visible(subject, content_of(expected))
+def _manifest(item: Tree) -> Tree:
+    """An object to be made, without what need not be said: where it is, and maps without entries."""
+    metadata = item.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    kept: Tree = {key: part for key, part in named.items() if key != "namespace" and part}
+    return {**item, "metadata": kept}
 
 
-def _visible(subject: Subject, content: Tree) -> Tree:
-    if not subject.class_type:
+def expected_content(expected: Tree) -> Tree:
+    """What an expected object says of itself, and of what is made beside it."""
+    objects = expected.get(OBJECTS)
+    listed = objects if isinstance(objects, list) else []
+    content = content_of(expected)
+    if not listed:
         return content
-    return {key: value for key, value in content.items() if key == "annotations"}
+    return {**content, OBJECTS: [_manifest(item) for item in listed if isinstance(item, dict)]}
+
+
+def comparable(subject: Subject, result: Tree, expected: Tree) -> Tree:
+    """The part of a result that is compared: for a class, the canary Ingress's annotations are enough to expect."""
+    said_whole = "spec" in expected or OBJECTS in expected
+    objects = result.get(OBJECTS)
+    if not subject.class_type or said_whole or not isinstance(objects, list) or not objects:
+        return result
+    metadata = objects[0].get("metadata") if isinstance(objects[0], dict) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return {"annotations": annotations} if annotations else {}

@@ -3,18 +3,22 @@
 Invariant: the same bytes that a run of the step sends.
 """
 
-from controller.cli.scripts.cases import Case, CaseStep, siblings_for
-from controller.cli.scripts.ingress import ingress_input
+from controller.cli.scripts.cases import Case, CaseStep, Unusable, siblings_for
 from controller.cli.scripts.subjects import Subject
+from controller.domain.traffic.flaw import Flaw
+from controller.domain.traffic.ingress import class_input
 from controller.domain.traffic.scripts import script_input
 from controller.domain.traffic.tree import Tree, decode_tree
 from controller.scripts.lookup import Script
 
 
 def obj_of(subject: Subject, script: Script, case: Case, step: CaseStep) -> Tree:
-    """`obj` of the step's first call."""
+    """`obj` of the step's first call. Raises Unusable where there is none."""
     reference = step.plan.references[0]
-    if subject.class_type:
-        return decode_tree(ingress_input(reference, step.plan, case.content))
     siblings = siblings_for(case, script)
-    return decode_tree(script_input(reference, step.plan, case.content, siblings))
+    if not subject.class_type:
+        return decode_tree(script_input(reference, step.plan, case.content, siblings))
+    given = class_input(reference, step.plan, case.content, siblings)
+    if isinstance(given, Flaw):
+        raise Unusable(given.message)
+    return decode_tree(given)

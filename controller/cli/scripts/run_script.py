@@ -180,7 +180,7 @@ def _show(subject: Subject, case: Case, step: CaseStep, outcome: Outcome) -> Non
                 click.echo(f"traceback:\n{_indented(first.traceback)}")
         case result:
             click.echo(f"result:\n{_indented(write_yaml(result))}", nl=False)
-            before = expected_content(subject, case.original)
+            before = expected_content(case.original)
             lines = diff(before, result, ("original", "result"))
             text = "\n".join(lines) or "(the script changes nothing)"
             click.echo(f"difference:\n{_indented(text)}")

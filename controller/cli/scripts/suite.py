@@ -20,7 +20,7 @@ from controller.cli.scripts.coverage import (
     together,
 )
 from controller.cli.scripts.engine import Engine, Execution
-from controller.cli.scripts.evaluate import Outcome, evaluate, expected_content
+from controller.cli.scripts.evaluate import Outcome, comparable, evaluate, expected_content
 from controller.cli.scripts.subjects import TEST_DATA, Subject
 from controller.cli.scripts.yaml_text import diff
 from controller.domain.decision import Refusal
@@ -182,7 +182,7 @@ def verdict(
         return result.message, ()
     if wanted is not None:
         return f"an error was expected ({wanted}), and the script gave an answer", ()
-    content = expected_content(subject, expected)
+    content, result = expected_content(expected), comparable(subject, result, expected)
     if same(result, content):
         return "", ()
     return "the result is not what is expected", diff(content, result, ("expected", "result"))

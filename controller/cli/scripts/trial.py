@@ -139,7 +139,7 @@ class Trial:
         ]
 
     def _changes(self, case: Case, answers: _Given) -> bool:
-        before = expected_content(self._subject, case.original)
+        before = expected_content(case.original)
         trees = self._trees(case, answers)
         # Where nothing was answered, nobody knows.
         return not trees or any(not same(tree, before) for tree in trees)

@@ -10,7 +10,7 @@ import yaml
 
 from controller.cli.scripts.cases import BadCase, Case, read_case
 from controller.cli.scripts.engine import Engine
-from controller.cli.scripts.evaluate import evaluate
+from controller.cli.scripts.evaluate import OBJECTS, evaluate
 from controller.cli.scripts.subjects import Subject
 from controller.cli.scripts.suite import verdict
 from controller.cli.scripts.yaml_text import write_yaml
@@ -83,6 +83,5 @@ def _as_object(case: Case, content: Tree) -> Json:
         key: case.original[key] for key in ("apiVersion", "kind") if key in case.original
     }
     found["metadata"] = kept
-    if "spec" in content:
-        found["spec"] = content["spec"]
+    found |= {key: content[key] for key in ("spec", OBJECTS) if key in content}
     return found

@@ -241,6 +241,7 @@ def wanted_plan(sit: Situation, status: RolloutStatus, index: int) -> RoutePlan:
         references=sit.references,
         step=sit.step(index),
         pod_metadata=sit.strategy.patch_pod_template_metadata or PatchMetadata(),
+        rollout_uid=sit.seen.rollout.metadata.uid,
     )
 
 
@@ -305,9 +306,9 @@ def restore_routes(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
     """Gateway objects that still follow a plan of ours."""
     if not sit.routes_in_use:
         return ()
-    name = sit.seen.rollout.metadata.name
+    meta = sit.seen.rollout.metadata
     release = position(status).release
-    return (RestoreRoutes(sit.namespace, sit.references, release, rollout=name),)
+    return (RestoreRoutes(sit.namespace, sit.references, release, meta.name, meta.uid),)
 
 
 def revisions_are_mixed(sit: Situation, status: RolloutStatus) -> Refusal | None:

@@ -25,7 +25,7 @@ from controller.api.rollout import (
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import Deployment, Pod
 from controller.domain.decision import Reference, Value
-from controller.domain.observation import Observation, RoutePresent, WorkloadSeen
+from controller.domain.observation import Observation, RouteAbsent, RoutePresent, WorkloadSeen
 from controller.domain.pods.deployment import latched
 from controller.domain.pods.marks import OwnersRecord, owners_record
 from controller.domain.pods.plan import batch_size
@@ -323,9 +323,10 @@ class Situation(Value, frozen=True):
 
     @property
     def routes_in_use(self) -> bool:
-        """Some gateway object still follows a plan of ours."""
+        """Some gateway object still follows a plan of ours, or what we made beside one is still there."""
         return any(
-            isinstance(route.state, RoutePresent) and route.state.in_use
+            (isinstance(route.state, RoutePresent) and route.state.in_use)
+            or (isinstance(route.state, RouteAbsent) and route.state.left)
             for route in self.seen.routes
         )
 

@@ -10,17 +10,13 @@ Must not know gateway kinds: rules are the lists of objects directly under `spec
 import msgspec
 
 from controller.domain.decision import Reference
+from controller.domain.traffic.flaw import Flaw
 from controller.domain.traffic.hosts import destinations_in, is_service, mentions
+from controller.domain.traffic.objects import judge_objects
 from controller.domain.traffic.original import OURS, strings_of
 from controller.domain.traffic.scripts import params_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, same
 from controller.domain.traffic.weights import FACTORS, weight_flaw
-
-
-class Flaw(msgspec.Struct, frozen=True):
-    """Why an answer is not written."""
-
-    message: str
 
 
 def _with_kept(answer: Tree, original: Tree, key: str) -> dict[str, str] | Flaw:
@@ -114,20 +110,42 @@ def _spec_flaw(spec: Tree, before: Tree, references: tuple[Reference, ...], name
     return ""
 
 
+class Answer(msgspec.Struct, frozen=True):
+    """What an object has to say, and the manifests of what is to stand beside it."""
+
+    content: Tree
+    objects: tuple[Tree, ...] = ()
+
+
 def judge_answer(
-    result: bytes, original: Tree, references: tuple[Reference, ...], namespace: str
-) -> Tree | Flaw:
-    """The content to write, or why not. `references` are all that lead through this object."""
+    result: bytes,
+    original: Tree,
+    references: tuple[Reference, ...],
+    namespace: str,
+    around: tuple[Reference, ...] = (),
+) -> Answer | Flaw:
+    """The content to write, or why not. `references` are all that lead through this object; what may stand
+    beside it is said by those `around`, all of the Rollout."""
     try:
         answer = decode_tree(result)
     except ValueError as problem:
         return Flaw(f"the script's answer cannot be read: {problem}")
+    return judge_tree(answer, original, references, namespace, around)
+
+
+def judge_tree(
+    answer: Tree,
+    original: Tree,
+    references: tuple[Reference, ...],
+    namespace: str,
+    around: tuple[Reference, ...] = (),
+) -> Answer | Flaw:
+    """The same of an answer that was read."""
     spec, before = answer.get("spec"), original.get("spec")
     if not isinstance(spec, dict):
         return Flaw("the script's answer has no spec; a script returns obj.data, changed as needed")
-    if answer.get("objects"):
-        return Flaw("the script returned further objects, which are not supported for this kind")
-    if flaw := _spec_flaw(spec, before if isinstance(before, dict) else {}, references, namespace):
+    before = before if isinstance(before, dict) else {}
+    if flaw := _spec_flaw(spec, before, references, namespace):
         return Flaw(flaw)
     content: Tree = {"spec": spec}
     for name in ("labels", "annotations"):
@@ -136,4 +154,7 @@ def judge_answer(
             return part
         if part:
             content[name] = {**part}
-    return content
+    objects = judge_objects(
+        answer.get("objects"), original, references, around or references, namespace
+    )
+    return objects if isinstance(objects, Flaw) else Answer(content, objects)

@@ -16,6 +16,7 @@ import msgspec
 from controller.api import names
 from controller.domain.decision import Reference, Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
+from controller.domain.traffic.made import see_made, stands
 from controller.domain.traffic.original import content_of, read_original, strings_of
 from controller.domain.traffic.restore import restore
 from controller.domain.traffic.state import RouteRecord, read_state, unpack
@@ -127,13 +128,17 @@ def other_user(record: RouteRecord | None, rollout: str, subject: str) -> Refusa
     )
 
 
-def see_route(reference: Reference, raw: bytes | None, *, rollout: str = "") -> RouteState:
+def see_route(
+    reference: Reference, raw: bytes | None, *, rollout: str = "", made: tuple[bytes, ...] = ()
+) -> RouteState:
     """What a pass may know of the object: `raw` as the cache holds it, None when it does not exist.
 
-    With `rollout` given, an object that another Rollout uses is unreadable for this one.
+    With `rollout` given, an object that another Rollout uses is unreadable for this one. `made` is what was made
+    beside it for this Rollout.
     """
+    beside = tuple(item for item in map(see_made, made) if item is not None and not item.leaving)
     if raw is None:
-        return RouteAbsent()
+        return RouteAbsent(left=bool(beside))
     found = judge(raw, str(reference))
     if isinstance(found, Refusal):
         return RouteUnreadable(reason=found.reason, message=found.message)
@@ -141,12 +146,13 @@ def see_route(reference: Reference, raw: bytes | None, *, rollout: str = "") -> 
     if taken is not None:
         return RouteUnreadable(reason=taken.reason, message=taken.message)
     record = found.record
+    disturbed = record is not None and not stands(record.objects, beside)
     return RoutePresent(
         raw=msgspec.Raw(raw),
         plan=record.plan if record else "",
         release=record.release if record else "",
-        touched=found.touched,
-        in_use=found.in_use,
+        touched=found.touched or disturbed,
+        in_use=found.in_use or bool(beside),
         edited=found.edited,
         editor=editor_of(found.live) if found.touched or found.edited else "",
     )

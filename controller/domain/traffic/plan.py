@@ -137,6 +137,7 @@ def route_plan(
     references: tuple[Reference, ...],
     step: Step,
     pod_metadata: PatchMetadata | None = None,
+    rollout_uid: str = "",
 ) -> RoutePlan:
     """What the gateway objects have to say at `step`."""
     return identified(
@@ -150,6 +151,7 @@ def route_plan(
             matches=step.matches,
             header_modifier=step.request_header_modifier,
             pod_metadata=pod_metadata or PatchMetadata(),
+            rollout_uid=rollout_uid,
         )
     )
 

@@ -26,6 +26,7 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `level` is the object's place in dependency order: objects of a higher level point at those below, so restoring
     goes downwards. `original` and `desired` are SHA-256 sums, of the stored original's text and of D; `packed` is D.
+    `objects` are the checksums of what was made beside the object, by kind and name.
     """
 
     release: str
@@ -35,6 +36,7 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     original: str
     desired: str
     packed: str
+    objects: dict[str, str] = {}
 
 
 def checksum(data: bytes) -> str:
@@ -47,7 +49,14 @@ def _dictionary(original: str) -> bytes:
 
 
 def write_state(
-    *, release: str, rollout: str, plan: str, level: int, original: str, desired: Tree
+    *,
+    release: str,
+    rollout: str,
+    plan: str,
+    level: int,
+    original: str,
+    desired: Tree,
+    objects: dict[str, str] | None = None,
 ) -> str:
     """The annotation's text; `original` is the text of the other annotation."""
     content = encode(desired)
@@ -61,6 +70,7 @@ def write_state(
         original=checksum(original.encode()),
         desired=checksum(content),
         packed=base64.b64encode(packed).decode(),
+        objects=objects or {},
     )
     return msgspec.json.encode(record).decode()
 

@@ -9,7 +9,10 @@ from typing import assert_never
 import msgspec
 
 from controller.domain.decision import Reference, Refusal, RoutePlan
-from controller.domain.traffic.answer import Flaw, judge_answer
+from controller.domain.traffic.answer import Answer, judge_answer
+from controller.domain.traffic.flaw import Flaw
+from controller.domain.traffic.ingress import class_input, judge_class_answer
+from controller.domain.traffic.made import wanted_part
 from controller.domain.traffic.scripts import script_input
 from controller.domain.traffic.tree import Json, Tree
 from controller.effects.gateways import refusals
@@ -32,6 +35,25 @@ class Question(msgspec.Struct, frozen=True):
     """For each script what its header asks to see."""
 
 
+def _input(
+    reference: Reference, plan: RoutePlan, content: Tree, siblings: tuple[Json, ...]
+) -> bytes | Flaw:
+    make = class_input if reference.class_type else script_input
+    return make(reference, plan, content, siblings)
+
+
+def _judged(result: bytes, content: Tree, reference: Reference, plan: RoutePlan) -> Answer | Flaw:
+    if reference.class_type:
+        return judge_class_answer(result, content, reference, plan)
+    return judge_answer(result, content, (reference,), plan.namespace, plan.references)
+
+
+def _named_twice(objects: list[Tree]) -> str:
+    """Two references of one object want different objects of one name."""
+    found = [f"{item['kind']} {wanted_part(item, 'name')}" for item in objects]
+    return next((name for at, name in enumerate(found) if name in found[:at]), "")
+
+
 class Answers:
     """Asks scripts."""
 
@@ -39,20 +61,26 @@ class Answers:
         self._runner = runner
         self._deterministic: set[str] = set()
 
-    async def desired(self, question: Question, plan: RoutePlan) -> Tree | Refusal:
-        """The content the object has to get, or why there is none."""
+    async def desired(self, question: Question, plan: RoutePlan) -> Answer | Refusal:
+        """The content the object has to get, and what has to stand beside it, or why there is none."""
         content = question.original
+        objects: list[Tree] = []
         asked = zip(question.scripts, question.siblings, strict=True)
         for (reference, script), siblings in asked:
-            obj = script_input(reference, plan, content, siblings)
+            obj = _input(reference, plan, content, siblings)
+            if isinstance(obj, Flaw):
+                return refusals.not_dividable(obj.message, question.subject)
             result = await self._run(script, obj, plan, question.subject)
             if isinstance(result, Refusal):
                 return result
-            judged = judge_answer(result, content, (reference,), plan.namespace)
+            judged = _judged(result, content, reference, plan)
             if isinstance(judged, Flaw):
                 return refusals.answer_refused(judged.message, script, question.subject)
-            content = judged
-        return content
+            content = judged.content
+            objects += judged.objects
+        if clash := _named_twice(objects):
+            return refusals.named_twice(clash, question.subject)
+        return Answer(content, tuple(objects))
 
     async def _run(
         self, script: Script, obj: bytes, plan: RoutePlan, subject: str

@@ -1,4 +1,4 @@
-"""What writing routes needs of the world: gateway objects, scripts, and something that runs scripts.
+"""What writing routes needs of the world: gateway objects, what is made beside them, scripts, and who runs them.
 
 The composition root binds these to the API client, the script library and the worker's client; tests bind them to
 an in-memory server. Invariant: failures of the world are `controller.errors`; what is wrong with a script is a value.
@@ -36,6 +36,24 @@ class GatewayObjects(Protocol):
 
     async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
         """No field of the object as it was stored is ours any more; somebody else's write in between is left alone."""
+        ...
+
+
+class MadeObjects(Protocol):
+    """Objects that were made for a Rollout beside its gateway objects. `kind` is any reference of their kind."""
+
+    async def made_for(
+        self, kind: Reference, namespace: str, rollout_uid: str
+    ) -> tuple[bytes, ...]:
+        """All of the kind; none where the kind is not served."""
+        ...
+
+    async def create(self, kind: Reference, namespace: str, body: bytes) -> None:
+        """POST. Raises AlreadyExists, Forbidden, Invalid …"""
+        ...
+
+    async def remove(self, kind: Reference, namespace: str, name: str, uid: str) -> None:
+        """DELETE of this very object; one that is gone is no failure."""
         ...
 
 

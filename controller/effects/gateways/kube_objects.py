@@ -1,11 +1,11 @@
 """Gateway objects through the API client, kinds by discovery.
 
-Invariant: a kind is asked for by its full group and version, and what was found is kept (a served kind does not
-change its plural or its scope); what was not found is asked for again. Every write is told to the ledger, so that no
-pass decides on a cache that does not show it yet.
+Invariant: a kind is asked for by its group and kind and addressed in a version that is served. Every write is told to
+the ledger, so that no pass decides on a cache that does not show it yet; a deletion is not, it brings its own event.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -27,7 +27,15 @@ class KubeObjects(Protocol):
         self, resource: Resource, namespace: str, name: str, body: bytes
     ) -> bytes: ...
 
-    async def discover(self, group_version: str) -> tuple[Resource, ...]: ...
+    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes: ...
+
+    async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None: ...
+
+    async def made_for(
+        self, kind: tuple[str, str], resource: Resource, namespace: str, rollout_uid: str
+    ) -> tuple[bytes, ...]: ...
+
+    async def served(self, api_version: str, kind: str) -> Resource | None: ...
 
     async def json_patch(
         self,
@@ -54,18 +62,10 @@ class KubeGatewayObjects:
     def __init__(self, kube: KubeObjects, ledger: WriteLedger) -> None:
         self._kube = kube
         self._ledger = ledger
-        self._served: dict[tuple[str, str], Resource] = {}
 
     async def resource(self, reference: Reference) -> Resource | None:
         """The reference's kind as it is served; None when it is not."""
-        wanted = (reference.api_version, reference.kind)
-        if wanted not in self._served:
-            try:
-                kinds = await self._kube.discover(reference.api_version)
-            except NotFound:
-                return None
-            self._served |= {(reference.api_version, kind.kind): kind for kind in kinds}
-        return self._served.get(wanted)
+        return await self._kube.served(reference.api_version, reference.kind)
 
     async def scope(self, reference: Reference) -> Scope | None:
         """Scope of the kind; None when it is not served."""
@@ -83,9 +83,29 @@ class KubeGatewayObjects:
         """PUT; the object as stored."""
         resource = await self._existing(reference)
         stored = await self._kube.replace(resource, namespace, reference.name, body)
-        metadata = msgspec.json.decode(stored, type=_Stored).metadata
-        self._ledger.wrote(resource.name, metadata.key, metadata.resource_version)
+        self._told(resource, stored)
         return stored
+
+    async def made_for(
+        self, kind: Reference, namespace: str, rollout_uid: str
+    ) -> tuple[bytes, ...]:
+        """What was made for a Rollout, of one kind."""
+        resource = await self.resource(kind)
+        if resource is None:
+            return ()
+        wanted = (kind.api_version, kind.kind)
+        return await self._kube.made_for(wanted, resource, namespace, rollout_uid)
+
+    async def create(self, kind: Reference, namespace: str, body: bytes) -> None:
+        """POST."""
+        resource = await self._existing(kind)
+        self._told(resource, await self._kube.create(resource, namespace, body))
+
+    async def remove(self, kind: Reference, namespace: str, name: str, uid: str) -> None:
+        """DELETE of this very object."""
+        resource = await self._existing(kind)
+        with suppress(NotFound):
+            await self._kube.delete(resource, namespace, name, uid)
 
     async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
         """Take our field manager off the object."""
@@ -93,10 +113,13 @@ class KubeGatewayObjects:
 
         async def patch(operations: list[dict[str, object]]) -> None:
             answer = await self._kube.json_patch(resource, namespace, reference.name, operations)
-            metadata = msgspec.json.decode(answer, type=_Stored).metadata
-            self._ledger.wrote(resource.name, metadata.key, metadata.resource_version)
+            self._told(resource, answer)
 
         await hand_back(stored, patch, lambda: self.read(reference, namespace))
+
+    def _told(self, resource: Resource, stored: bytes) -> None:
+        metadata = msgspec.json.decode(stored, type=_Stored).metadata
+        self._ledger.wrote(resource.name, metadata.key, metadata.resource_version)
 
     async def _existing(self, reference: Reference) -> Resource:
         resource = await self.resource(reference)

@@ -106,12 +106,27 @@ def nothing_to_route(plan: RoutePlan) -> Refusal:
     )
 
 
-def sibling_style(subject: str) -> Refusal:
-    """An Ingress class: its script writes a second Ingress."""
+def not_dividable(message: str, subject: str) -> Refusal:
+    """Nothing of the object leads to the stable Service."""
+    return Refusal("NothingToDivide", f"{subject}: {message}", object=subject)
+
+
+def named_twice(name: str, subject: str) -> Refusal:
+    """Two Services behind one object, whose copies would have one name."""
     return Refusal(
-        "IngressClassNotSupported",
-        f"{subject}: leading traffic by a second Ingress is not supported yet; use customNetworkRefs or gateway",
+        "SiblingNamedTwice",
+        f"{subject}: two entries of trafficRoutings want a {name} beside it; give each Service an object of its own",
         object=subject,
+    )
+
+
+def somebody_elses(name: str, subject: str) -> Refusal:
+    """An object of the name we need was not made for this Rollout."""
+    return Refusal(
+        "ObjectNotOurs",
+        f"{name} exists and was not made for this Rollout, so it is not written: delete or rename it, or name another "
+        f"object than {subject} in trafficRoutings",
+        object=name,
     )
 
 

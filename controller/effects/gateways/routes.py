@@ -19,9 +19,18 @@ from itertools import groupby
 import msgspec
 
 from controller.api import names
-from controller.domain.decision import Done, NotYet, Outcome, Refusal, RestoreRoutes, RoutePlan
+from controller.domain.decision import (
+    Done,
+    NotYet,
+    Outcome,
+    Reference,
+    Refusal,
+    RestoreRoutes,
+    RoutePlan,
+)
 from controller.domain.traffic.drift import Standing, other_user
 from controller.domain.traffic.header import ScriptHeader, parse_header
+from controller.domain.traffic.made import Made, place_of, stands, wanted_part, written_sum
 from controller.domain.traffic.original import content_of, with_content, write_original
 from controller.domain.traffic.restore import restore
 from controller.domain.traffic.scripts import Cycle, kind_of, levels_of, sibling_of
@@ -29,7 +38,8 @@ from controller.domain.traffic.state import write_state
 from controller.domain.traffic.tree import Json, Tree, decode_tree, same
 from controller.effects.gateways import refusals
 from controller.effects.gateways.answers import Answers, Question
-from controller.effects.gateways.contracts import GatewayObjects, ScriptRunner, ScriptSource
+from controller.effects.gateways.beside import Beside, BesideObjects, MadeOf
+from controller.effects.gateways.contracts import ScriptRunner, ScriptSource
 from controller.effects.gateways.targets import Look, Target, targets_of
 from controller.errors import Conflict, Forbidden, Invalid, NotFound
 from controller.scripts.lookup import MissingScript, Script
@@ -51,6 +61,12 @@ class _Change(msgspec.Struct, frozen=True):
     level: int
     standing: Standing
     desired: Tree
+    objects: tuple[Tree, ...] = ()
+
+    @property
+    def sums(self) -> dict[str, str]:
+        """Checksums of what stands beside it, by kind and name."""
+        return {f"{o['kind']}/{wanted_part(o, 'name')}": written_sum(o) for o in self.objects}
 
 
 class GatewayRoutes:
@@ -58,13 +74,14 @@ class GatewayRoutes:
 
     def __init__(
         self,
-        objects: GatewayObjects,
+        objects: BesideObjects,
         scripts: ScriptSource,
         runner: ScriptRunner,
         *,
         allow_cluster_scoped: bool = False,
     ) -> None:
         self._objects = objects
+        self._beside = Beside(objects)
         self._scripts = scripts
         self._answers = Answers(runner)
         self._look = Look(objects, allow_cluster_scoped=allow_cluster_scoped)
@@ -79,16 +96,22 @@ class GatewayRoutes:
         standings = await self._standings(targets, plan)
         if isinstance(standings, Refusal):
             return standings
-        if all(standing.follows(plan.identity) for standing in standings):
+        made = await self._beside.seen(plan.references, plan.namespace, plan.rollout_uid)
+        follow = [
+            _follows(standing, made.get(place_of(target.reference), ()), plan)
+            for target, standing in zip(targets, standings, strict=True)
+        ]
+        if all(follow):
             return Done()
         scripted = self._scripted(targets)
         if isinstance(scripted, Refusal):
             return scripted
-        changes = await self._changes(scripted, standings, plan)
+        changes = await self._changes(scripted, standings, follow, plan)
         if isinstance(changes, Refusal):
             return changes
         for change in sorted(changes, key=lambda change: change.level):
-            outcome = await self._write(change, plan)
+            present = made.get(place_of(change.target.reference), ())
+            outcome = await self._write(change, present, plan)
             if not isinstance(outcome, Done):
                 return outcome
         return Done(wrote=True)
@@ -123,8 +146,6 @@ class GatewayRoutes:
                 script = self._scripts.resolve(reference)
                 if isinstance(script, MissingScript):
                     return refusals.script_missing(script, target.subject)
-                if reference.class_type:
-                    return refusals.sibling_style(target.subject)
                 scripts.append(script)
             headers = tuple(
                 parse_header(script.text.decode(errors="replace")) for script in scripts
@@ -142,7 +163,11 @@ class GatewayRoutes:
         ]
 
     async def _changes(
-        self, scripted: list[_Scripted], standings: list[Standing], plan: RoutePlan
+        self,
+        scripted: list[_Scripted],
+        standings: list[Standing],
+        follow: list[bool],
+        plan: RoutePlan,
     ) -> list[_Change] | Refusal:
         """What has to be written; a refusal if one script does not know."""
         originals = [
@@ -158,22 +183,36 @@ class GatewayRoutes:
             )
 
         changes: list[_Change] = []
-        for item, standing in zip(scripted, standings, strict=True):
-            if standing.follows(plan.identity):
+        for item, standing, follows in zip(scripted, standings, follow, strict=True):
+            if follows:
                 continue
+            served = _as_served(item.target.references, standing.live)
             question = Question(
                 subject=item.target.subject,
                 original=standing.original,
-                scripts=tuple(zip(item.target.references, item.scripts, strict=True)),
+                scripts=tuple(zip(served, item.scripts, strict=True)),
                 siblings=tuple(siblings(item, header) for header in item.headers),
             )
             desired = await self._answers.desired(question, plan)
             if isinstance(desired, Refusal):
                 return desired
-            changes.append(_Change(item.target, item.level, standing, desired))
+            changes.append(
+                _Change(item.target, item.level, standing, desired.content, desired.objects)
+            )
         return changes
 
-    async def _write(self, change: _Change, plan: RoutePlan) -> Outcome:
+    async def _write(self, change: _Change, present: tuple[Made, ...], plan: RoutePlan) -> Outcome:
+        """Make what has to stand beside the object, write it, and remove what stands there no more."""
+        reference = change.target.reference
+        made = await self._beside.make(change.objects, present, plan, reference)
+        if not isinstance(made, Done):
+            return made
+        written = await self._write_object(change, plan)
+        if not isinstance(written, Done):
+            return written
+        return await self._beside.clear(present, change.sums, plan.namespace, reference)
+
+    async def _write_object(self, change: _Change, plan: RoutePlan) -> Outcome:
         """Write one object, and once more if the server changed what it was given."""
         original, desired = change.standing.original, change.desired
         stored = await self._replace(change, plan, change.standing.live, desired)
@@ -199,6 +238,7 @@ class GatewayRoutes:
             level=change.level,
             original=original,
             desired=desired,
+            objects=change.sums,
         )
         ours = {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
         body = with_content(live, desired, ours)
@@ -217,27 +257,38 @@ class GatewayRoutes:
         """All gateway objects are what they were, with what others changed since."""
         targets = targets_of(action.references, action.namespace)
         seen = await self._look.read_all(targets, action.namespace)
-        in_use: list[tuple[int, int, Target, Standing]] = []
+        made = await self._beside.seen(action.references, action.namespace, action.rollout_uid)
+        in_use: list[tuple[int, int, Target, Standing | None]] = []
         for index, (target, standing) in enumerate(zip(targets, seen, strict=True)):
             if isinstance(standing, Refusal):
                 return standing
-            if standing is None or not standing.in_use:
+            ours = standing if standing is not None and _is_led(standing, action, target) else None
+            if ours is None and place_of(target.reference) not in made:
                 continue
-            record = standing.record
-            if other_user(record, action.rollout, target.subject):
-                continue
-            in_use.append((-(record.level if record else 0), -index, target, standing))
+            record = ours.record if ours is not None else None
+            in_use.append((-(record.level if record else 0), -index, target, ours))
         in_use.sort(key=lambda item: item[:2])
         for _, level in groupby(in_use, key=lambda item: item[0]):
             outcomes = [
-                await self._give_back(target, action.namespace, standing)
+                await self._give_back(target, action.namespace, standing, made)
                 for _, _, target, standing in level
             ]
             if failed := next((item for item in outcomes if not isinstance(item, Done)), None):
                 return failed
         return Done(wrote=bool(in_use))
 
-    async def _give_back(self, target: Target, namespace: str, standing: Standing) -> Outcome:
+    async def _give_back(
+        self, target: Target, namespace: str, standing: Standing | None, made: MadeOf
+    ) -> Outcome:
+        """The object is its owner's again, and then nothing stands beside it."""
+        if standing is not None:
+            outcome = await self._put_back(target, namespace, standing)
+            if not isinstance(outcome, Done):
+                return outcome
+        present = made.get(place_of(target.reference), ())
+        return await self._beside.clear(present, (), namespace, target.reference)
+
+    async def _put_back(self, target: Target, namespace: str, standing: Standing) -> Outcome:
         body = with_content(standing.live, standing.original, {})
         stored = await self._put(target, namespace, body)
         match stored:
@@ -248,3 +299,23 @@ class GatewayRoutes:
             case _:
                 await self._objects.disown(target.reference, namespace, stored)
                 return Done(wrote=True)
+
+
+def _follows(standing: Standing, made: tuple[Made, ...], plan: RoutePlan) -> bool:
+    """The object and what stands beside it say what the plan says."""
+    record = standing.record
+    objects = record.objects if record is not None else {}
+    return standing.follows(plan.identity) and stands(objects, made)
+
+
+def _is_led(standing: Standing, action: RestoreRoutes, target: Target) -> bool:
+    """This Rollout leads traffic with the object."""
+    return standing.in_use and not other_user(standing.record, action.rollout, target.subject)
+
+
+def _as_served(references: tuple[Reference, ...], live: Tree) -> tuple[Reference, ...]:
+    """References in the version the server speaks: what scripts are told and what they make is of that version."""
+    version = live.get("apiVersion")
+    if not isinstance(version, str):
+        return references
+    return tuple(msgspec.structs.replace(item, api_version=version) for item in references)

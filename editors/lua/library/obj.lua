@@ -66,11 +66,17 @@
 ---@field params table<string, any> parameters of the reference
 ---@field siblings moonshift.Sibling[] kinds that the header asks for with --@siblings
 
----What a script of an Ingress class is given instead; it returns the annotations of the canary Ingress.
+---What a script of an Ingress class is given besides what others are; it returns the annotations of the canary Ingress,
+---or `{objects = …}` with copies of `canaryIngress`, or `data` to change the owner's Ingress in place.
 ---Write `---@type moonshift.IngressObj` and `local obj = obj` at the top of such a script.
 ---@class moonshift.IngressObj
----@field annotations? table<string, string> nil where the Ingress has none
+---@field annotations? table<string, string> those the canary Ingress is copied with; nil where there are none
 ---@field weight string "0" to "100"; "-1" where the step has no traffic
+---@field canaryIngress table the copy of the Ingress that is made where the answer is annotations
+---@field data moonshift.Data
+---@field canaryWeight number
+---@field stableWeight number
+---@field siblings moonshift.Sibling[]
 ---@field canaryService string
 ---@field stableService string
 ---@field matches? moonshift.Match[]

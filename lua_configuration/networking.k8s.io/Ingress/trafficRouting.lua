@@ -3,7 +3,7 @@
 --
 -- Divides the stable Service's own share among the target groups of an action, or puts paths for the new revision alone, with
 -- the step's matches as their conditions, before those that go to stable. The controller keeps the order of equal paths.
--- Other classes need a second Ingress, and answer to another contract.
+-- Serves references to an Ingress and the class alb; other classes have scripts of their own.
 --
 -- An exact value of a header is compared without regard to case by the load balancer.
 -- obj.params.controller: "aws", where no annotation tells that the Ingress is for that controller.
@@ -62,7 +62,7 @@ end
 obj.data.annotations = obj.data.annotations or {}
 local annotations = obj.data.annotations
 -- The same prefix is in use elsewhere; these two words are not.
-if not (annotations[PREFIX .. "scheme"] or annotations[PREFIX .. "target-type"] or params.controller == "aws") then
+if not (annotations[PREFIX .. "scheme"] or annotations[PREFIX .. "target-type"] or params.controller == "aws" or obj.weight) then
     error("this Ingress is not known to be for the AWS load balancer controller (params.controller)")
 end
 

@@ -172,7 +172,7 @@ async def test_scripts_of_ingress_classes_are_tested_too(engine: Engine, tmp_pat
     metadata = {"name": "shop", "annotations": {"a": "b"}}
     content["original"] = {
         "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": metadata,
-        "spec": {"rules": []},
+        "spec": {"defaultBackend": {"service": {"name": "shop"}}},
     }  # fmt: skip
     content["expected"] = [
         {"metadata": {"annotations": {"a": "b", "canary-weight": weight}}}

@@ -14,9 +14,9 @@ from controller.api.rollout import (
     PathMatch,
     ValueMatch,
 )
-from controller.cli.scripts.ingress import ingress_input
 from controller.cli.scripts.lua_syntax import syntax_of
 from controller.domain.decision import Reference, RoutePlan
+from controller.domain.traffic.ingress import class_input
 from controller.domain.traffic.scripts import script_input, sibling_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree
 
@@ -78,7 +78,11 @@ def test_stubs_have_the_fields_of_the_input(name: str, path: tuple[str | int, ..
 
 def test_stubs_of_ingress_classes_too() -> None:
     reference = msgspec.structs.replace(REFERENCE, class_type="nginx")
-    given = decode_tree(ingress_input(reference, PLAN, ORIGINAL))
+    backend: Tree = {"service": {"name": reference.stable_service}}
+    content: Tree = {**ORIGINAL, "spec": {"defaultBackend": backend}}
+    input_ = class_input(reference, PLAN, content)
+    assert isinstance(input_, bytes)
+    given = decode_tree(input_)
     assert fields()["IngressObj"] == keys(given)
     assert given["weight"] == "20"
 

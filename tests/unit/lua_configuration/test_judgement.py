@@ -5,7 +5,8 @@ import json
 import pytest
 
 from controller.domain.decision import Reference
-from controller.domain.traffic.answer import Flaw, judge_answer
+from controller.domain.traffic.answer import judge_answer
+from controller.domain.traffic.flaw import Flaw
 from tests.unit.lua_configuration.cases import Case, cases
 
 ALL = list(cases())

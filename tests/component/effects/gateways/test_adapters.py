@@ -21,18 +21,31 @@ class Kube:
     """Serves what `kinds` says and echoes what is written."""
 
     def __init__(self) -> None:
-        self.kinds: dict[str, tuple[Resource, ...]] = {"networking.istio.io/v1": (SERVED,)}
-        self.discovered: list[str] = []
+        self.kinds: dict[tuple[str, str], Resource] = {(VS.api_version, VS.kind): SERVED}
+        self.created: list[bytes] = []
+        self.deleted: list[tuple[str, str]] = []
+        self.made: tuple[bytes, ...] = ()
         self.wrote_: list[tuple[str, Key, str]] = []
         self.patches: list[list[Mapping[str, object]]] = []
         self.taken = 0
         self.objects = b""
 
-    async def discover(self, group_version: str) -> tuple[Resource, ...]:
-        self.discovered.append(group_version)
-        if group_version not in self.kinds:
-            raise NotFound("not served", status=404)
-        return self.kinds[group_version]
+    async def served(self, api_version: str, kind: str) -> Resource | None:
+        return self.kinds.get((api_version, kind))
+
+    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes:
+        self.created.append(body)
+        return body
+
+    async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
+        if name == "gone":
+            raise NotFound("gone", status=404)
+        self.deleted.append((name, uid))
+
+    async def made_for(
+        self, kind: tuple[str, str], resource: Resource, namespace: str, rollout_uid: str
+    ) -> tuple[bytes, ...]:
+        return self.made
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
         return self.objects or f"{resource.name} {namespace}/{name}".encode()
@@ -57,21 +70,31 @@ class Kube:
         self.wrote_.append((resource_name, key, resource_version))
 
 
-async def test_a_kind_is_discovered_once_and_a_missing_one_each_time() -> None:
+async def test_a_kind_is_addressed_as_it_is_served() -> None:
     kube = Kube()
     objects = KubeGatewayObjects(kube, kube)
     assert await objects.scope(VS) is Scope.NAMESPACED
     assert await objects.read(VS, "demo") == b"virtualservices.networking.istio.io demo/web"
-    assert len(kube.discovered) == 1
     gone = Reference("x/v1", "Y", "n", "s", "c")
     assert await objects.scope(gone) is None
     with pytest.raises(NotFound):
         await objects.read(gone, "demo")
-    assert kube.discovered[1:] == ["x/v1", "x/v1"]
-    kube.kinds["x/v1"] = (Resource("x", "v1", "ys", "Y", namespaced=False),)
+    kube.kinds["x/v1", "Y"] = Resource("x", "v1", "ys", "Y", namespaced=False)
     assert await objects.scope(gone) is Scope.CLUSTER
-    other = Reference("x/v1", "Z", "n", "s", "c")
-    assert await objects.scope(other) is None
+
+
+async def test_what_was_made_is_found_and_removed_by_kind() -> None:
+    kube = Kube()
+    kube.made = (b"{}",)
+    objects = KubeGatewayObjects(kube, kube)
+    body = b'{"metadata":{"name":"web-canary","namespace":"demo","resourceVersion":"7"}}'
+    await objects.create(VS, "demo", body)
+    assert kube.wrote_ == [(SERVED.name, Key("demo", "web-canary"), "7")]
+    assert await objects.made_for(VS, "demo", "uid") == (b"{}",)
+    assert await objects.made_for(Reference("x/v1", "Y", "n", "s", "c"), "demo", "uid") == ()
+    await objects.remove(VS, "demo", "gone", "u1")
+    await objects.remove(VS, "demo", "web-canary", "u2")
+    assert kube.deleted == [("web-canary", "u2")]
 
 
 async def test_every_write_is_told_to_the_ledger() -> None:

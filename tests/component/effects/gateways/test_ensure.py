@@ -302,7 +302,7 @@ async def test_a_plan_that_says_nothing_is_refused(routes: GatewayRoutes) -> Non
     assert (await refused(routes, plan(ONE, "a lot"))).reason == "TrafficUnreadable"
 
 
-async def test_an_ingress_class_is_refused_clearly(
+async def test_an_ingress_that_does_not_lead_to_the_service_is_refused(
     server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
 ) -> None:
     from controller.api.rollout import IngressRef, TrafficRoutingRef
@@ -311,7 +311,7 @@ async def test_an_ingress_class_is_refused_clearly(
     server.put("Ingress", "web", {"rules": []})
     scripts.add("Ingress", split)
     refs = references_of((TrafficRoutingRef(service="web", ingress=IngressRef(name="web")),), False)
-    assert (await refused(routes, plan(refs))).reason == "IngressClassNotSupported"
+    assert (await refused(routes, plan(refs))).reason == "NothingToDivide"
 
 
 async def test_two_services_behind_one_object_are_led_by_one_write(

@@ -11,7 +11,14 @@ from controller.api.rollout import PatchMetadata, Step, TrafficRoutingRef
 from controller.domain.decision import Reference, RoutePlan
 from controller.domain.traffic.plan import references_of, route_plan
 from controller.effects.gateways import Scope
-from controller.errors import Conflict, Forbidden, Invalid, NotFound, WorkerUnavailable
+from controller.errors import (
+    AlreadyExists,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    WorkerUnavailable,
+)
 from controller.scripts.answer import Executed, Refused, ScriptAnswer
 from controller.scripts.lookup import MissingScript, Script
 
@@ -114,6 +121,40 @@ class ObjectServer:
         self.writes.append(str(reference))
         return json.dumps(new).encode()
 
+    async def made_for(
+        self, kind: Reference, namespace: str, rollout_uid: str
+    ) -> tuple[bytes, ...]:
+        found = [
+            item
+            for (of, _), item in self.objects.items()
+            if of == kind.kind
+            and item["metadata"].get("labels", {}).get(names.ROLLOUT_UID) == rollout_uid
+        ]
+        return tuple(json.dumps(item).encode() for item in found)
+
+    async def create(self, kind: Reference, namespace: str, body: bytes) -> None:
+        new: Object = json.loads(body)
+        name = new["metadata"]["name"]
+        if (kind.kind, name) in self.objects:
+            raise AlreadyExists(f"{name} already exists", status=409)
+        if ("create", kind.kind) in self.forbidden:
+            raise Forbidden(f"cannot create {name}", status=403)
+        self.version += 1
+        new["metadata"] |= {"uid": f"uid-{self.version}", "resourceVersion": str(self.version)}
+        self.objects[kind.kind, name] = new
+        self.writes.append(f"+{kind.kind}/{name}")
+
+    async def remove(self, kind: Reference, namespace: str, name: str, uid: str) -> None:
+        found = self.objects.get((kind.kind, name))
+        if found is None:
+            return
+        if found["metadata"]["uid"] != uid:
+            raise Conflict("another uid", status=409)
+        if ("delete", kind.kind) in self.forbidden:
+            raise Forbidden(f"cannot delete {name}", status=403)
+        del self.objects[kind.kind, name]
+        self.writes.append(f"-{kind.kind}/{name}")
+
     async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
         assert json.loads(stored) == self.objects[reference.kind, reference.name]
         self.disowned.append(str(reference))
@@ -207,6 +248,7 @@ def plan(
     rollout: str = "web",
     release: str = "r1",
     labels: Mapping[str, str] | None = None,
+    uid: str = "",
     step: Step | None = None,
 ) -> RoutePlan:
     return route_plan(
@@ -216,6 +258,7 @@ def plan(
         references=refs,
         step=step or Step(traffic=traffic),
         pod_metadata=PatchMetadata(labels=dict(labels or {})),
+        rollout_uid=uid,
     )
 
 

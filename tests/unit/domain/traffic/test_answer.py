@@ -6,7 +6,8 @@ import pytest
 
 from controller.api import names
 from controller.domain.decision import Reference
-from controller.domain.traffic.answer import Flaw, judge_answer
+from controller.domain.traffic.answer import judge_answer
+from controller.domain.traffic.flaw import Flaw
 from controller.domain.traffic.hosts import destinations_in, is_service, mentions
 from controller.domain.traffic.tree import Tree
 from controller.domain.traffic.weights import weight_flaw
@@ -38,7 +39,8 @@ def answer(*rules: Any, **more: Any) -> Any:
 
 def judged(given: Any, original: Any = None, references: tuple[Reference, ...] = (VS,)) -> Any:
     raw = given if isinstance(given, bytes) else json.dumps(given).encode()
-    return judge_answer(raw, ORIGINAL if original is None else original, references, "demo")
+    found = judge_answer(raw, ORIGINAL if original is None else original, references, "demo")
+    return found if isinstance(found, Flaw) else found.content
 
 
 def flaw(given: Any, *more: Any) -> str:
@@ -76,7 +78,7 @@ def test_our_annotations_are_not_the_scripts_business() -> None:
         ({}, "has no spec"),
         ({"spec": None}, "has no spec"),
         ({"spec": []}, "has no spec"),
-        (answer(ADMIN, OLD, STABLE, objects=[{}]), "further objects"),
+        (answer(ADMIN, OLD, STABLE, objects=[{}]), "only kinds that the Rollout refers to"),
         (answer(ADMIN, OLD, STABLE, labels=[1]), "labels are no table"),
         (answer(ADMIN, OLD, STABLE, annotations={"n": 1}), "a value for n that is no string"),
         (answer(ADMIN, OLD, rule(to("web", 80), to("evil", 20))), "leads to evil"),

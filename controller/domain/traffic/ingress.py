@@ -1,0 +1,166 @@
+"""Classes of Ingress: what their scripts are given, and what an answer of theirs means.
+
+The original's contract, unchanged: a script gets the annotations the canary Ingress would have (nil where there are
+none), the share as a string, and its answer is that Ingress's annotations; the Ingress itself is made here, a copy of
+the owner's with the paths that lead to the stable Service. On top comes all that scripts of other kinds are given, and
+`canaryIngress`, that very copy; and an answer may be of the other kinds' form as well: `spec` (the owner's Ingress is
+changed in place) or `objects` (the copies to make, for a class that needs several).
+Invariant: a script starts from the owner's annotations at every step (the original hands it what it said before, so
+that what a script forgets to take away stays, B31). Must not know any class.
+"""
+
+import re
+
+from controller.domain.decision import Reference, RoutePlan
+from controller.domain.traffic.answer import Answer, judge_tree
+from controller.domain.traffic.flaw import Flaw
+from controller.domain.traffic.original import OURS, strings_of
+from controller.domain.traffic.scripts import script_input
+from controller.domain.traffic.tree import Json, Tree, decode_tree, encode
+
+NOT_COPIED = re.compile(
+    r"kubectl\.kubernetes\.io/|(acme\.)?cert-manager\.io/|external-dns\.alpha\.kubernetes\.io/"
+    r"|(notifications\.)?argocd\.argoproj\.io/|argocd-image-updater\.argoproj\.io/"
+    r"|(kustomize|helm|reconcile)\.(toolkit\.)?fluxcd\.io/|meta\.helm\.sh/|helm\.sh/"
+    r"|app\.kubernetes\.io/(instance|managed-by)$|rollouts\.kruise\.io/|moonshift\.dev/"
+    r"|nginx\.ingress\.kubernetes\.io/(server-snippet|configuration-snippet)$"
+)
+"""Labels and annotations that stay with the owner's Ingress (B35): they make certificates, names in the DNS or a GitOps
+tool's claim of the object, or are refused twice for one host. The original copies them all."""
+
+
+def canary_ingress(content: Tree, reference: Reference, namespace: str) -> Tree | Flaw:
+    """The copy of an Ingress that leads to the new revision, as a manifest."""
+    spec = content.get("spec")
+    spec = spec if isinstance(spec, dict) else {}
+    rules = [kept for rule in _list(spec.get("rules")) if (kept := _rule(rule, reference))]
+    backend = _backend(spec.get("defaultBackend"), reference)
+    if not rules and backend is None:
+        return Flaw(
+            f"no path of this Ingress leads to Service {reference.stable_service}: there is nothing to divide"
+        )
+    hosts = {strings_of(rule).get("host", "") for rule in rules}
+    copy: Tree = {}
+    if "ingressClassName" in spec:
+        copy["ingressClassName"] = spec["ingressClassName"]
+    if tls := [entry for entry in _list(spec.get("tls")) if _concerns(entry, hosts)]:
+        copy["tls"] = tls
+    if rules:
+        copy["rules"] = [*rules]
+    if backend is not None:
+        copy["defaultBackend"] = backend
+    metadata: Tree = {"name": f"{reference.name}-canary", "namespace": namespace}
+    for part in ("labels", "annotations"):
+        if carried := _copied(content, part):
+            metadata[part] = {**carried}
+    return {
+        "apiVersion": reference.api_version,
+        "kind": reference.kind,
+        "metadata": metadata,
+        "spec": copy,
+    }
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _copied(content: Tree, part: str) -> dict[str, str]:
+    return {
+        key: value
+        for key, value in strings_of(content.get(part)).items()
+        if not NOT_COPIED.match(key)
+    }
+
+
+def _rule(rule: Json, reference: Reference) -> Tree | None:
+    """The rule with the paths that lead to the stable Service alone; None where none does."""
+    http = rule.get("http") if isinstance(rule, dict) else None
+    if not isinstance(rule, dict) or not isinstance(http, dict):
+        return None
+    paths: list[Json] = []
+    for path in _list(http.get("paths")):
+        backend = _backend(path.get("backend"), reference) if isinstance(path, dict) else None
+        if isinstance(path, dict) and backend is not None:
+            paths.append({**path, "backend": backend})
+    return {**rule, "http": {**http, "paths": paths}} if paths else None
+
+
+def _backend(backend: Json, reference: Reference) -> Tree | None:
+    """The same backend of the new revision; None where it is not the stable Service's."""
+    service = backend.get("service") if isinstance(backend, dict) else None
+    if not isinstance(service, dict) or service.get("name") != reference.stable_service:
+        return None
+    return {"service": {**service, "name": reference.canary_service}}
+
+
+def _concerns(entry: Json, hosts: set[str]) -> bool:
+    """A certificate for one of the hosts, or for whichever there are."""
+    named = entry.get("hosts") if isinstance(entry, dict) else None
+    return (
+        not isinstance(named, list)
+        or not named
+        or "" in hosts
+        or bool(hosts & set(map(str, named)))
+    )
+
+
+def class_input(
+    reference: Reference, plan: RoutePlan, content: Tree, siblings: tuple[Json, ...] = ()
+) -> bytes | Flaw:
+    """The global `obj` of one call, as JSON; `content` is that of the owner's Ingress."""
+    copy = canary_ingress(content, reference, plan.namespace)
+    if isinstance(copy, Flaw):
+        return copy
+    obj = decode_tree(script_input(reference, plan, content, siblings))
+    share = obj["canaryWeight"]
+    obj["weight"] = f"{share:g}" if isinstance(share, (int, float)) else "-1"
+    obj["canaryIngress"] = copy
+    if annotations := _copied(content, "annotations"):
+        obj["annotations"] = {**annotations}
+    return encode(obj)
+
+
+def judge_class_answer(
+    result: bytes,
+    content: Tree,
+    reference: Reference,
+    plan: RoutePlan,
+) -> Answer | Flaw:
+    """What the owner's Ingress has to say, and the copies to stand beside it, or why not."""
+    try:
+        # An empty Lua table may come out as a list.
+        answer = decode_tree(b"{}" if result.strip() == b"[]" else result)
+    except ValueError as problem:
+        return Flaw(f"the script's answer cannot be read: {problem}")
+    if not isinstance(answer.get("spec"), dict) and not isinstance(
+        answer.get("objects"), list | dict
+    ):
+        annotations = _annotations(answer)
+        if isinstance(annotations, Flaw):
+            return annotations
+        copy = canary_ingress(content, reference, plan.namespace)
+        if isinstance(copy, Flaw):
+            return copy
+        # A share of nothing needs no Ingress; some classes reject one that leads to no ready pod.
+        nothing = plan.weight == 0 and not plan.matches
+        answer = {"objects": [] if nothing else [_annotated(copy, annotations)]}
+    if not isinstance(answer.get("spec"), dict):
+        answer = {**content, "objects": answer.get("objects")}
+    return judge_tree(answer, content, (reference,), plan.namespace, plan.references)
+
+
+def _annotated(copy: Tree, annotations: dict[str, str]) -> Tree:
+    metadata = copy["metadata"]
+    metadata = {**metadata} if isinstance(metadata, dict) else {}
+    metadata.pop("annotations", None)
+    if annotations:
+        metadata["annotations"] = {**annotations}
+    return {**copy, "metadata": metadata}
+
+
+def _annotations(answer: Tree) -> dict[str, str] | Flaw:
+    for name, value in answer.items():
+        if not isinstance(value, str):
+            return Flaw(f"the script's annotation {name} is no string; use tostring")
+    return {name: value for name, value in strings_of(answer).items() if name not in OURS}

@@ -1,0 +1,40 @@
+"""Which version of a kind the server speaks.
+
+A group moves on: HTTPRoute is served as v1 here and as v1beta1 or v1alpha2 there, and a reference must not break with
+the upgrade of a CRD. So the version that was asked for comes first, and where it does not have the kind the group's
+other versions do, the preferred one first: to the server they are one object.
+Invariant: group and kind are never guessed; a kind that no version of its group has is not served.
+"""
+
+from typing import Protocol
+
+from controller.errors import NotFound
+from controller.kube.resources import Resource
+
+
+class Discovery(Protocol):
+    """What is needed of the API client."""
+
+    async def discover(self, group_version: str) -> tuple[Resource, ...]: ...
+
+    async def versions(self, group: str) -> tuple[str, ...]: ...
+
+
+async def served(client: Discovery, api_version: str, kind: str) -> Resource | None:
+    """The kind in `api_version`, else in another version of its group; None when there is none."""
+    found = await _kind_of(client, api_version, kind)
+    if found is not None:
+        return found
+    group, slash, _ = api_version.partition("/")
+    for other in await client.versions(group if slash else ""):
+        if other != api_version and (found := await _kind_of(client, other, kind)) is not None:
+            return found
+    return None
+
+
+async def _kind_of(client: Discovery, api_version: str, kind: str) -> Resource | None:
+    try:
+        kinds = await client.discover(api_version)
+    except NotFound:
+        return None
+    return next((resource for resource in kinds if resource.kind == kind), None)
