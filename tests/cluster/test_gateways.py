@@ -1,0 +1,150 @@
+"""One release through gateway objects of five sorts at once, with another client at work on them meanwhile."""
+
+import copy
+from collections.abc import AsyncIterator
+
+import pytest
+import yaml
+
+from demo.stage import ROOT, Product
+from localcluster.api import JsonObject
+from localcluster.history import Key, Kind
+from localcluster.record import Recorder
+from tests.cluster import gateways, manifests
+from tests.cluster.gateways import (
+    APISIX_ROUTES,
+    HTTP_ROUTES,
+    INGRESSES,
+    LANES,
+    routings,
+    share_of,
+)
+from tests.cluster.invented import install, right
+from tests.cluster.kinds import RECORDED, ROLLOUTS, SERVICES, VIRTUAL_SERVICES, collection, path_of
+from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
+from tests.cluster.story import Story
+
+LED = (INGRESSES, HTTP_ROUTES, APISIX_ROUTES, LANES, VIRTUAL_SERVICES)
+RIGHTS = ROOT / "deploy" / "kustomize" / "gateways"
+STEPS = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4, 100))
+
+
+@pytest.fixture(scope="session")
+async def world(product: Product) -> AsyncIterator[Recorder]:
+    """Give a recording that knows the gateway kinds as well."""
+    plane = product.plane
+    await install(plane, *gateways.DEFINITIONS, right("FairLane"), gateways.script_map())
+    await plane.kubectl("apply", "-k", str(RIGHTS))
+    # kubectl asks again while the storage of new kinds is being made.
+    every = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in (*RECORDED, *LED))
+    await plane.kubectl("get", every, "--all-namespaces")
+    async with plane.recorder(*RECORDED, *LED[:-1]) as started:
+        yield started
+
+
+async def spec_of(story: Story, kind: Kind) -> JsonObject:
+    """What an object of the owner's says now."""
+    found = await story.client.get(path_of(story.key(kind)))
+    return {
+        "spec": found["spec"],
+        "labels": found["metadata"].get("labels"),
+        "annotations": found["metadata"].get("annotations"),
+    }
+
+
+async def shares(story: Story, wanted: object, *kinds: Kind) -> None:
+    """Wait until all of these say this share."""
+    for kind in kinds or LED:
+        await story.recorder.until_state(
+            lambda state, kind=kind: share_of(state, kind, story.app.namespace) == wanted  # type: ignore[misc]
+        )
+
+
+async def begin(product: Product, world: Recorder, namespace: str) -> Story:
+    """The application with all its gateway objects, and a release at step 1."""
+    app = Application("shop", namespace, True, STEPS, virtual_service=True)
+    story = Story(product.plane, world, app)
+    for body in gateways.owners(namespace).values():
+        await product.plane.apply(yaml.safe_dump(body), user="developer")
+    public = manifests.service(app, "shop-public")
+    await story.client.create(collection(SERVICES, namespace), public)
+    await story.install()
+    rollout = manifests.rollout(app)
+    rollout["spec"]["strategy"]["canary"]["trafficRoutings"] = routings()
+    await story.govern(rollout)
+    return story
+
+
+async def test_a_release_leads_through_every_sort_of_reference(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    story = await begin(product, world, namespace_of_product)
+    before = {kind: await spec_of(story, kind) for kind in LED}
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    await shares(story, 20)
+
+    # Another client: a rule of its own, an annotation, our part overwritten, our object deleted.
+    virtual = await story.client.get(path_of(story.key(VIRTUAL_SERVICES)))
+    extra = {"match": [{"uri": {"prefix": "/new"}}], "route": [{"destination": {"host": "new"}}]}
+    rules = [extra, *virtual["spec"]["http"]]
+    await story.client.patch(path_of(story.key(VIRTUAL_SERVICES)), {"spec": {"http": rules}})
+    timeout = {"nginx.ingress.kubernetes.io/proxy-read-timeout": "30"}
+    await story.client.patch(path_of(story.key(INGRESSES)), {"metadata": {"annotations": timeout}})
+    lanes = [{"service": "shop", "canary": "shop-canary", "share": 99}, {"service": "x"}]
+    await story.client.patch(path_of(story.key(LANES)), {"spec": {"lanes": lanes}})
+    await shares(story, 20, LANES)
+    await story.client.delete(path_of(story.key(INGRESSES, "shop-canary")))
+    canary = await story.until(
+        INGRESSES,
+        lambda o: o["metadata"]["annotations"].items() >= timeout.items(),
+        name="shop-canary",
+    )
+    paths = canary.object["spec"]["rules"][0]["http"]["paths"]
+    assert [path["backend"]["service"]["name"] for path in paths] == ["shop-public-canary"]
+
+    await story.approve(1)
+    await story.paused_at(2)
+    await shares(story, 50)
+    await story.approve(2)
+    await story.completed()
+    await story.recorder.caught_up()
+    assert Key(INGRESSES, namespace_of_product, "shop-canary") not in story.recorder.state()
+    wanted = copy.deepcopy(before)
+    wanted[VIRTUAL_SERVICES]["spec"]["http"].insert(0, extra)
+    wanted[INGRESSES]["annotations"] = {**(before[INGRESSES]["annotations"] or {}), **timeout}
+    assert {kind: await spec_of(story, kind) for kind in LED} == wanted
+
+
+async def test_deleting_the_rollout_gives_everything_back(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    story = await begin(product, world, namespace_of_product)
+    before = {kind: await spec_of(story, kind) for kind in LED}
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    await shares(story, 20)
+    await story.delete()
+    await story.gone(ROLLOUTS)
+    await story.recorder.caught_up()
+    assert Key(INGRESSES, namespace_of_product, "shop-canary") not in story.recorder.state()
+    assert {kind: await spec_of(story, kind) for kind in LED} == before
+
+
+async def test_an_ingress_of_somebody_else_stops_the_release_and_survives_it(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    story = await begin(product, world, namespace_of_product)
+    taken = gateways.owners(namespace_of_product)[INGRESSES]
+    taken["metadata"]["name"] = "shop-canary"
+    await product.plane.apply(yaml.safe_dump(taken), user="developer")
+    await story.release(NEW_IMAGE)
+    stalled = await story.rollout(
+        lambda s: any(c["type"] == "Stalled" and c["status"] == "True" for c in s["conditions"])
+    )
+    messages = [c["message"] for c in stalled.object["status"]["conditions"]]
+    assert any("shop-canary exists and was not made for this Rollout" in text for text in messages)
+    await story.delete()
+    await story.gone(ROLLOUTS)
+    found = await story.client.get(path_of(story.key(INGRESSES, "shop-canary")))
+    assert found["spec"] == taken["spec"]
