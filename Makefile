@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
-.PHONY: demo test test-fast test-full check bench bench-lua format cluster clean help
+.PHONY: demo demo-traffic test test-fast test-full check bench bench-lua format cluster clean help
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Moonshift needs Python 3.11 or newer, found " + sys.version.split()[0] + ": set PYTHON=/path/to/python3.11")'
@@ -23,6 +23,9 @@ cluster: $(READY) ## Build the local control plane (once, about five minutes)
 
 demo: $(READY) ## Play a canary release with Istio routes on a real control plane (KEEP=1 keeps it)
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
+
+demo-traffic: $(READY) ## Release under real traffic: Contour and Envoy in a network of their own; fails on a lost request
+	@$(BIN)/python -m demo.traffic $(DEMO_ARGS)
 
 test: $(READY) ## Run all tests
 	@$(BIN)/python -m localcluster build

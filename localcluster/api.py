@@ -30,12 +30,14 @@ ATTEMPTS = 10
 class ApiClient:
     """Requests under one user's token; close it or use it as a context manager."""
 
-    def __init__(self, url: str, ca: Path, token: str, user_agent: str = "localcluster") -> None:
-        connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=ca), limit=200)
+    def __init__(self, url: str, ca: Path | str, token: str, agent: str = "localcluster") -> None:
+        """Trust the authority `ca`: a file, or the text of one."""
+        trust = {"cafile": ca} if isinstance(ca, Path) else {"cadata": ca}
+        connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(**trust), limit=200)
         self._session = aiohttp.ClientSession(
             base_url=url,
             connector=connector,
-            headers={"Authorization": f"Bearer {token}", "User-Agent": user_agent},
+            headers={"Authorization": f"Bearer {token}", "User-Agent": agent},
             timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
             read_bufsize=2**20,
         )

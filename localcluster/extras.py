@@ -15,7 +15,7 @@ from pathlib import Path
 from localcluster.build import cache_root
 from localcluster.compile import Program, compile_program, locked, module_folder
 from localcluster.progress import Reporter, SilentReporter
-from localcluster.toolchain import GoToolchain, ensure_go
+from localcluster.toolchain import GoToolchain, ensure_go, needed_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ async def ensure_extra(extra: Extra, reporter: Reporter | None = None) -> BuiltE
     root.mkdir(parents=True, exist_ok=True)
     async with locked(root / f"{built.folder.name}.lock", tell):
         if not built.folder.is_dir():
-            go = await ensure_go(root, tell)
+            go = await ensure_go(root, tell, needed_version(extra.program.module))
             tell.note(f"building {extra.program.title} into {built.folder}")
             await _build_into(built, go, tell)
     return built

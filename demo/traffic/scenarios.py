@@ -1,0 +1,102 @@
+"""What is released under traffic, and how.
+
+Why it exists: tests and the live show play the same releases. Invariant: a scenario is a value; each has a namespace
+and a host of its own, so that several can share one gateway. It must do no I/O.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from localcluster.traffic.load import Sort
+
+OLD, NEW, THIRD = "shop:v1", "shop:v2", "shop:v3"
+PLAIN = "plain"
+MARKED = "marked"
+HEADER = ("x-user", "tester")
+
+
+class Ending(Enum):
+    """How a release ends."""
+
+    COMPLETED = "completed"
+    ROLLED_BACK = "rolled back"
+    OVERTAKEN = "overtaken by a third revision"
+
+
+class Style(Enum):
+    """How pods are moved."""
+
+    CANARY = "canary"
+    PARTITION = "partition"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: new pods, and either a share of all requests or the marked ones alone."""
+
+    pods: int
+    traffic: int | None = None
+    marked: bool = False
+
+    def shares(self) -> dict[str, float]:
+        """Return by sort of request the part that the new revision answers."""
+        if self.marked:
+            return {PLAIN: 0.0, MARKED: 1.0}
+        part = (self.traffic or 0) / 100
+        return {PLAIN: part, MARKED: part}
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A release of one application behind one route."""
+
+    name: str
+    kind: str
+    style: Style
+    steps: tuple[Step, ...]
+    ending: Ending = Ending.COMPLETED
+    last: int = 0
+    """The step (1-based) after which it is rolled back or overtaken; 0 where it is neither."""
+    replicas: int = 5
+    grace: int = 1
+
+    @property
+    def host(self) -> str:
+        """The host name of its requests."""
+        return f"{self.name}.example"
+
+    @property
+    def played(self) -> tuple[Step, ...]:
+        """The steps that are reached and measured."""
+        return self.steps[: self.last or len(self.steps)]
+
+    @property
+    def survivor(self) -> str:
+        """The image that answers everything in the end."""
+        ends = {Ending.COMPLETED: NEW, Ending.ROLLED_BACK: OLD, Ending.OVERTAKEN: THIRD}
+        return ends[self.ending]
+
+
+SORTS = (Sort(PLAIN, 9), Sort(MARKED, 1, headers=(HEADER,)))
+"""Of ten requests one is marked."""
+
+WEIGHTS = (Step(1, 20), Step(3, 50), Step(5, 100))
+BATCHES = (Step(1, 20), Step(3, 50), Step(5))
+TESTERS = (Step(1, marked=True), Step(2, 30))
+
+SCENARIOS = (
+    Scenario("canary", "HTTPRoute", Style.CANARY, WEIGHTS),
+    Scenario("partition", "HTTPRoute", Style.PARTITION, BATCHES),
+    Scenario("testers", "HTTPRoute", Style.CANARY, TESTERS),
+    Scenario("back", "HTTPRoute", Style.PARTITION, BATCHES, Ending.ROLLED_BACK, last=2),
+    Scenario("third", "HTTPRoute", Style.PARTITION, BATCHES, Ending.OVERTAKEN, last=2),
+    Scenario("proxy", "HTTPProxy", Style.CANARY, WEIGHTS),
+    Scenario("proxy-batches", "HTTPProxy", Style.PARTITION, BATCHES),
+    Scenario("proxy-testers", "HTTPProxy", Style.PARTITION, TESTERS),
+    Scenario("proxy-back", "HTTPProxy", Style.CANARY, WEIGHTS, Ending.ROLLED_BACK, last=2),
+)
+
+
+def named(name: str) -> Scenario:
+    """Return the scenario of that name."""
+    return next(scenario for scenario in SCENARIOS if scenario.name == name)

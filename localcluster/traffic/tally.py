@@ -1,0 +1,90 @@
+"""Counts who answered and what failed, in all and per window.
+
+Why it exists: a release is judged by shares at its steps and by failures at any time. Invariant: every request that
+was sent is counted once, as answered by an image or as failed; windows overlap freely. It must do no I/O.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+KEPT_FAILURES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One request that was not answered with 200: when (seconds since the start), in which stage, why."""
+
+    at: float
+    stage: str
+    sort: str
+    why: str
+
+
+@dataclass(slots=True)
+class Window:
+    """What happened in a stretch of time."""
+
+    answered: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By sort of request and image that answered."""
+    failed: int = 0
+
+    def total(self, sort: str) -> int:
+        """Requests of a sort that were answered."""
+        return sum(number for (of, _), number in self.answered.items() if of == sort)
+
+    def share(self, sort: str, image: str) -> float:
+        """The part of a sort's answers that came from an image; 0 where there were none."""
+        return self.answered[sort, image] / max(self.total(sort), 1)
+
+
+class Tally:
+    """All counts of one run."""
+
+    def __init__(self) -> None:
+        self.whole = Window()
+        self.failures: list[Failure] = []
+        self.stage = ""
+        """What is going on; failures are marked with it."""
+        self._open: list[Window] = []
+
+    @property
+    def requests(self) -> int:
+        """Requests that have ended, well or not."""
+        return self.whole.answered.total() + self.whole.failed
+
+    def answered(self, sort: str, image: str) -> None:
+        """Count one answer."""
+        for window in (self.whole, *self._open):
+            window.answered[sort, image] += 1
+
+    def failed(self, at: float, sort: str, why: str) -> None:
+        """Count one failure; the first ones are kept whole."""
+        for window in (self.whole, *self._open):
+            window.failed += 1
+        if len(self.failures) < KEPT_FAILURES:
+            self.failures.append(Failure(at, self.stage, sort, why))
+
+    @contextmanager
+    def window(self) -> Iterator[Window]:
+        """Count separately for the length of a block."""
+        window = Window()
+        self._open.append(window)
+        try:
+            yield window
+        finally:
+            self._open = [other for other in self._open if other is not window]
+
+
+def sigmas(share: float, expected: float, requests: int) -> float:
+    """Return by how many standard deviations a share of `requests` misses what was expected.
+
+    A share of exactly 0 or 1 has no deviation: any miss is infinite.
+    """
+    deviation = math.sqrt(expected * (1 - expected) / max(requests, 1))
+    missed = abs(share - expected)
+    if deviation == 0:
+        return math.inf if missed else 0.0
+    return missed / deviation

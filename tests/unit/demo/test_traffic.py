@@ -1,0 +1,89 @@
+"""How a release under traffic is judged and compared with what the gateway does."""
+
+from typing import Any
+
+import pytest
+
+from demo.traffic import application
+from demo.traffic.lab import shares_in_envoy, shares_of_route
+from demo.traffic.report import LostRequest, Report, ShareSeen, complaints
+from demo.traffic.scenarios import MARKED, PLAIN, SCENARIOS, Step, named
+
+
+def report(*shares: ShareSeen, failed: int = 0, lost: tuple[LostRequest, ...] = ()) -> Report:
+    return Report("canary", 10_000, failed, shares, lost, 1.0)
+
+
+def seen(answered: int, expected: float = 0.2, requests: int = 10_000) -> ShareSeen:
+    return ShareSeen("step 1", PLAIN, "shop:v2", expected, requests, answered)
+
+
+@pytest.mark.parametrize(
+    "good", [seen(2000), seen(2170), seen(1830), seen(0, 0.0), seen(10_000, 1.0)]
+)
+def test_a_share_within_four_and_a_half_deviations_is_right(good: ShareSeen) -> None:
+    assert complaints(report(good), 100) == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "text"),
+    [
+        pytest.param(report(seen(2190)), "21.90%", id="too much"),
+        pytest.param(report(seen(1, 0.0)), "0.01%", id="one where there must be none"),
+        pytest.param(report(seen(9_999, 1.0)), "99.99%", id="all but one"),
+        pytest.param(report(seen(2, requests=10)), "only 10", id="too few to tell"),
+        pytest.param(
+            report(lost=(LostRequest(1.0, "step 1", PLAIN, "503"),), failed=1), "503", id="lost"
+        ),
+        pytest.param(report(failed=60), "60 requests", id="many lost"),
+    ],
+)
+def test_what_is_wrong_is_said(bad: Report, text: str) -> None:
+    assert any(text in line for line in complaints(bad, 100))
+
+
+def test_a_step_of_marked_requests_leaves_the_others_alone() -> None:
+    assert Step(1, marked=True).shares() == {PLAIN: 0.0, MARKED: 1.0}
+    assert Step(1, 30).shares() == {PLAIN: 0.3, MARKED: 0.3}
+
+
+def envoy(host: str, *actions: dict[str, Any]) -> list[dict[str, Any]]:
+    routes = [{"match": {"prefix": "/"}, "route": action} for action in actions]
+    return [{"virtual_hosts": [{"domains": [host, f"{host}:*"], "routes": routes}]}]
+
+
+def weighted(**weights: int) -> dict[str, Any]:
+    clusters = [
+        {"name": f"r1/{name.replace('_', '-')}/80/da39a3ee5e", "weight": weight}
+        for name, weight in weights.items()
+    ]
+    return {"weighted_clusters": {"clusters": clusters}}
+
+
+@pytest.mark.parametrize("kind", ["canary", "proxy"])
+def test_a_route_and_what_envoy_makes_of_it_are_the_same_shares(kind: str) -> None:
+    scenario = named(kind)
+    route = application.objects(scenario)[2]
+    alone = envoy(scenario.host, {"cluster": "r1/shop/80/da39a3ee5e"})
+    assert shares_of_route(route) == shares_in_envoy(alone, scenario.host)
+    spec = route["spec"]
+    rule = spec.get("rules", spec.get("routes"))[0]
+    backends = rule.get("backendRefs", rule.get("services"))
+    backends[:] = [
+        {"name": "shop", "port": 80, "weight": 80},
+        {"name": "shop-canary", "port": 80, "weight": 20},
+        {"name": "idle", "port": 80, "weight": 0},
+    ]
+    divided = envoy(scenario.host, weighted(shop=4, shop_canary=1))
+    assert shares_of_route(route) == shares_in_envoy(divided, scenario.host)
+    assert shares_of_route(route) != shares_in_envoy(alone, scenario.host)
+    assert shares_in_envoy(divided, "other.example") == frozenset()
+
+
+def test_every_scenario_has_a_host_and_a_name_of_its_own() -> None:
+    assert len({scenario.host for scenario in SCENARIOS}) == len(SCENARIOS)
+    for scenario in SCENARIOS:
+        assert len(application.objects(scenario)) == 3
+        assert len(application.rollout(scenario)["spec"]["strategy"]["canary"]["steps"]) == len(
+            scenario.steps
+        )

@@ -1,0 +1,51 @@
+"""What is counted, and when a share is wrong."""
+
+import math
+
+import pytest
+
+from localcluster.traffic.tally import KEPT_FAILURES, Tally, sigmas
+
+
+def test_a_window_counts_only_what_ends_while_it_is_open() -> None:
+    tally = Tally()
+    tally.answered("plain", "old")
+    with tally.window() as window:
+        tally.answered("plain", "new")
+        tally.answered("plain", "old")
+        tally.answered("marked", "new")
+        tally.failed(1.0, "plain", "503")
+    tally.answered("plain", "new")
+    assert window.total("plain") == 2
+    assert window.share("plain", "new") == 0.5
+    assert window.share("marked", "new") == 1.0
+    assert window.share("nobody", "new") == 0.0
+    assert window.failed == 1
+    assert tally.requests == 6
+
+
+def test_every_failure_is_counted_and_the_first_are_kept_with_their_stage() -> None:
+    tally = Tally()
+    tally.stage = "step 1"
+    for _ in range(KEPT_FAILURES + 5):
+        tally.failed(0.5, "plain", "503")
+    assert tally.whole.failed == KEPT_FAILURES + 5
+    assert len(tally.failures) == KEPT_FAILURES
+    assert tally.failures[0].stage == "step 1"
+
+
+@pytest.mark.parametrize(
+    ("share", "expected", "requests", "missed"),
+    [
+        (0.2, 0.2, 10_000, 0.0),
+        (0.204, 0.2, 10_000, 1.0),
+        (0.0, 0.0, 10, 0.0),
+        (1.0, 1.0, 10, 0.0),
+        (0.999, 1.0, 10_000, math.inf),
+        (0.0001, 0.0, 10_000, math.inf),
+    ],
+)
+def test_a_share_misses_by_so_many_deviations(
+    share: float, expected: float, requests: int, missed: float
+) -> None:
+    assert sigmas(share, expected, requests) == pytest.approx(missed)
