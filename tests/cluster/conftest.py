@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 from rich.console import Console
 
 from demo.stage import ROOT, Product
@@ -24,6 +25,7 @@ from localcluster.openkruise import KRUISE, start_kruise
 from localcluster.plane import Plane
 from localcluster.progress import ConsoleReporter
 from localcluster.record import Recorder
+from tests.cluster import manifests
 from tests.cluster.kinds import RECORDED
 
 HERE = Path(__file__).parent
@@ -120,6 +122,7 @@ async def product(
     """Give Moonshift, installed and running on a plane of its own, with the gateway kinds of its demo."""
     async with Plane.start(tmp_path_factory.mktemp("product-plane")) as started:
         await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
+        await started.apply(yaml.safe_dump_all(manifests.nodes()))
         async with running_product(started, tmp_path_factory.mktemp("product")) as running:
             yield running
 

@@ -17,6 +17,7 @@ from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.view import View, deleting, image_of, ready
 
 EPSILON = 1e-9
+REVISION_LABELS = {"pod-template-hash", "controller-revision-hash"}
 TOLERANCE_SECONDS = 0.005
 
 
@@ -141,7 +142,7 @@ def new_pods_find_the_stable_service_pinned(
     if not app.canary and allowed.whole:
         return None
     stable = view.service(app.name)
-    pinned = stable is not None and "pod-template-hash" in stable["spec"]["selector"]
+    pinned = stable is not None and bool(REVISION_LABELS & stable["spec"]["selector"].keys())
     new = [pod for pod in view.pods(app.name) if image_of(pod) != STABLE_IMAGE]
     if any(map(ready, new)) and not pinned:
         return (
@@ -196,7 +197,7 @@ def enough_pods_are_ready(app: Application, view: View, allowed: Permission) -> 
 def the_strategy_is_never_recreate(app: Application, view: View, allowed: Permission) -> str | None:
     """No moment at which a crash would leave a workload that kills all its pods at once."""
     workload = view.get(DEPLOYMENTS, app.name)
-    kind = workload["spec"]["strategy"]["type"] if workload is not None else ""
+    kind = workload["spec"].get("strategy", {}).get("type") if workload is not None else ""
     return "the workload's strategy is Recreate" if kind == "Recreate" else None
 
 
@@ -344,6 +345,7 @@ class Place:
 OWN_PREFIXES = ("rollouts.kruise.io/", "moonshift.dev/")
 OTHERS_ANNOTATIONS = (
     "deployment.kubernetes.io/revision",
+    "deprecated.daemonset.template.generation",
     "kubectl.kubernetes.io/last-applied-configuration",
 )
 WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
@@ -372,7 +374,7 @@ def judge_end(
             found.append(Violation(0, "everything_is_restored", f"{key.name} is gone"))
             continue
         now = owned(actual)
-        if key.kind == DEPLOYMENTS and _governed(app, state):
+        if key.kind == app.workload_kind and _governed(app, state):
             now["labels"].pop(WORKLOAD_TYPE, None)
         if now != kept:
             detail = f"{key.kind.plural} {key.name} is {now}, was {kept}"

@@ -5,6 +5,11 @@ from localcluster.history import Key, Kind
 ROLLOUTS = Kind("rollouts.kruise.io", "v1beta1", "rollouts")
 ROLLOUTS_V1ALPHA1 = Kind("rollouts.kruise.io", "v1alpha1", "rollouts")
 DEPLOYMENTS = Kind("apps", "v1", "deployments")
+STATEFUL_SETS = Kind("apps", "v1", "statefulsets")
+DAEMON_SETS = Kind("apps", "v1", "daemonsets")
+CLONE_SETS = Kind("apps.kruise.io", "v1alpha1", "clonesets")
+ADVANCED_STATEFUL_SETS = Kind("apps.kruise.io", "v1beta1", "statefulsets")
+ADVANCED_DAEMON_SETS = Kind("apps.kruise.io", "v1alpha1", "daemonsets")
 REPLICA_SETS = Kind("apps", "v1", "replicasets")
 PODS = Kind("", "v1", "pods")
 SERVICES = Kind("", "v1", "services")
@@ -14,9 +19,21 @@ CONFIG_MAPS = Kind("", "v1", "configmaps")
 VIRTUAL_SERVICES = Kind("networking.istio.io", "v1", "virtualservices")
 DESTINATION_RULES = Kind("networking.istio.io", "v1", "destinationrules")
 
+WORKLOADS = {
+    "Deployment": DEPLOYMENTS,
+    "StatefulSet": STATEFUL_SETS,
+    "DaemonSet": DAEMON_SETS,
+    "CloneSet": CLONE_SETS,
+    "Advanced StatefulSet": ADVANCED_STATEFUL_SETS,
+    "Advanced DaemonSet": ADVANCED_DAEMON_SETS,
+}
+"""Kinds of workloads by a name for people; the last three are OpenKruise's."""
+
 RECORDED = (
     ROLLOUTS,
     DEPLOYMENTS,
+    STATEFUL_SETS,
+    DAEMON_SETS,
     REPLICA_SETS,
     PODS,
     SERVICES,

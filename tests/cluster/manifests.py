@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from localcluster.api import JsonObject
+from localcluster.history import Kind
+from tests.cluster.kinds import WORKLOADS
 
 STABLE_IMAGE = "shop:v1"
 NEW_IMAGE = "shop:v2"
@@ -48,6 +50,28 @@ class Application:
     shared: bool = False
     replicas: int = 4
     grace: int = 1
+    workload: str = "Deployment"
+    """What the application is, by its name in `WORKLOADS`."""
+
+    @property
+    def workload_kind(self) -> Kind:
+        """The resource of the workload."""
+        return WORKLOADS[self.workload]
+
+    @property
+    def kind_name(self) -> str:
+        """The workload's `kind`."""
+        return self.workload.removeprefix("Advanced ")
+
+    @property
+    def api_version(self) -> str:
+        """The workload's `apiVersion`."""
+        return f"{self.workload_kind.group}/{self.workload_kind.version}"
+
+    @property
+    def on_nodes(self) -> bool:
+        """There is a pod on every node of the pool, whatever `replicas` says."""
+        return self.kind_name == "DaemonSet"
 
     @property
     def canary_service(self) -> str:
@@ -78,6 +102,37 @@ def deployment(app: Application, image: str = STABLE_IMAGE, **spec: Any) -> Json
             **spec,
         },
     }
+
+
+POOL = {"pool": "daemons"}
+"""Label of the nodes that DaemonSets of tests run on; there are as many as `replicas`."""
+
+
+def nodes(number: int = 4) -> list[JsonObject]:
+    """The nodes that DaemonSets of tests run on."""
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"daemons-{at}", "labels": {**POOL, "kubernetes.io/os": "linux"}},
+        }
+        for at in range(number)
+    ]
+
+
+def workload(app: Application, image: str = STABLE_IMAGE, **spec: Any) -> JsonObject:
+    """The workload, of the application's kind."""
+    body = deployment(app, image)
+    if app.workload == "Deployment":
+        return deployment(app, image, **spec)
+    body |= {"apiVersion": app.api_version, "kind": app.kind_name}
+    if app.on_nodes:
+        del body["spec"]["replicas"]
+        body["spec"]["template"]["spec"]["nodeSelector"] = POOL
+    elif app.kind_name == "StatefulSet":
+        body["spec"]["serviceName"] = app.name
+    body["spec"] |= spec
+    return body
 
 
 def service(app: Application, name: str = "") -> JsonObject:
@@ -131,7 +186,7 @@ def destination_rule(app: Application) -> JsonObject:
 
 def objects(app: Application) -> list[JsonObject]:
     """Everything the owner has before there is a Rollout."""
-    made = [deployment(app), service(app)]
+    made = [workload(app), service(app)]
     if app.virtual_service:
         made.append(virtual_service(app))
     if app.shared:
@@ -172,7 +227,11 @@ def rollout(app: Application, steps: Sequence[JsonObject] | None = None) -> Json
         "kind": "Rollout",
         "metadata": {"name": app.name, "namespace": app.namespace},
         "spec": {
-            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": app.name},
+            "workloadRef": {
+                "apiVersion": app.api_version,
+                "kind": app.kind_name,
+                "name": app.name,
+            },
             "strategy": {"canary": plan},
         },
     }

@@ -21,7 +21,6 @@ from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.invariants import Deed, Times, Violation, judge, judge_end
 from tests.cluster.kinds import (
-    DEPLOYMENTS,
     DESTINATION_RULES,
     EVENTS,
     PODS,
@@ -34,13 +33,14 @@ from tests.cluster.kinds import (
 from tests.cluster.manifests import Application
 
 KINDS = {
-    "Deployment": DEPLOYMENTS,
     "Service": SERVICES,
     "VirtualService": VIRTUAL_SERVICES,
     "DestinationRule": DESTINATION_RULES,
     "Rollout": ROLLOUTS,
 }
 RELEASE_SECONDS = 60.0
+NODES = "kwok"
+"""Who speaks for the simulated nodes."""
 WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
 
 
@@ -62,6 +62,11 @@ class Story:
         """Requests as the developer."""
         return self.plane.client("developer")
 
+    @property
+    def workload(self) -> Kind:
+        """The resource of the workload."""
+        return self.app.workload_kind
+
     def key(self, kind: Kind, name: str = "") -> Key:
         """An object of this application."""
         return Key(kind, self.app.namespace, name or self.app.name)
@@ -71,7 +76,8 @@ class Story:
     async def create(self, *objects: JsonObject) -> None:
         """Create objects."""
         for body in objects:
-            await self.client.create(collection(KINDS[body["kind"]], self.app.namespace), body)
+            kind = KINDS.get(body["kind"], self.app.workload_kind)
+            await self.client.create(collection(kind, self.app.namespace), body)
 
     async def install(self) -> None:
         """The application as its owner has it, with all pods ready."""
@@ -86,7 +92,7 @@ class Story:
     async def labelled(self) -> None:
         """Wait until the workload carries the label that admission selects by."""
         await self.until(
-            DEPLOYMENTS, lambda d: WORKLOAD_TYPE in (d["metadata"].get("labels") or {})
+            self.workload, lambda d: WORKLOAD_TYPE in (d["metadata"].get("labels") or {})
         )
 
     async def begin(self) -> None:
@@ -101,7 +107,7 @@ class Story:
             await self._snapshot()
         containers = [{"name": "main", "image": image}]
         body = {"spec": {"template": {"spec": {"containers": containers}}}}
-        answer = await self.client.patch(path_of(self.key(DEPLOYMENTS)), body)
+        answer = await self.client.patch(path_of(self.key(self.workload)), body)
         self._did("release", answer, image)
 
     async def approve(self, step: int = 1, kind: Kind = ROLLOUTS) -> None:
@@ -122,6 +128,16 @@ class Story:
             await self.paused_at(step)
             await self.approve(step)
         await self.paused_at(last)
+
+    async def restart(self, image: str) -> None:
+        """Change the template in mid-release, and wait until the release is about it."""
+        status = (await self.client.get(path_of(self.key(ROLLOUTS))))["status"]
+        before = status["canaryStatus"]["canaryRevision"]
+        await self.release(image)
+        begun = await self.rollout(
+            lambda s: s.get("canaryStatus", {}).get("canaryRevision") != before
+        )
+        self._last = begun.resource_version
 
     async def approve_all(self, first: int = 1) -> None:
         """Approve every step that waits for a person, from the `first` on."""
@@ -160,17 +176,17 @@ class Story:
 
     async def remove(self) -> None:
         """Delete everything of the application."""
-        for kind in (ROLLOUTS, VIRTUAL_SERVICES, DESTINATION_RULES, SERVICES, DEPLOYMENTS):
+        for kind in (ROLLOUTS, VIRTUAL_SERVICES, DESTINATION_RULES, SERVICES, self.workload):
             if self.key(kind) in self.recorder.state():
                 await self.client.delete(path_of(self.key(kind)), propagationPolicy="Background")
 
     async def _snapshot(self) -> None:
         """What the owner has now is what should be there in the end."""
-        for kind in (DEPLOYMENTS, SERVICES, VIRTUAL_SERVICES, DESTINATION_RULES):
+        for kind in (self.workload, SERVICES, VIRTUAL_SERVICES, DESTINATION_RULES):
             key = self.key(kind)
             if key in self.recorder.state():
                 self.expected[key] = copy.deepcopy(await self.client.get(path_of(key)))
-        labels = self.expected[self.key(DEPLOYMENTS)]["metadata"].get("labels")
+        labels = self.expected[self.key(self.workload)]["metadata"].get("labels")
         if labels:
             labels.pop(WORKLOAD_TYPE, None)
 
@@ -181,7 +197,7 @@ class Story:
         self.deeds.append(Deed(revision, what, image))
         self._last = revision
         if image:
-            spec = self.expected[self.key(DEPLOYMENTS)]["spec"]
+            spec = self.expected[self.key(self.workload)]["spec"]
             spec["template"]["spec"]["containers"][0]["image"] = image
 
     # --- what is waited for ---------------------------------------------------------------------------
@@ -227,9 +243,9 @@ class Story:
     async def pods_ready(self) -> None:
         """All pods of the workload are ready."""
         await self.until(
-            DEPLOYMENTS,
+            self.workload,
             lambda d: (
-                d.get("status", {}).get("availableReplicas") == self.app.replicas
+                available(d) == self.app.replicas
                 and d["status"].get("observedGeneration") == d["metadata"]["generation"]
             ),
         )
@@ -311,7 +327,7 @@ class Story:
                 continue
             if key.kind == ROLLOUTS:
                 lines.append(f"status {obj.get('status')}")
-            elif key.kind == DEPLOYMENTS:
+            elif key.kind == self.workload:
                 spec = {k: v for k, v in obj["spec"].items() if k != "template"}
                 lines.append(f"{key.name} {obj['metadata'].get('annotations')} {spec}")
                 lines.append(f"{obj.get('status')}")
@@ -329,6 +345,12 @@ async def conclude(story: Story) -> None:
 def assert_kept(found: list[Violation], story: Story) -> None:
     """No violation; else the story so far."""
     assert not found, "\n".join(map(str, found)) + "\n" + story.report()
+
+
+def available(workload: JsonObject) -> int:
+    """How many pods of a workload its own controller calls available."""
+    status = workload.get("status") or {}
+    return int(status.get("availableReplicas") or status.get("numberAvailable") or 0)
 
 
 def at(status: JsonObject, step: int, state: str) -> bool:
@@ -355,6 +377,7 @@ def condition(status: JsonObject, kind: str) -> JsonObject:
 def _deletions(records: list[AuditRecord]) -> dict[tuple[str, str], list[datetime]]:
     found: dict[tuple[str, str], list[datetime]] = defaultdict(list)
     for record in records:
-        if record.verb == "delete":
+        # The node asks a second time once a pod has ended; its first owner's word counts.
+        if record.verb == "delete" and record.user != NODES:
             found[record.resource, record.name].append(record.at)
     return found
