@@ -1,8 +1,9 @@
 """How gateway objects name Services, and where in a tree they do.
 
-A Service is written short (`web`) or qualified by the namespace (`web.demo`, `web.demo.svc`,
-`web.demo.svc.cluster.local`). Destinations are found by shape, whatever the kind: an object under `destination` with
-a `host`, and the elements of `backendRefs` and of `services` with a `name`.
+A Service is written short (`web`), qualified by the namespace (`web.demo`, `web.demo.svc`,
+`web.demo.svc.cluster.local`, `demo/web`), or in a name that is made of both and a port (`web_demo_svc_8080`,
+`demo-web-8080`, `demo/web:8080`). Destinations are found by shape, whatever the kind: an object under `destination`
+with a `host`, and the elements of `backendRefs` and of `services` with a `name`.
 Must not know any kind by name; what cannot be recognised is not a destination.
 """
 
@@ -30,7 +31,18 @@ def is_service(host: str, service: str, namespace: str) -> bool:
     if host == service:
         return True
     tail = host.removeprefix(f"{service}.{namespace}")
-    return tail != host and (tail in ("", ".svc") or tail.startswith(".svc."))
+    if tail != host and (tail in ("", ".svc") or tail.startswith(".svc.")):
+        return True
+    if host == f"{namespace}/{service}":
+        return True
+    return any(
+        port != host and port.isdecimal()
+        for port in (
+            host.removeprefix(f"{service}_{namespace}_svc_"),
+            host.removeprefix(f"{namespace}-{service}-"),
+            host.removeprefix(f"{namespace}/{service}:"),
+        )
+    )
 
 
 def destinations_in(value: Json) -> Iterator[Destination]:

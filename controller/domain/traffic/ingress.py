@@ -9,24 +9,13 @@ Invariant: a script starts from the owner's annotations at every step (the origi
 that what a script forgets to take away stays, B31). Must not know any class.
 """
 
-import re
-
 from controller.domain.decision import Reference, RoutePlan
 from controller.domain.traffic.answer import Answer, judge_tree
 from controller.domain.traffic.flaw import Flaw
+from controller.domain.traffic.objects import carried
 from controller.domain.traffic.original import OURS, strings_of
 from controller.domain.traffic.scripts import script_input
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode
-
-NOT_COPIED = re.compile(
-    r"kubectl\.kubernetes\.io/|(acme\.)?cert-manager\.io/|external-dns\.alpha\.kubernetes\.io/"
-    r"|(notifications\.)?argocd\.argoproj\.io/|argocd-image-updater\.argoproj\.io/"
-    r"|(kustomize|helm|reconcile)\.(toolkit\.)?fluxcd\.io/|meta\.helm\.sh/|helm\.sh/"
-    r"|app\.kubernetes\.io/(instance|managed-by)$|rollouts\.kruise\.io/|moonshift\.dev/"
-    r"|nginx\.ingress\.kubernetes\.io/(server-snippet|configuration-snippet)$"
-)
-"""Labels and annotations that stay with the owner's Ingress (B35): they make certificates, names in the DNS or a GitOps
-tool's claim of the object, or are refused twice for one host. The original copies them all."""
 
 
 def canary_ingress(content: Tree, reference: Reference, namespace: str) -> Tree | Flaw:
@@ -51,8 +40,8 @@ def canary_ingress(content: Tree, reference: Reference, namespace: str) -> Tree 
         copy["defaultBackend"] = backend
     metadata: Tree = {"name": f"{reference.name}-canary", "namespace": namespace}
     for part in ("labels", "annotations"):
-        if carried := _copied(content, part):
-            metadata[part] = {**carried}
+        if shared := carried(content.get(part)):
+            metadata[part] = {**shared}
     return {
         "apiVersion": reference.api_version,
         "kind": reference.kind,
@@ -63,14 +52,6 @@ def canary_ingress(content: Tree, reference: Reference, namespace: str) -> Tree 
 
 def _list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
-
-
-def _copied(content: Tree, part: str) -> dict[str, str]:
-    return {
-        key: value
-        for key, value in strings_of(content.get(part)).items()
-        if not NOT_COPIED.match(key)
-    }
 
 
 def _rule(rule: Json, reference: Reference) -> Tree | None:
@@ -116,7 +97,7 @@ def class_input(
     share = obj["canaryWeight"]
     obj["weight"] = f"{share:g}" if isinstance(share, (int, float)) else "-1"
     obj["canaryIngress"] = copy
-    if annotations := _copied(content, "annotations"):
+    if annotations := carried(content.get("annotations")):
         obj["annotations"] = {**annotations}
     return encode(obj)
 

@@ -28,6 +28,21 @@ _SERVICES = frozenset({"service", "serviceName"})
 _SCHEME = re.compile(r"^[a-z]+://")
 _PORT = re.compile(r":\d+$")
 
+NOT_COPIED = re.compile(
+    r"kubectl\.kubernetes\.io/|(acme\.)?cert-manager\.io/|external-dns\.alpha\.kubernetes\.io/"
+    r"|(notifications\.)?argocd\.argoproj\.io/|argocd-image-updater\.argoproj\.io/"
+    r"|(kustomize|helm|reconcile)\.(toolkit\.)?fluxcd\.io/|meta\.helm\.sh/|helm\.sh/"
+    r"|app\.kubernetes\.io/(instance|managed-by)$|rollouts\.kruise\.io/|moonshift\.dev/"
+    r"|nginx\.ingress\.kubernetes\.io/(server-snippet|configuration-snippet)$"
+)
+"""Labels and annotations that stay with the owner's object (B35): they make certificates, names in the DNS or a GitOps
+tool's claim of the object, or are refused twice for one host. The original copies them all."""
+
+
+def carried(part: Json) -> dict[str, str]:
+    """Labels or annotations without those that stay with the owner's object."""
+    return {key: text for key, text in strings_of(part).items() if not NOT_COPIED.match(key)}
+
 
 def judge_objects(
     found: Json,
@@ -88,8 +103,8 @@ def _judge(
     metadata: Tree = {"name": wanted_part(item, "name"), "namespace": namespace}
     for part in ("labels", "annotations"):
         given = item["metadata"].get(part) if isinstance(item["metadata"], dict) else None
-        if strings_of(given):
-            metadata[part] = {**strings_of(given)}
+        if kept := carried(given):
+            metadata[part] = {**kept}
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
 
 

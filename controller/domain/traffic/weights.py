@@ -61,6 +61,11 @@ def _allowed(original: Json, factors: frozenset[float]) -> set[float]:
     return {total * factor for total in sums for factor in factors}
 
 
+def _are_rules(objects: list[dict[str, Json]]) -> bool:
+    """Each shares requests out by itself (a pool with its alternate backends): they have no sum."""
+    return any(next(_lists(value, ""), None) for item in objects for value in item.values())
+
+
 def weight_flaw(answer: Json, original: Json, factors: frozenset[float] = FACTORS) -> str:
     """What is wrong with the weights in `answer`, or an empty string.
 
@@ -78,6 +83,6 @@ def weight_flaw(answer: Json, original: Json, factors: frozenset[float] = FACTOR
         named = {*destinations_in([*objects]), *destinations_in({"backendRefs": [*objects]})}
         copied = total > 0 and known.isdisjoint(named)
         right = any(abs(total - sum_) < _NEARLY for sum_ in allowed)
-        if len(objects) > 1 and not copied and not right:
+        if len(objects) > 1 and not copied and not right and not _are_rules(objects):
             return f"the weights of {path} add up to {total:g}, neither to 100 nor to what the original had"
     return ""

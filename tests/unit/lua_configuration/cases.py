@@ -19,23 +19,38 @@ class Case(NamedTuple):
     name: str
     obj: dict[str, Any]
     expected: dict[str, Any]
+    refused: str = ""
+    """Words of the refusal that is expected instead."""
 
 
 def data_of(thing: dict[str, Any]) -> dict[str, Any]:
     """The part of an object that scripts see and return."""
     metadata = thing.get("metadata", {})
     parts = {key: metadata.get(key) for key in ("labels", "annotations")}
+    parts["objects"] = thing.get("objects")
     return {"spec": thing["spec"]} | {key: value for key, value in parts.items() if value}
+
+
+def compared(result: dict[str, Any]) -> dict[str, Any]:
+    """A script's answer as cases write it: nothing is nothing, whether a list, a map or not there."""
+    objects = [
+        {**item, "metadata": {key: value for key, value in item["metadata"].items() if value}}
+        for item in result.get("objects") or []
+    ]
+    rest = {key: value for key, value in result.items() if key != "objects"}
+    return rest | ({"objects": objects} if objects else {})
 
 
 def step_obj(
     original: dict[str, Any],
     step: dict[str, Any],
-    weight: int,
+    weight: float,
     *,
     service: str,
     shared: bool,
     labels: dict[str, str] | None = None,
+    params: dict[str, Any] | None = None,
+    namespace: str | None = None,
 ) -> dict[str, Any]:
     """The global `obj` of one step; a weight of -1 is a step without traffic."""
     metadata = original.get("metadata", {})
@@ -50,9 +65,9 @@ def step_obj(
             "apiVersion": original.get("apiVersion"),
             "kind": original.get("kind"),
             "name": metadata.get("name"),
-            "namespace": metadata.get("namespace"),
+            "namespace": namespace or metadata.get("namespace"),
         },
-        "params": {},
+        "params": params or {},
     }
     for key in ("matches", "requestHeaderModifier"):
         if step.get(key) is not None:
@@ -60,8 +75,16 @@ def step_obj(
     return obj
 
 
-def _weight(step: dict[str, Any]) -> int:
-    return int(step["traffic"].removesuffix("%")) if "traffic" in step else -1
+def _weight(step: dict[str, Any]) -> float:
+    if "traffic" not in step:
+        return -1
+    share = float(step["traffic"].removesuffix("%"))
+    return int(share) if share.is_integer() else share
+
+
+def _params(entry: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = entry["customNetworkRefs"][0].get("params", {})
+    return found
 
 
 def _steps(case: dict[str, Any]) -> list[dict[str, Any]]:
@@ -76,7 +99,9 @@ def _steps(case: dict[str, Any]) -> list[dict[str, Any]]:
                 _weight(step),
                 service=canary["trafficRoutings"][0]["service"],
                 shared=canary.get("disableGenerateCanaryService", False),
+                namespace=case["rollout"].get("metadata", {}).get("namespace"),
                 labels=labels,
+                params=_params(canary["trafficRoutings"][0]),
             )
             for step in canary["steps"]
         ]
@@ -95,4 +120,19 @@ def cases() -> Iterator[Case]:
         assert len(steps) == len(content["expected"]), path
         for number, (obj, expected) in enumerate(zip(steps, content["expected"], strict=True)):
             name = f"{script.parent.name}/{path.stem}[{number}]"
-            yield Case(script, name, obj, data_of(expected))
+            if not _asks(obj):
+                continue
+            if "error" in expected:
+                yield Case(script, name, obj, {}, expected["error"])
+            else:
+                yield Case(script, name, obj, data_of(expected))
+
+
+def _asks(obj: dict[str, Any]) -> bool:
+    """The controller calls no script for a step that says nothing about traffic."""
+    return obj["canaryWeight"] >= 0 or bool(obj.get("matches"))
+
+
+def answered_cases() -> list[Case]:
+    """Those in which an answer is expected."""
+    return [case for case in cases() if not case.refused]

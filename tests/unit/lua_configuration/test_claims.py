@@ -9,7 +9,7 @@ from controller.domain.traffic.header import parse_header
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
 from tests.unit.lua_configuration.capabilities import scripts
-from tests.unit.lua_configuration.cases import FOLDER, Case, cases
+from tests.unit.lua_configuration.cases import FOLDER, Case, answered_cases
 from tests.unit.lua_configuration.running import header, path, query
 
 STEPS: dict[str, tuple[Any, Any]] = {
@@ -23,7 +23,7 @@ STEPS: dict[str, tuple[Any, Any]] = {
 KINDS = [script for script in scripts() if script.parts[-3] != "networking.istio.io"]
 NAMES = [str(script.parent.relative_to(FOLDER)) for script in KINDS]
 ORIGINALS: dict[Any, Case] = {}
-for case in cases():
+for case in answered_cases():
     ORIGINALS.setdefault(case.script, case)
 
 

@@ -165,6 +165,13 @@ def test_an_original_without_spec_has_no_rules_to_keep() -> None:
         ("web.other", False),
         ("web2", False),
         ("", False),
+        ("demo/web", True),
+        ("demo/web:8080", True),
+        ("web_demo_svc_8080", True),
+        ("demo-web-8080", True),
+        ("demo-web-api", False),
+        ("other/web:8080", False),
+        ("web_other_svc_8080", False),
     ],
 )
 def test_forms_of_a_service(host: str, is_it: bool) -> None:
@@ -230,3 +237,10 @@ def test_what_the_object_calls_the_service_is_the_rollouts() -> None:
     split = {"path": "/", "splits": [{"weight": 100, "action": {"pass": "u"}}]}
     given = {"spec": {"upstreams": upstreams, "routes": [split]}}
     assert not isinstance(judged(given, original), Flaw)
+
+
+def test_rules_that_share_requests_out_by_themselves_have_no_sum() -> None:
+    pools = [{"service": "web", "path": "/a"}, {"service": "web", "path": "/b"}]
+    other = [{"service": "web-canary", "weight": 100}]
+    given = [{**pool, "weight": 0, "alternateBackends": other} for pool in pools]
+    assert not isinstance(judged({"spec": {"pools": given}}, {"spec": {"pools": pools}}), Flaw)
