@@ -177,11 +177,11 @@ def _route_actions(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> tup
     led = {(ref.group, ref.kind, ref.name) for ref in plan.references}
     wrong = shut = False
     for route in seen.routes:
-        state, ref = route.state, route.reference
-        if (ref.group, ref.kind, ref.name) not in led:
+        ref = route.reference
+        if (ref.group, ref.kind, ref.name) in led:
+            wrong = wrong or not _says(route, plan)
+        else:
             shut = shut or _in_use(route)
-        elif isinstance(state, RoutePresent):
-            wrong = wrong or state.plan != plan.identity or state.touched or state.edited
     actions: tuple[Action, ...] = ()
     if shut:
         closed = tuple(
@@ -197,6 +197,15 @@ def _route_actions(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> tup
     if wrong:
         actions += (EnsureRoutes(plan),)
     return actions
+
+
+def _says(route: RouteSeen, plan: RoutePlan) -> bool:
+    """The object follows this plan, and nobody else wrote."""
+    match route.state:
+        case RoutePresent(plan=said, touched=touched, edited=edited):
+            return said == plan.identity and not (touched or edited)
+        case _:
+            return False
 
 
 def _in_use(route: RouteSeen) -> bool:

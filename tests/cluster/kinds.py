@@ -15,6 +15,7 @@ PODS = Kind("", "v1", "pods")
 SERVICES = Kind("", "v1", "services")
 SLICES = Kind("discovery.k8s.io", "v1", "endpointslices")
 EVENTS = Kind("", "v1", "events")
+TRAFFIC_ROUTINGS = Kind("rollouts.kruise.io", "v1alpha1", "trafficroutings")
 CONFIG_MAPS = Kind("", "v1", "configmaps")
 VIRTUAL_SERVICES = Kind("networking.istio.io", "v1", "virtualservices")
 DESTINATION_RULES = Kind("networking.istio.io", "v1", "destinationrules")
@@ -31,6 +32,7 @@ WORKLOADS = {
 
 RECORDED = (
     ROLLOUTS,
+    TRAFFIC_ROUTINGS,
     DEPLOYMENTS,
     STATEFUL_SETS,
     DAEMON_SETS,

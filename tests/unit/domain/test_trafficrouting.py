@@ -348,6 +348,24 @@ def test_routes_that_somebody_touched_are_put_back() -> None:
     assert not any(route.touched for route in world.cluster.routes)
 
 
+def test_a_rollout_that_never_was_a_member_has_nothing_to_leave() -> None:
+    world = shared_world("a")
+    world.people.disable(A)
+    world.rest()
+    assert world.cluster.rollouts[A].status.phase == Phase.DISABLED
+    assert routing_of(world).status.members == ()
+
+
+def test_an_object_that_is_missing_while_its_lane_is_open_is_a_problem_and_no_action() -> None:
+    world = shared_world("a", "b")
+    change(world, A)
+    world.rest()
+    world.cluster.remove_route(NAMESPACE, "VirtualService", "b")
+    world.rest()
+    assert routing_of(world).status.message.startswith("VirtualService shop/b does not exist")
+    assert led(world) == ["a"]
+
+
 # --- decisions alone --------------------------------------------------------------------------------
 
 

@@ -98,6 +98,7 @@ F: dict[str, Any] = {"id": "f", "to": "z"}
         pytest.param([A, B], [A], [A, F], [A, B, F], 0, 0, id="and behind what it followed"),
         pytest.param([A, B], [B], [F, B], [F, A, B], 0, 0, id="and before what it preceded"),
         pytest.param([A, B], [B], [A, B], [A, B], 1, 0, id="somebody put it back first"),
+        pytest.param([A, B], [B], [A, B, F], [A, B, F], 1, 0, id="and another came as well"),
         pytest.param([A], [], [F], [F, A][::-1], 0, 0, id="nothing to go by: in front"),
         pytest.param([A], [C], [F, C], [F, A], 0, 0, id="a replaced rule keeps its place"),
         pytest.param([A, B], [A, B | {"w": 1}], [A], [A, B], 1, 0, id="a changed rule was removed"),

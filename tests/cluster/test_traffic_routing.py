@@ -1,0 +1,147 @@
+"""A TrafficRouting that two Rollouts share, on a real control plane: its lane is opened, kept, and given back."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from demo.stage import Product
+from localcluster.api import JsonObject
+from localcluster.history import Key, Kind
+from localcluster.record import Recorder
+from tests.cluster import manifests
+from tests.cluster.kinds import (
+    DESTINATION_RULES,
+    ROLLOUTS,
+    TRAFFIC_ROUTINGS,
+    VIRTUAL_SERVICES,
+    collection,
+    path_of,
+)
+from tests.cluster.manifests import STABLE_IMAGE, Application, StepPlan
+from tests.cluster.story import Story, condition
+
+APP = Application(
+    "shop", "", True, (StepPlan(1), StepPlan(2)), virtual_service=True, shared=True, replicas=3
+)
+LANE = "lane"
+HEADER = {"headers": {"gray": {"exact": "1"}}}
+
+
+def lane(*apps: Application) -> JsonObject:
+    """A lane for requests with the header `gray`, over the Services of these applications."""
+    header = {"type": "Exact", "name": "gray", "value": "1"}
+    return {
+        "apiVersion": "rollouts.kruise.io/v1alpha1",
+        "kind": "TrafficRouting",
+        "metadata": {"name": LANE, "namespace": apps[0].namespace},
+        "spec": {
+            "objectRef": [
+                {
+                    "service": app.name,
+                    "gracePeriodSeconds": 1,
+                    "customNetworkRefs": manifests.references(app),
+                }
+                for app in apps
+            ],
+            "strategy": {"matches": [{"headers": [header]}]},
+        },
+    }
+
+
+def member(app: Application) -> JsonObject:
+    """A Rollout that shares the lane, and leads no traffic of its own."""
+    body = manifests.rollout(app)
+    canary = body["spec"]["strategy"]["canary"]
+    for field in ("trafficRoutings", "disableGenerateCanaryService"):
+        del canary[field]
+    canary["trafficRoutingRef"] = LANE
+    return body
+
+
+async def stories(product: Product, recorder: Recorder, namespace: str) -> list[Story]:
+    """Two applications under their Rollouts, and the lane they share."""
+    apps = [replace(APP, name=name, namespace=namespace) for name in ("shop", "cart")]
+    told = [Story(product.plane, recorder, app) for app in apps]
+    await told[0].client.create(collection(TRAFFIC_ROUTINGS, namespace), lane(*apps))
+    for story in told:
+        await story.install()
+        await story.govern(member(story.app))
+    return told
+
+
+async def spec_of(story: Story, kind: Kind) -> dict[str, Any]:
+    spec: dict[str, Any] = (await story.client.get(path_of(story.key(kind))))["spec"]
+    return spec
+
+
+async def lane_of(story: Story) -> JsonObject:
+    return await story.client.get(path_of(Key(TRAFFIC_ROUTINGS, story.app.namespace, LANE)))
+
+
+async def assert_open(story: Story) -> None:
+    """Matching requests go to the new pods, behind the Service of both."""
+    first = (await spec_of(story, VIRTUAL_SERVICES))["http"]
+    opened = [rule for rule in first if rule.get("match") == [HEADER]]
+    (destination,) = [route["destination"] for route in opened[0]["route"]]
+    assert destination == {"host": story.app.name, "subset": "canary"}
+    subsets = (await spec_of(story, DESTINATION_RULES))["subsets"]
+    assert {"name": "canary", "labels": {"version": "canary"}} in subsets
+
+
+async def assert_as_applied(story: Story) -> None:
+    for kind, body in (
+        (VIRTUAL_SERVICES, manifests.virtual_service(story.app)),
+        (DESTINATION_RULES, manifests.destination_rule(story.app)),
+    ):
+        assert await spec_of(story, kind) == body["spec"]
+
+
+@pytest.mark.timeout(180)
+async def test_two_releases_share_a_lane(
+    product: Product, recorder: Recorder, namespace_of_product: str
+) -> None:
+    shop, cart = await stories(product, recorder, namespace_of_product)
+    await shop.release(manifests.NEW_IMAGE)
+    await shop.paused_at(1)
+    await assert_open(shop)
+    await assert_as_applied(cart)
+    assert (await lane_of(shop))["status"]["phase"] == "Progressing"
+    await cart.release(manifests.NEW_IMAGE)
+    await cart.paused_at(1)
+    await assert_open(cart)
+    await cart.release(STABLE_IMAGE)
+    await cart.completed()
+    await assert_as_applied(cart)
+    await assert_open(shop)
+    await shop.approve_all()
+    await shop.completed()
+    await assert_as_applied(shop)
+    await shop.until(
+        TRAFFIC_ROUTINGS, lambda body: body.get("status", {}).get("phase") == "Healthy", name=LANE
+    )
+    assert (await lane_of(shop))["metadata"]["finalizers"] == ["rollouts.kruise.io/trafficrouting"]
+
+
+@pytest.mark.timeout(120)
+async def test_a_lane_is_given_back_before_it_is_deleted(
+    product: Product, recorder: Recorder, namespace_of_product: str
+) -> None:
+    shop, cart = await stories(product, recorder, namespace_of_product)
+    await shop.release(manifests.NEW_IMAGE)
+    await shop.paused_at(1)
+    key = Key(TRAFFIC_ROUTINGS, namespace_of_product, LANE)
+    await shop.client.delete(path_of(key))
+    await shop.until(
+        TRAFFIC_ROUTINGS,
+        lambda body: body.get("status", {}).get("phase") == "Terminating",
+        name=LANE,
+    )
+    await cart.release(manifests.NEW_IMAGE)
+    waiting = await cart.rollout(lambda s: condition(s, "Stalled").get("status") == "True")
+    assert condition(waiting.object["status"], "Stalled")["reason"] == "TrafficRoutingNotFound"
+    await shop.release(STABLE_IMAGE)
+    await shop.completed()
+    await assert_as_applied(shop)
+    await shop.gone(TRAFFIC_ROUTINGS, LANE)
+    assert shop.key(ROLLOUTS) in recorder.state()
