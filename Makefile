@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
-.PHONY: demo demo-traffic test test-fast test-full check bench bench-lua format cluster clean help
+.PHONY: demo demo-traffic test test-fast test-full check bench bench-lua docs format cluster clean help
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
@@ -48,6 +48,9 @@ check: $(READY) ## Lint, types, layers, spelling, generated code
 	@echo "Branch coverage of the decisions and the wire types:"
 	@COVERAGE_FILE=$(VENV)/.coverage $(BIN)/python -m pytest -q -p no:randomly tests/unit/domain tests/unit/api tests/unit/simulation \
 		--cov=controller/domain --cov=controller/api --cov-branch --cov-fail-under=100 --cov-report=term:skip-covered
+
+docs: $(READY) ## Write the tables of the documents that are made from the code
+	@$(BIN)/python -m tests.unit.domain.rollout.transition_table
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . || true
