@@ -17,6 +17,7 @@ from controller.api.validation import DEFAULT_RULES, Rules
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import ReplicaSet
 from controller.domain.admission.approvals import note_approval
+from controller.domain.admission.overridden import overridden
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.rollout import admit_rollout, workload_of
 from controller.domain.admission.service import admit_service, pin_of
@@ -129,7 +130,7 @@ class Admission:
         if rollout is not None and needs_replica_sets(old, new):
             uid = text(new, "metadata", "uid") or text(old, "metadata", "uid")
             replica_sets += await self._replica_sets.of(uid, request.namespace)
-        return _answer(new, admit_deployment(old, new, rollout, replica_sets))
+        return _said(old, new, admit_deployment(old, new, rollout, replica_sets))
 
     async def pod_set(self, request: AdmissionRequest) -> Answer:
         """Holds a StatefulSet, CloneSet, DaemonSet or a kind like them under a Rollout."""
@@ -143,7 +144,7 @@ class Admission:
         if kind is None or kind is WorkloadKind.DEPLOYMENT:
             return ALLOWED
         rollout = await self._governing(new, request.namespace)
-        return _answer(new, admit_set(old, new, rollout, kind))
+        return _said(old, new, admit_set(old, new, rollout, kind))
 
     async def _governing(self, workload: JsonObject, namespace: str) -> Rollout | None:
         """The Rollout of a labelled workload."""
@@ -180,6 +181,13 @@ class Admission:
 def _labels(workload: JsonObject) -> dict[str, str]:
     labels = child(workload, "metadata", "labels")
     return {name: value for name, value in labels.items() if isinstance(value, str)}
+
+
+def _said(old: JsonObject, new: JsonObject, verdict: Verdict) -> Answer:
+    """The answer about a workload, with what its owner should know about it."""
+    stored = verdict.obj if isinstance(verdict, Amended) else new
+    answer = _answer(new, verdict)
+    return msgspec.structs.replace(answer, warnings=overridden(old, new, stored))
 
 
 def _answer(new: JsonObject, verdict: Verdict) -> Answer:

@@ -1,15 +1,26 @@
 """Releases under everything that can come in between, in any order: the invariants hold, and the end converges."""
 
+import functools
 import os
-from typing import Any
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from controller.api import names
 from controller.api.rollout import Phase
 from controller.domain.rollout.phases import decide
+from controller.domain.rollout.situation import position
 from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
@@ -35,7 +46,28 @@ PLANS = (
     make_steps("30%", pause=5),
 )
 VERSIONS = st.sampled_from(("v1", "v2", "v3", "v4"))
+TURNS = st.sampled_from((0, 1, 2, 3, 4, 6, 8, 11, 15, 40))
+"""How far the world runs before the next thing happens: from the first look to the first pause."""
 LIMITS = st.sampled_from((("25%", "25%"), (1, 0), (0, 1), ("100%", 0), (0, "50%")))
+
+
+P = ParamSpec("P")
+M = TypeVar("M", bound="Releases")
+
+
+def noted(step: Callable[Concatenate[M, P], None]) -> Callable[Concatenate[M, P], None]:
+    """A rule that writes down in which state of the release it was met."""
+
+    @functools.wraps(step)
+    def met(self: M, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        MET[self.state, step.__name__] += 1
+        step(self, *args, **kwargs)
+
+    return met
+
+
+MET: Counter[tuple[str, str]] = Counter()
+"""How often each rule was met in each state of the release."""
 
 
 class Releases(RuleBasedStateMachine):
@@ -44,6 +76,17 @@ class Releases(RuleBasedStateMachine):
     world: World
     watch: Watch
 
+    @property
+    def state(self) -> str:
+        """Where the release is: its goal once it ends, else its step's state, else the phase."""
+        rollout = self.world.cluster.rollouts.get(KEY)
+        if rollout is None:
+            return "no Rollout"
+        ours = position(rollout.status)
+        if rollout.status.phase != Phase.PROGRESSING:
+            return rollout.status.phase or "new"
+        return ours.goal or ours.state
+
     @initialize(
         plan=st.sampled_from(PLANS),
         style=st.sampled_from(("partition", "canary")),
@@ -51,9 +94,17 @@ class Releases(RuleBasedStateMachine):
         replicas=st.sampled_from((1, 2, 3, 5, 10)),
         limits=LIMITS,
         min_ready=st.sampled_from((0, 4)),
+        turns=TURNS,
     )
     def begin(
-        self, plan: Any, style: str, traffic: bool, replicas: int, limits: Any, min_ready: int
+        self,
+        plan: Any,
+        style: str,
+        traffic: bool,
+        replicas: int,
+        limits: Any,
+        min_ready: int,
+        turns: int,
     ) -> None:
         surge, unavailable = limits
         self.world = make_world(
@@ -69,6 +120,8 @@ class Releases(RuleBasedStateMachine):
         self.min_ready = min_ready
         self.watch = Watch(self.world)
         self.healthy = True
+        if turns:
+            self.release_and_run("v2", turns)
 
     # --- who is there ---------------------------------------------------------------------------
 
@@ -104,18 +157,32 @@ class Releases(RuleBasedStateMachine):
 
     @precondition(lambda self: self.there)
     @rule(version=VERSIONS)
+    @noted
     def change_template(self, version: str) -> None:
         self.abandon(version)
         self.world.people.edit(KEY, template=template(version))
 
     @precondition(lambda self: self.there)
+    @rule(version=VERSIONS, turns=TURNS)
+    @noted
+    def release_and_run(self, version: str, turns: int) -> None:
+        """A release that is under way when the next thing happens."""
+        self.abandon(version)
+        self.world.people.edit(KEY, template=template(version))
+        for _ in range(turns):
+            if not self.world.advance():
+                return
+
+    @precondition(lambda self: self.there)
     @rule(version=VERSIONS)
+    @noted
     def undo(self, version: str) -> None:
         self.abandon(version)
         self.world.people.undo(KEY, template(version))
 
     @precondition(lambda self: self.there)
     @rule(replicas=st.sampled_from((0, 1, 2, 4, 6, 12)))
+    @noted
     def scale(self, replicas: int) -> None:
         self.excuse()
         self.world.people.edit(KEY, replicas=replicas)
@@ -129,12 +196,14 @@ class Releases(RuleBasedStateMachine):
 
     @precondition(lambda self: self.there)
     @rule()
+    @noted
     def delete_workload(self) -> None:
         self.excuse()
         self.world.cluster.deployments.delete(KEY)
 
     @precondition(lambda self: not self.there)
     @rule(version=VERSIONS, replicas=st.sampled_from((1, 3, 10)))
+    @noted
     def make_workload_again(self, version: str, replicas: int) -> None:
         self.excuse()
         surge, unavailable = self.limits
@@ -153,11 +222,13 @@ class Releases(RuleBasedStateMachine):
 
     @precondition(lambda self: self.governed)
     @rule()
+    @noted
     def approve(self) -> None:
         self.world.people.approve(KEY)
 
     @precondition(lambda self: self.governed)
     @rule()
+    @noted
     def approve_and_rest(self) -> None:
         wait(self.world, 3)
         if self.governed:
@@ -165,48 +236,74 @@ class Releases(RuleBasedStateMachine):
         self.world.rest()
 
     @precondition(lambda self: self.governed)
+    @rule(turns=st.integers(0, 6))
+    @noted
+    def approve_to_the_end(self, turns: int) -> None:
+        """Every step is let go, and the end is under way when the next thing happens."""
+        for _ in range(6):
+            if not self.governed or self.state == "Success":
+                break
+            wait(self.world, 3)
+            if self.governed:
+                self.world.people.approve(KEY)
+            for _ in range(40):
+                if self.state == "Success" or not self.world.advance():
+                    break
+        for _ in range(turns):
+            self.world.advance()
+
+    @precondition(lambda self: self.governed)
     @rule(step=st.integers(1, 3))
+    @noted
     def approve_step(self, step: int) -> None:
         self.world.people.approve_step(KEY, step)
 
     @precondition(lambda self: self.governed)
     @rule(step=st.integers(-1, 4))
+    @noted
     def jump(self, step: int) -> None:
         self.world.people.jump(KEY, step)
 
     @precondition(lambda self: self.governed)
     @rule(step=st.integers(0, 4))
+    @noted
     def jump_by_the_mailbox(self, step: int) -> None:
         self.world.people.ask_for_step(KEY, step)
 
     @precondition(lambda self: self.governed)
     @rule(plan=st.sampled_from(PLANS))
+    @noted
     def edit_the_plan(self, plan: Any) -> None:
         self.world.people.replan(KEY, plan)
 
     @precondition(lambda self: self.governed)
     @rule(paused=st.booleans())
+    @noted
     def pause(self, paused: bool) -> None:
         self.world.people.pause(KEY, paused)
 
     @precondition(lambda self: self.governed)
     @rule(disabled=st.booleans())
+    @noted
     def disable(self, disabled: bool) -> None:
         self.world.people.disable(KEY, disabled)
 
     @precondition(lambda self: self.governed)
     @rule()
+    @noted
     def delete_rollout(self) -> None:
         self.world.cluster.rollouts.delete(KEY)
 
     @precondition(lambda self: not self.governed)
     @rule(style=st.sampled_from(("partition", "canary")))
+    @noted
     def make_rollout_again(self, style: str) -> None:
         self.world.cluster.rollouts.put(make_rollout(style=style))
 
     # --- misfortune -----------------------------------------------------------------------------
 
     @rule(which=st.integers(0, 20))
+    @noted
     def fail_a_pod(self, which: int) -> None:
         pods = tuple(self.world.cluster.pods)
         if pods:
@@ -215,6 +312,7 @@ class Releases(RuleBasedStateMachine):
             self.world.people.fail_pods(frozenset({pods[which % len(pods)].metadata.uid}))
 
     @rule(version=VERSIONS)
+    @noted
     def break_a_version(self, version: str) -> None:
         self.excuse()
         self.healthy = False
@@ -222,11 +320,13 @@ class Releases(RuleBasedStateMachine):
         self.world.people.fail_pods(frozenset({revision}))
 
     @rule()
+    @noted
     def heal(self) -> None:
         self.world.people.heal()
         self.healthy = True
 
     @rule(which=st.integers(0, 20))
+    @noted
     def evict_a_pod(self, which: int) -> None:
         pods = tuple(self.world.cluster.pods)
         if pods:
@@ -234,6 +334,7 @@ class Releases(RuleBasedStateMachine):
             self.world.people.delete_pod(pods[which % len(pods)].metadata.key)
 
     @rule()
+    @noted
     def touch_routes(self) -> None:
         self.world.cluster.touch_routes()
 
@@ -241,17 +342,20 @@ class Releases(RuleBasedStateMachine):
 
     @precondition(lambda self: self.governed)
     @rule(actions=st.integers(0, 3))
+    @noted
     def crash(self, actions: int) -> None:
         self.world.pass_over(KEY, crash_after=actions)
         self.world.restart()
 
     @precondition(lambda self: self.governed)
     @rule()
+    @noted
     def pass_on_stale_caches(self) -> None:
         self.world.pass_over(KEY, meanwhile=self.one_round)
 
     @precondition(lambda self: self.governed and self.there)
     @rule(version=VERSIONS)
+    @noted
     def pass_while_the_template_changes(self, version: str) -> None:
         self.abandon(version)
         self.world.pass_over(
@@ -260,6 +364,7 @@ class Releases(RuleBasedStateMachine):
 
     @precondition(lambda self: self.governed)
     @rule()
+    @noted
     def pass_while_an_approval_comes(self) -> None:
         self.world.pass_over(KEY, meanwhile=lambda: self.world.people.approve(KEY))
 
@@ -267,21 +372,25 @@ class Releases(RuleBasedStateMachine):
         self.world.tick()
 
     @rule(rounds=st.integers(1, 4))
+    @noted
     def controllers_run(self, rounds: int) -> None:
         for _ in range(rounds):
             self.one_round()
 
     @precondition(lambda self: self.governed)
     @rule(passes=st.integers(1, 4))
+    @noted
     def we_run(self, passes: int) -> None:
         for _ in range(passes):
             self.world.pass_over(KEY)
 
     @rule(seconds=st.sampled_from((0.5, 1, 2, 3, 5, 8)))
+    @noted
     def time_passes(self, seconds: float) -> None:
         wait(self.world, seconds)
 
     @rule()
+    @noted
     def rest(self) -> None:
         self.whole()
 
@@ -342,16 +451,38 @@ def finished(world: World, limits: Any, min_ready: int) -> None:
     assert decision.wake_at is None, why
 
 
-EXAMPLES = {"quick": 150, "thorough": 1500, "long": 5000}
+EXAMPLES = {"quick": 150, "thorough": 2000, "long": 5000}
 """By profile, which the environment variable MOONSHIFT_PROFILE names; only the quick one is the same each time."""
 PROFILE = os.environ.get("MOONSHIFT_PROFILE", "quick")
 
-TestReleases = Releases.TestCase
-TestReleases.settings = settings(
+RUNS = settings(
     max_examples=EXAMPLES[PROFILE],
     stateful_step_count=14,
     deadline=None,
-    derandomize=PROFILE == "quick",
+    derandomize=PROFILE != "long",
     report_multiple_bugs=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+MEANINGLESS = {"crash", "we_run", "rest", "controllers_run", "time_passes"}
+"""Rules that are no disturbance."""
+UNDER_WAY = ("BeforeStepUpgrade", "StepUpgrade", "StepTrafficRouting", "StepPaused")
+ENDS = ("Rollback", "Success", "Continuous")
+RULES = {
+    name for name, found in vars(Releases).items() if hasattr(found, "hypothesis_stateful_rule")
+}
+
+
+@pytest.mark.timeout(600)
+def test_releases_under_everything_that_can_come_in_between() -> None:
+    run_state_machine_as_test(Releases, settings=RUNS)
+    if PROFILE == "quick":
+        return
+    assert sum(MET.values()) >= 20_000
+    states = ("Healthy", *UNDER_WAY, *ENDS)
+    wanted = {(state, rule) for state in states for rule in RULES - MEANINGLESS}
+    assert not {pair for pair in wanted - MET.keys() if possible(*pair)}
+
+
+def possible(state: str, rule: str) -> bool:
+    """Whether a rule can be met in a state: two of them need what these states do not have."""
+    return rule not in ("make_rollout_again", "make_workload_again")

@@ -1,0 +1,47 @@
+"""What an owner wrote and did not get at once, said back to them while they look.
+
+Why: under a release the hold decides some fields of a workload, and the owner's own values are written down for the
+end. A change that seems to do nothing is worse than a refused one. Invariant: said is only what this very request
+changes of the owner's wishes, not a manifest that is applied again as it was; a warning changes nothing.
+"""
+
+import msgspec
+
+from controller.api.jsontree import JsonObject, child, same, text
+from controller.api.names import LATCH, ORIGINAL_STRATEGY
+
+
+def overridden(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[str, ...]:
+    """Warnings about an update from `old` to `new` that was stored as `stored`."""
+    before, after = _record(old), _record(stored)
+    if before is None or after is None:
+        return ()
+    kept = [
+        f"spec.{name}"
+        for name in sorted({*before, *after} - {"release"})
+        if not same(before.get(name), after.get(name))
+    ]
+    name = f"{text(new, 'kind')} {text(new, 'metadata', 'name')}"
+    warnings = []
+    if kept:
+        warnings.append(
+            f"{name} is under a release: {', '.join(kept)} as you wrote it is kept for the end, until then it is held"
+        )
+    if _resumed(old, new) and LATCH in child(stored, "metadata", "annotations"):
+        warnings.append(
+            f"{name} stays paused until traffic is safe; its Rollout lets it go on by itself"
+        )
+    return tuple(warnings)
+
+
+def _resumed(old: JsonObject, new: JsonObject) -> bool:
+    return child(old, "spec").get("paused") is True and child(new, "spec").get("paused") is False
+
+
+def _record(workload: JsonObject) -> JsonObject | None:
+    """The owner's own values as they are written down, None where nothing is held."""
+    try:
+        record = msgspec.json.decode(text(workload, "metadata", "annotations", ORIGINAL_STRATEGY))
+    except msgspec.DecodeError:
+        return None
+    return record if isinstance(record, dict) else None

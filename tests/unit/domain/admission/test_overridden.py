@@ -1,0 +1,65 @@
+"""Owners hear at once what is kept for the end of a release."""
+
+import copy
+
+import pytest
+
+from controller.api.jsontree import JsonObject, changed, child
+from controller.api.names import LATCH, ORIGINAL_STRATEGY
+from controller.domain.admission.overridden import overridden
+from controller.domain.admission.verdict import Amended
+from controller.domain.admission.workload import admit_deployment
+from tests.unit.domain.admission.objects import deployment, replica_set, rollout, with_image
+
+
+def stored(old: JsonObject, new: JsonObject) -> JsonObject:
+    """What admission makes of an update."""
+    verdict = admit_deployment(old, new, rollout(), [replica_set("v1", 1)])
+    return verdict.obj if isinstance(verdict, Amended) else new
+
+
+def held() -> JsonObject:
+    """A Deployment in the middle of a release, past its first move."""
+    latched = stored(deployment("v1"), with_image(deployment("v1"), "v2"))
+    free = changed(copy.deepcopy(latched), ("metadata", "annotations", LATCH), None)
+    return changed(free, ("spec", "paused"), None)
+
+
+def said(old: JsonObject, new: JsonObject) -> tuple[str, ...]:
+    return overridden(old, new, stored(old, new))
+
+
+def test_the_first_admission_of_a_release_says_nothing() -> None:
+    assert said(deployment("v1"), with_image(deployment("v1"), "v2")) == ()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("minReadySeconds", 7),
+        ("progressDeadlineSeconds", 99),
+        ("strategy", {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 3}}),
+    ],
+)
+def test_what_is_kept_for_the_end_is_named(field: str, value: object) -> None:
+    old = held()
+    (warning,) = said(old, changed(copy.deepcopy(old), ("spec", field), value))
+    assert warning.startswith(f"Deployment web is under a release: spec.{field} as you wrote it")
+
+
+def test_a_manifest_applied_again_as_it_was_is_no_news() -> None:
+    old = held()
+    again = copy.deepcopy(old)
+    child(again)["spec"] = child(with_image(deployment("v1"), "v2"), "spec")
+    assert said(old, again) == ()
+
+
+def test_a_resume_while_traffic_is_not_safe_is_answered() -> None:
+    old = stored(deployment("v1"), with_image(deployment("v1"), "v2"))
+    (warning,) = said(old, changed(copy.deepcopy(old), ("spec", "paused"), False))
+    assert warning.startswith("Deployment web stays paused until traffic is safe")
+
+
+def test_a_record_that_cannot_be_read_says_nothing() -> None:
+    odd = changed(held(), ("metadata", "annotations", ORIGINAL_STRATEGY), "[]")
+    assert overridden(odd, odd, odd) == ()
