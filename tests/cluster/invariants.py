@@ -23,12 +23,14 @@ TOLERANCE_SECONDS = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Something a person did: `release` (of an image), `approve`, `jump` (to a step), `disable` or `delete`."""
+    """Something a person did: `release` (of an image), `approve`, `jump` (to a step), `scale` (to a size), `disable`
+    or `delete`."""
 
     revision: int
     what: str
     image: str = ""
     step: int = 0
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,10 @@ class Permission:
         self.image = STABLE_IMAGE
         self.step = 0
         self.free = False
+        self.size = self.least = app.replicas
+        """Replicas the owner asks for now, and the fewest they asked for since the release began."""
+        self.bereft = False
+        """A scale-down took the new pods of a StatefulSet, which are its last; the route has not followed yet."""
         self.pods: dict[str, int] = {}
         self._traffic: dict[str, int] = {}
 
@@ -79,7 +85,7 @@ class Permission:
     @property
     def whole(self) -> bool:
         """The approved step makes all pods new ones (of the workload itself)."""
-        return not self.finished and self._app.steps[self.step - 1].pods >= self._app.replicas
+        return not self.finished and self._app.steps[self.step - 1].pods >= self.size
 
     def advance(self, revision: int) -> None:
         """Take in the deeds up to a revision."""
@@ -96,6 +102,9 @@ class Permission:
                 self.step = deed.step
             case "disable" | "delete":
                 self.free = True
+            case "scale":
+                self._scale(deed.size)
+                return
             case _:
                 raise ValueError(deed.what)
         while not self.finished and self._app.automatic(self.step):
@@ -105,6 +114,19 @@ class Permission:
             self.pods[self.image] = max(most, self.pods.get(self.image, 0))
             share = 100 if self.finished else self._app.steps[self.step - 1].traffic or 0
             self._traffic[self.image] = max(share, self._traffic.get(self.image, 0))
+
+    def _scale(self, size: int) -> None:
+        """A scale event gives the new revision its share of the added pods before anybody can say otherwise.
+
+        A StatefulSet adds pods above its partition, so all of them; the others keep the proportion.
+        """
+        for image, most in self.pods.items():
+            share = -(-most * size // self.size)
+            added = max(0, size - self.size)
+            ordered = self._app.kind_name == "StatefulSet"
+            self.pods[image] = max(most, most + added if ordered else share)
+        self.bereft = self._app.kind_name == "StatefulSet" and size < self.size
+        self.size, self.least = size, min(size, self.least)
 
 
 Rule = Callable[[Application, View, Permission], str | None]
@@ -121,7 +143,11 @@ def weights_are_well_formed(app: Application, view: View, allowed: Permission) -
 
 def routes_lead_to_ready_pods(app: Application, view: View, allowed: Permission) -> str | None:
     """A destination that gets requests has a Service, its subset, and a ready pod behind them."""
+    if not any(d.is_canary(app) and d.weight for d in view.destinations(app.name)):
+        allowed.bereft = False
     for destination in view.destinations(app.name):
+        if allowed.bereft and destination.is_canary(app):
+            continue
         if destination.host not in (app.name, app.canary_service) or destination.weight == 0:
             continue
         if view.service(destination.host) is None:
@@ -190,7 +216,8 @@ def enough_pods_are_ready(app: Application, view: View, allowed: Permission) -> 
     if not app.canary and allowed.abandoned:
         return None
     count = sum(1 for pod in view.pods(app.name) if ready(pod))
-    least = app.replicas - app.replicas // 4
+    sets_replace_first = 0 if app.workload == "Deployment" else 1
+    least = allowed.least - (allowed.least // 4 or sets_replace_first)
     return f"{count} of {app.replicas} pods are ready" if count < least else None
 
 

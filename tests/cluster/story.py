@@ -7,7 +7,7 @@ recorder, never on the clock; what the person does is logged with the revision i
 
 import copy
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import yaml
@@ -31,6 +31,7 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import Application
+from tests.cluster.view import ready
 
 KINDS = {
     "Service": SERVICES,
@@ -54,6 +55,8 @@ class Story:
         self.deeds: list[Deed] = []
         self.expected: dict[Key, JsonObject] = {}
         self._audit_mark = plane.audit.mark()
+        self.size = app.replicas
+        """How many replicas the owner asks for."""
         self._last = 0
         self._since = 0
 
@@ -159,6 +162,15 @@ class Story:
         answer = await self.client.patch(path_of(self.key(kind)), patch)
         return int(answer["metadata"]["resourceVersion"])
 
+    async def scale(self, size: int) -> None:
+        """Change the number of replicas as an autoscaler does: past admission, by the scale subresource."""
+        path = f"{path_of(self.key(self.workload))}/scale"
+        answer = await self.client.patch(path, {"spec": {"replicas": size}})
+        revision = int(answer["metadata"]["resourceVersion"])
+        self.deeds.append(Deed(revision, "scale", size=size))
+        self._last, self.size = revision, size
+        self.expected[self.key(self.workload)]["spec"]["replicas"] = size
+
     async def disable(self) -> None:
         """Switch the Rollout off."""
         revision = await self.amend({"spec": {"disabled": True}})
@@ -245,9 +257,23 @@ class Story:
         await self.until(
             self.workload,
             lambda d: (
-                available(d) == self.app.replicas
+                available(d) == self.size
                 and d["status"].get("observedGeneration") == d["metadata"]["generation"]
             ),
+        )
+
+    async def settled(self) -> None:
+        """There are as many ready pods as the owner asks for; a held Deployment counts the old ones only."""
+        if self.app.canary:
+            await self.pods_ready()
+            return
+        await self.recorder.until_state(lambda state: self._ready_in(state) == self.size)
+
+    def _ready_in(self, state: Mapping[Key, JsonObject]) -> int:
+        return sum(
+            1
+            for key, pod in state.items()
+            if key.kind == PODS and key.namespace == self.app.namespace and ready(pod)
         )
 
     async def paused_at(self, step: int) -> Change:

@@ -78,6 +78,31 @@ async def loses_its_rollout(story: Story, step: int) -> None:
     assert_kept(await story.violations(), story)
 
 
+async def is_scaled_up(story: Story, step: int) -> None:
+    """An autoscaler adds half of the replicas."""
+    await story.begin()
+    await story.reach(step)
+    await story.scale(6)
+    await story.settled()
+    await story.paused_at(step)
+    await story.approve(step)
+    await story.approve_all(step + 1)
+    await conclude(story)
+
+
+async def is_scaled_down(story: Story, step: int) -> None:
+    """An autoscaler takes one replica away; steps that want more pods than there are take all."""
+    await story.begin()
+    await story.reach(step)
+    await story.scale(3)
+    await story.settled()
+    await story.paused_at(step)
+    await story.approve(step)
+    await story.approve_all(step + 1)
+    await conclude(story)
+
+
+WITH_REPLICAS: tuple[Disturbance, ...] = (is_scaled_up, is_scaled_down)
 AT_EVERY_STEP: tuple[Disturbance, ...] = (is_rolled_back, starts_over, loses_its_rollout)
 
 
@@ -85,7 +110,8 @@ def rows() -> Iterator[tuple[str, Application, Disturbance, int]]:
     """The table: title, application, what happens, and at which step."""
     for style, app in STYLES.items():
         yield f"{style}: goes through", app, goes_through, 0
-        for disturbance in AT_EVERY_STEP:
+        scaled = () if app.on_nodes else WITH_REPLICAS
+        for disturbance in (*AT_EVERY_STEP, *scaled):
             for step in range(1, LAST + 1):
                 title = f"{style}: {disturbance.__name__.replace('_', ' ')} at step {step}"
                 yield title, app, disturbance, step

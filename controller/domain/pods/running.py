@@ -10,7 +10,7 @@ from collections import Counter
 import msgspec
 
 from controller.api.meta import ObjectMeta
-from controller.api.names import CONTROLLER_REVISION_HASH
+from controller.api.names import CONTROLLER_REVISION_HASH as HASH
 from controller.api.podsets import PodSet, UpdateStrategy
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment
@@ -28,25 +28,20 @@ class Running(msgspec.Struct, frozen=True):
 
 def size_of(seen: WorkloadSeen) -> int:
     """How many pods the workload wants in all."""
-    match seen.object:
-        case Deployment(spec=spec):
-            return spec.replicas
-        case PodSet(spec=spec, status=status):
-            if not seen.kind.has_replicas:
-                return status.desired_number_scheduled
-            return 1 if spec.replicas is None else spec.replicas
+    if isinstance(seen.object, Deployment):
+        return seen.object.spec.replicas
+    if not seen.kind.has_replicas:
+        return seen.object.status.desired_number_scheduled
+    replicas = seen.object.spec.replicas
+    return 1 if replicas is None else replicas
 
 
-def min_ready_seconds(seen: WorkloadSeen) -> int:
-    """How long a pod has to be ready until it counts, as the object says now."""
-    match seen.object:
-        case Deployment(spec=spec):
-            return spec.min_ready_seconds
-        case PodSet(spec=spec):
-            if spec.min_ready_seconds is not None:
-                return spec.min_ready_seconds
-            rolling = update_strategy(seen.object).rolling_update
-            return (rolling.min_ready_seconds or 0) if rolling is not None else 0
+def min_ready_seconds(pod_set: PodSet) -> int:
+    """How long a pod of a set has to be ready until it counts; an Advanced StatefulSet says so in its strategy."""
+    if pod_set.spec.min_ready_seconds is not None:
+        return pod_set.spec.min_ready_seconds
+    rolling = update_strategy(pod_set).rolling_update
+    return (rolling.min_ready_seconds or 0) if rolling is not None else 0
 
 
 def update_strategy(pod_set: PodSet) -> UpdateStrategy:
@@ -56,11 +51,7 @@ def update_strategy(pod_set: PodSet) -> UpdateStrategy:
 
 def revision_name(kind: WorkloadKind, meta: ObjectMeta) -> str:
     """What pods of a ControllerRevision are labelled with."""
-    match kind:
-        case WorkloadKind.DAEMON_SET | WorkloadKind.ADVANCED_DAEMON_SET:
-            return meta.labels.get(CONTROLLER_REVISION_HASH, "")
-        case _:
-            return short(kind, meta.name)
+    return short(kind, meta.name) if kind.has_replicas else meta.labels.get(HASH, "")
 
 
 def short(kind: WorkloadKind, name: str) -> str:
@@ -72,32 +63,28 @@ def short(kind: WorkloadKind, name: str) -> str:
 
 def present_revision(seen: WorkloadSeen) -> str:
     """The revision of the workload's present template; empty before there is one."""
-    match seen.object:
-        case Deployment():
-            made = [rs for rs, hashed in seen.replica_sets if hashed == seen.template_hash]
-            return made[-1].revision if made else ""
-        case PodSet(status=status):
-            said = status.daemon_set_hash or status.update_revision
-            if said and seen.object.observed:
-                return short(seen.kind, said)
-            known = [r.name for r in seen.revisions if r.template_hash == seen.template_hash]
-            return known[-1] if known else ""
+    if isinstance(seen.object, Deployment):
+        made = [rs for rs, hashed in seen.replica_sets if hashed == seen.template_hash]
+        return made[-1].revision if made else ""
+    said = seen.object.status.daemon_set_hash or seen.object.status.update_revision
+    if said and seen.object.observed:
+        return short(seen.kind, said)
+    known = [r.name for r in seen.revisions if r.template_hash == seen.template_hash]
+    return known[-1] if known else ""
 
 
 def running_revisions(seen: WorkloadSeen) -> tuple[Running, ...]:
     """All revisions that have pods or want some, oldest first where their order is known."""
-    match seen.object:
-        case Deployment():
-            return tuple(
-                Running(rs.revision, hashed, rs.spec.replicas)
-                for rs, hashed in seen.replica_sets
-                if rs.active
-            )
-        case PodSet():
-            sizes = Counter(pod.revision for pod in seen.pods if not pod.metadata.deleting)
-            order = {revision.name: at for at, revision in enumerate(seen.revisions)}
-            names = sorted(sizes, key=lambda name: (order.get(name, len(order)), name))
-            return tuple(Running(name, template_of(seen, name), sizes[name]) for name in names)
+    if isinstance(seen.object, Deployment):
+        return tuple(
+            Running(rs.revision, hashed, rs.spec.replicas)
+            for rs, hashed in seen.replica_sets
+            if rs.active
+        )
+    sizes = Counter(pod.revision for pod in seen.pods if not pod.metadata.deleting)
+    order = {revision.name: at for at, revision in enumerate(seen.revisions)}
+    names = sorted(sizes, key=lambda name: (order.get(name, len(order)), name))
+    return tuple(Running(name, template_of(seen, name), sizes[name]) for name in names)
 
 
 def template_of(seen: WorkloadSeen, revision: str) -> str:

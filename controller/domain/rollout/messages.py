@@ -10,6 +10,7 @@ def in_step(sit: Situation, index: int, what: str) -> str:
 
 UPGRADING = "upgrade workload to new version"
 ROUTING = "route traffic to the new version"
+WITHDRAWN = "no pod of the new version is ready: its traffic goes to the stable one"
 CONFIRM = "you need manually confirm to enter the next step"
 HEALTHY = "workload deployment is completed"
 FINALISING = "Rollout has been completed and some closing work is being done"

@@ -180,6 +180,13 @@ def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
         return _end(sit, status, Goal(goal))
     if scaled_away(sit):
         return _wait_for_replicas(sit, status)
+    if routing.leads_nowhere(sit, status):
+        return _withdraw(sit, status)
+    return _go_on(sit, status)
+
+
+def _go_on(sit: Situation, status: RolloutStatus) -> Turn:
+    """The next turn of a release that only people hold up."""
     if sit.seen.rollout.spec.strategy.paused:
         return Stop(progressing(status, reasons.PAUSED, messages.PAUSED, sit.now))
     wish = replan(sit, status) or read_jump(sit, status) or read_mailbox(sit, status)
@@ -217,6 +224,19 @@ def _with_problem(sit: Situation, turn: Turn) -> Turn:
     if problem is not None:
         return structs.replace(turn, problem=problem)
     return with_deadline(sit, turn)
+
+
+def _withdraw(sit: Situation, status: RolloutStatus) -> Turn:
+    """Everybody goes to stable, and the step begins again with making its pods."""
+    status = enter(status, StepState.STEP_UPGRADE, sit.now)
+    status = with_position(status, endpoints_ready_since={})
+    text = f"step({position(status).step}): no pod of the new version is ready; its traffic goes to the stable one"
+    note = Note(reasons.TRAFFIC_WITHDRAWN, text, Severity.WARNING)
+    return Stop(
+        progressing(status, reasons.IN_ROLLING, text, sit.now),
+        routing.restore_routes(sit, status),
+        notes=(note,),
+    )
 
 
 def _cancel(sit: Situation, status: RolloutStatus) -> Turn:

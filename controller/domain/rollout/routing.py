@@ -311,6 +311,16 @@ def restore_routes(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
     return (RestoreRoutes(sit.namespace, sit.references, release, meta.name, meta.uid),)
 
 
+def leads_nowhere(sit: Situation, status: RolloutStatus) -> bool:
+    """Routes give the new revision a share, and none of its pods is ready any more.
+
+    They were: a StatefulSet that is scaled down loses its newest pods first, and a node may take the only one with it.
+    """
+    seen = position(status).endpoints_ready_since
+    gone = not any(pod.ready_since is not None for pod in sit.new_pods)
+    return bool(seen) and gone and sit.routes_in_use and not sit.takes_all(position(status).step)
+
+
 def revisions_are_mixed(sit: Situation, status: RolloutStatus) -> Refusal | None:
     """One shared Service, and the gateway objects do not keep new pods out of the old share."""
     if not sit.shared or not sit.seen.routes:

@@ -187,18 +187,16 @@ class Situation(Value, frozen=True):
         record = self.owners
         if record is not None:
             return record.values
-        match self.workload.object:
-            case Deployment(spec=spec):
-                return OwnersValues(
-                    strategy=msgspec.Raw(msgspec.json.encode(spec.strategy)),
-                    min_ready_seconds=spec.min_ready_seconds,
-                    progress_deadline_seconds=spec.progress_deadline_seconds,
-                )
-            case PodSet(spec=spec):
-                return OwnersValues(
-                    strategy=spec.update_strategy,
-                    min_ready_seconds=min_ready_seconds(self.workload),
-                )
+        found = self.workload.object
+        if isinstance(found, PodSet):
+            return OwnersValues(
+                strategy=found.spec.update_strategy, min_ready_seconds=min_ready_seconds(found)
+            )
+        return OwnersValues(
+            strategy=msgspec.Raw(msgspec.json.encode(found.spec.strategy)),
+            min_ready_seconds=found.spec.min_ready_seconds,
+            progress_deadline_seconds=found.spec.progress_deadline_seconds,
+        )
 
     @property
     def labelled(self) -> bool:

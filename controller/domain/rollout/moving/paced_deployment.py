@@ -100,11 +100,17 @@ def clear_abandoned(sit: Situation, status: RolloutStatus) -> Stop | None:
 
 
 def present_knobs(sit: Situation) -> Knobs:
-    """Where the plan stands: what the held Deployment says, or what is running while it is latched."""
-    if not latched(sit.deployment):
-        return standing_knobs(sit.deployment)
-    wanted = [run.size for run in sit.running if run.template_hash == sit.template_hash]
-    return Knobs(0, wanted[-1] if wanted else 0)
+    """Where the plan stands: what the held Deployment says, or what is running while it is latched.
+
+    Scaled in, a percentage rounds down to fewer pods than the Deployment's controller left the new revision: what is
+    there stands, or the next move would be made on top of it (4 pods with one new one, scaled to 3, came to two).
+    """
+    sizes = [run.size for run in sit.running if run.template_hash == sit.template_hash]
+    running = Knobs(0, sizes[-1] if sizes else 0)
+    if latched(sit.deployment):
+        return running
+    knobs = standing_knobs(sit.deployment)
+    return running if knobs.surge == 0 and running.unavailable > knobs.unavailable else knobs
 
 
 def pace(sit: Situation, index: int, counted: Readiness, *, give_back: bool) -> tuple[Action, ...]:
