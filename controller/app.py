@@ -75,6 +75,8 @@ class App:
         self.metrics = metrics
         self.caches = Caches()
         self._scripts_map = ConfiguredScriptsMap(settings.namespace)
+        self._library = ScriptLibrary.read()
+        self._scripts = ConfiguredScripts(self._library, self._scripts_map.data)
         self._queue: WorkQueue[Key] = WorkQueue(
             "rollout", random=self._random, metrics=self.metrics
         )
@@ -116,6 +118,7 @@ class App:
             CachedReader(client, self.caches.rollouts, self.caches.replica_sets, self._filled),
             self._clock,
             metrics,
+            self._scripts.header,
         )
         self._wiring.connect()
 
@@ -190,13 +193,12 @@ class App:
 
     def _make_routes(self, worker: ScriptClient, ledger: WriteLedger) -> Callable[[Key], Routes]:
         """Gateway objects of a Rollout or TrafficRouting; what was written is remembered for it."""
-        scripts = ConfiguredScripts(ScriptLibrary.read(), self._scripts_map.data)
         reads = GatewayReads(self._client, self._kinds)
 
         def routes_for(key: Key) -> Routes:
             return GatewayRoutes(
                 KubeGatewayObjects(reads, ledger.scoped(key)),
-                scripts,
+                self._scripts,
                 worker,
                 allow_cluster_scoped=self._settings.allow_cluster_scoped,
             )
@@ -256,6 +258,7 @@ class App:
             self._kinds,
             allow_cluster_scoped=self._settings.allow_cluster_scoped,
             histories_kept=self._settings.histories_kept,
+            headers=self._scripts.header,
         )
         reconciler = RolloutReconciler(
             worlds=world,
@@ -294,7 +297,7 @@ class App:
             self._scripts_map.store,
             Key(self._settings.namespace, CONFIGURATION),
             validator=scripts,
-            shadows=ScriptLibrary.read(),
+            shadows=self._library,
             tell=partial(self._recorder.record, resources.CONFIG_MAPS),
             metrics=self.metrics,
         )

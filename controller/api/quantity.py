@@ -1,7 +1,7 @@
 """Counts given as an integer or as a percentage, with the rounding of each use.
 
-Invariant: only `<integer>%` is a percentage (as in the original); anything else is `None` from `parse`, and what
-validation let through never raises here.
+Invariant: only `<integer>%` is a percentage of pods (as in the original), a share of traffic may have two decimals;
+anything else is `None`, and what validation let through never raises here.
 """
 
 import re
@@ -9,6 +9,7 @@ import re
 IntOrPercent = int | str
 
 _PERCENT = re.compile(r"^(\d+)%$")
+_SHARE = re.compile(r"^(\d{1,3}(?:\.\d{1,2})?)%$", re.ASCII)
 
 
 def parse_percent(value: IntOrPercent | None) -> int | None:
@@ -17,6 +18,13 @@ def parse_percent(value: IntOrPercent | None) -> int | None:
         return None
     found = _PERCENT.match(value)
     return int(found.group(1)) if found else None
+
+
+def parse_share(value: object) -> float | None:
+    """A share of traffic in percent, `"20%"` or `"0.5%"`; None for anything else, more than two decimals included."""
+    found = _SHARE.match(value) if isinstance(value, str) else None
+    share = float(found.group(1)) if found else None
+    return share if share is not None and share <= 100 else None
 
 
 def is_count(value: IntOrPercent | None) -> bool:

@@ -6,11 +6,12 @@ field. Invariant: both directions are total and plain; what the target cannot sa
 `createCanaryService` (inverted) and `networkRefs` inside an entry of `trafficRoutings`.
 """
 
+import math
 from collections.abc import Callable
 
 from controller.api.jsontree import JsonObject, child, items, text
 from controller.api.names import REQUESTED_ROLLOUT_ID, ROLLING_STYLE, TRAFFIC_ROUTING
-from controller.api.quantity import parse_percent
+from controller.api.quantity import parse_share
 
 CARRIERS = (ROLLING_STYLE, TRAFFIC_ROUTING, REQUESTED_ROLLOUT_ID)
 """Annotations that say in one version what a field says in the other."""
@@ -97,9 +98,10 @@ def downgraded(tree: JsonObject) -> JsonObject:
 
 def _downgraded_step(old: JsonObject) -> JsonObject:
     step = dict(old)
-    weight = parse_percent(text({"traffic": step.pop("traffic", None)}, "traffic"))
-    if weight is not None:
-        step["weight"] = weight
+    share = parse_share(step.pop("traffic", None))
+    if share is not None:
+        # Whole numbers only, and something never becomes nothing; the exact share is kept beside.
+        step["weight"] = math.ceil(share)
     return _with_list(step, "matches", lambda match: _without(match, _BETA_ONLY_MATCH))
 
 

@@ -13,7 +13,7 @@ import msgspec
 from controller.api.conversion import Unconvertible, converted
 from controller.api.jsontree import JsonObject, canonical, child, items, number, text
 from controller.api.names import ROLLING_STYLE, V1ALPHA1, V1BETA1
-from controller.api.quantity import is_count, parse_percent
+from controller.api.quantity import is_count, parse_percent, parse_share
 from controller.api.rollout import RolloutSpec
 from controller.api.workload_kinds import KNOWN_WORKLOADS
 
@@ -210,9 +210,10 @@ def _check_traffic(step: JsonObject, place: str, lowest: int) -> Findings:
     traffic = step.get("traffic")
     if traffic is None:
         return ()
-    percent = parse_percent(traffic if isinstance(traffic, str) else None)
-    if percent is None or not lowest <= percent <= 100:
-        detail = f'{traffic!r}: a whole percentage from "{lowest}%" to "100%"'
+    share = parse_share(traffic)
+    if share is None or (share == 0 and lowest > 0):
+        least = "above 0%" if lowest > 0 else 'from "0%"'
+        detail = f'{traffic!r}: a percentage {least} to "100%", with at most two decimals'
         return (FieldError(f"{place}.traffic", Fault.INVALID, detail),)
     return ()
 

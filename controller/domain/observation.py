@@ -51,10 +51,14 @@ RouteState = RouteAbsent | RouteUnreadable | RoutePresent
 
 
 class RouteSeen(Value, frozen=True):
-    """A reference and what is known of its object."""
+    """A reference and what is known of its object.
+
+    `can` is what the reference's script can say (`--@can`); None where it promises everything, or is not known.
+    """
 
     reference: Reference
     state: RouteState
+    can: frozenset[str] | None = None
 
 
 class WorkloadUnreadable(Value, frozen=True):

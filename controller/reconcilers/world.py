@@ -31,7 +31,9 @@ from controller.domain.observation import (
 from controller.domain.pods.running import revision_name
 from controller.domain.reasons import UNSUPPORTED_WORKLOAD
 from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.traffic.abilities import Headers, granted
 from controller.domain.traffic.drift import name_of, see_route
+from controller.domain.traffic.header import ScriptHeader
 from controller.domain.traffic.made import beside, place_of
 from controller.domain.traffic.plan import references_of, services_of
 from controller.domain.traffic.scripts import kind_of
@@ -199,6 +201,11 @@ class NamedKinds(Protocol):
         ...
 
 
+def _no_header(_: Reference) -> ScriptHeader | None:
+    """Nothing is known of scripts."""
+    return None
+
+
 class World:
     """Observations of Rollouts."""
 
@@ -209,8 +216,10 @@ class World:
         *,
         allow_cluster_scoped: bool = False,
         histories_kept: int = 0,
+        headers: Headers = _no_header,
     ) -> None:
         self._histories_kept = histories_kept
+        self._headers = headers
         self._allow_cluster_scoped = allow_cluster_scoped
         self._caches = caches
         self._kinds = kinds
@@ -328,7 +337,11 @@ class World:
                 raise Postponed(WAIT_FOR_KIND, f"{reference.kind} is being looked up")
         made = self._made(owner.namespace, uid, references)
         return tuple(
-            RouteSeen(reference, self._route(owner, reference, made.get(place_of(reference), ())))
+            RouteSeen(
+                reference,
+                self._route(owner, reference, made.get(place_of(reference), ())),
+                granted(reference, references, self._headers),
+            )
             for reference in references
         )
 

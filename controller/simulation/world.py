@@ -35,6 +35,7 @@ from controller.domain.pods.running import revision_name
 from controller.domain.rollout.phases import decide, refused
 from controller.domain.rollout.routing import GATEWAY_OBJECT_IN_USE
 from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.traffic.abilities import Headers, granted
 from controller.domain.traffic.plan import references_of, services_of
 from controller.errors import MoonshiftError
 from controller.simulation.cluster import Cluster, Delays, Route
@@ -68,6 +69,8 @@ class World:
         """Called after every write and every round of the controllers."""
         self.intended: dict[Key, RolloutStatus] = {}
         """What was last decided for a Rollout, whether or not its status could be written."""
+        self.headers: Headers = lambda _: None
+        """Headers of the scripts there are; without them every step can be said."""
         self._deployments = DeploymentController(self.cluster)
         self._replica_sets = ReplicaSetController(self.cluster)
         self._pod_sets = PodSetController(self.cluster)
@@ -160,7 +163,11 @@ class World:
         space = rollout.metadata.namespace
         references = references_of(canary.traffic_routings, canary.disable_generate_canary_service)
         return tuple(
-            RouteSeen(reference, self._route(space, reference, rollout.metadata.name))
+            RouteSeen(
+                reference,
+                self._route(space, reference, rollout.metadata.name),
+                granted(reference, references, self.headers),
+            )
             for reference in references
         )
 

@@ -27,6 +27,7 @@ from controller.domain.admission.workload import (
     governing,
     needs_replica_sets,
 )
+from controller.domain.traffic.abilities import Headers
 from controller.runtime.clock import Clock
 from controller.webhook.review import ALLOWED, AdmissionRequest, Answer, refused
 
@@ -74,14 +75,19 @@ class Admission:
         own_user: str = "",
         rules: Rules = DEFAULT_RULES,
         marker: WorkloadMarker | None = None,
+        headers: Headers | None = None,
     ) -> None:
-        """`namespace` is the controller's own; `own_user` is its user name where it is not the ServiceAccount."""
+        """`namespace` is the controller's own; `own_user` is its user name where it is not the ServiceAccount.
+
+        `headers` are those of the scripts that lead traffic.
+        """
         self._rollouts = rollouts
         self._replica_sets = replica_sets
         self._clock = clock
         self._own = {f"system:serviceaccount:{namespace}:{CONTROLLER_ACCOUNT}", own_user} - {""}
         self._rules = rules
         self._marker = marker
+        self._headers = headers
 
     def handlers(self) -> dict[str, Handler]:
         """Paths and their handlers."""
@@ -103,7 +109,7 @@ class Admission:
             return ALLOWED
         old = request.old_object if request.operation == "UPDATE" else None
         others = await self._rollouts.latest(request.namespace)
-        verdict = admit_rollout(old, new, others, self._rules)
+        verdict = admit_rollout(old, new, others, self._rules, self._headers)
         if verdict.findings:
             return Answer(False, (), verdict.message, 422, verdict.warnings)
         if self._marker is not None and old is None and not request.dry_run:

@@ -9,6 +9,7 @@ from pathlib import Path
 from controller.api.validation import Rules
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import Address, Publisher
+from controller.domain.traffic.abilities import Headers
 from controller.kube.client import KubeClient
 from controller.runtime.clock import Clock
 from controller.settings import Settings
@@ -29,8 +30,9 @@ def make_endpoint(
     reader: CachedReader,
     clock: Clock,
     metrics: AdmissionMetrics,
+    headers: Headers,
 ) -> Endpoint:
-    """Webhooks of this replica; `reader` is what admission reads through."""
+    """Webhooks of this replica; `reader` is what admission reads through, `headers` are those of the scripts."""
     rules = Rules(
         partition_percent_limit=settings.partition_percent_limit,
         filter_workload_type=settings.filter_workload_type,
@@ -42,6 +44,7 @@ def make_endpoint(
         namespace=settings.namespace,
         marker=KubeMarker(client),
         rules=rules,
+        headers=headers,
     )
     handlers = admission.handlers()
     address = Address(settings.namespace, settings.service_name, settings.webhook_url)

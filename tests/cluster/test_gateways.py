@@ -8,6 +8,7 @@ import yaml
 
 from demo.stage import ROOT, Product
 from localcluster.api import JsonObject
+from localcluster.errors import RequestRefused
 from localcluster.history import Key, Kind
 from localcluster.record import Recorder
 from tests.cluster import gateways, manifests
@@ -148,3 +149,54 @@ async def test_an_ingress_of_somebody_else_stops_the_release_and_survives_it(
     await story.gone(ROLLOUTS)
     found = await story.client.get(path_of(story.key(INGRESSES, "shop-canary")))
     assert found["spec"] == taken["spec"]
+
+
+def with_steps(app: Application, *steps: JsonObject) -> JsonObject:
+    """A Rollout over an HTTPRoute and an Ingress."""
+    body = manifests.rollout(app, steps)
+    body["spec"]["strategy"]["canary"]["trafficRoutings"] = routings()
+    return body
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"traffic": "0.5%"}, "steps[0].traffic: Unsupported value: Ingress class nginx"),
+        (
+            {"matches": [{"path": {"value": "/x"}}]},
+            "steps[0].matches: Unsupported value: FairLane/shop cannot match paths",
+        ),
+    ],
+)
+async def test_what_a_gateway_cannot_say_is_refused_at_admission(
+    product: Product, world: Recorder, namespace_of_product: str, step: JsonObject, said: str
+) -> None:
+    app = Application("shop", namespace_of_product, True, STEPS)
+    body = with_steps(app, {"replicas": 1, **step})
+    with pytest.raises(RequestRefused) as refused:
+        await product.plane.client("developer").create(
+            collection(ROLLOUTS, namespace_of_product), body
+        )
+    assert said in str(refused.value)
+
+
+async def test_parts_of_a_percent_go_through_an_http_route(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    app = Application("shop", namespace_of_product, True, STEPS)
+    story = Story(product.plane, world, app)
+    await product.plane.apply(
+        yaml.safe_dump(gateways.owners(namespace_of_product)[HTTP_ROUTES]), user="developer"
+    )
+    await story.install()
+    body = with_steps(app, {"replicas": 1, "traffic": "0.5%"})
+    entry = body["spec"]["strategy"]["canary"]["trafficRoutings"][0]
+    body["spec"]["strategy"]["canary"]["trafficRoutings"] = [
+        {key: entry[key] for key in ("service", "gracePeriodSeconds", "gateway")}
+    ]
+    await story.govern(body)
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    found = await story.client.get(path_of(story.key(HTTP_ROUTES)))
+    weights = [ref["weight"] for ref in found["spec"]["rules"][1]["backendRefs"]]
+    assert weights == [9950, 50]

@@ -9,7 +9,7 @@ Must not judge answers: `controller.domain.traffic.answer` does.
 
 import msgspec
 
-from controller.api.rollout import HttpRouteMatch, PathMatch, ValueMatch
+from controller.api.rollout import HeaderModifier, HttpRouteMatch, NameValue, PathMatch, ValueMatch
 from controller.domain.decision import Refusal, RoutePlan
 from controller.domain.traffic.plan import identified
 from controller.domain.traffic.tree import Tree, encode
@@ -23,12 +23,13 @@ class Probe(msgspec.Struct, frozen=True):
     weight: float | None = None
     matches: tuple[HttpRouteMatch, ...] = ()
     required: bool = True
+    modifier: HeaderModifier | None = None
 
     def on(self, plan: RoutePlan) -> RoutePlan:
         """A plan with this step instead of its own."""
         return identified(
             msgspec.structs.replace(
-                plan, weight=self.weight, matches=self.matches, header_modifier=None
+                plan, weight=self.weight, matches=self.matches, header_modifier=self.modifier
             )
         )
 
@@ -53,6 +54,12 @@ def _path(value: str, kind: str = "PathPrefix", *, required: bool = True) -> Pro
 
 def _method(name: str) -> Probe:
     return Probe(matches=(HttpRouteMatch(method=name),))
+
+
+def _modifier(value: str, probe: Probe) -> Probe:
+    """A change of headers besides; a kind may have a place for it with matches, with a share, or with both."""
+    changes = HeaderModifier(set=(NameValue("x-set", value),))
+    return msgspec.structs.replace(probe, modifier=changes, required=False)
 
 
 _NAME, _OTHER = "x-probe", "x-other-probe"
@@ -85,6 +92,12 @@ CLAIMS: dict[str, tuple[Probe, ...]] = {
         _header(_NAME, "a", weight=40.0),
         _header(_NAME, "b", weight=20.0),
     ),
+    "header-modifier": (
+        _modifier("a", _header(_OTHER, "a")),
+        _modifier("b", _header(_OTHER, "a")),
+        _modifier("a", _share(20)),
+        _modifier("b", _share(20)),
+    ),
 }
 
 ProbeAnswers = tuple[Tree | Refusal, ...]
@@ -115,6 +128,9 @@ def breach(word: str, answers: ProbeAnswers, *, independent: bool) -> Breach | N
     """
     seen: dict[bytes, int] = {}
     unable: Unable | None = None
+    first = answers[0]
+    if isinstance(first, Refusal) and all(isinstance(answer, Refusal) for answer in answers):
+        return Unable(0, first)
     for place, (probe, answer) in enumerate(zip(CLAIMS[word], answers, strict=True)):
         if isinstance(answer, Refusal):
             if probe.required and unable is None:

@@ -22,6 +22,8 @@ from controller.api.validation import (
     validate,
     warnings,
 )
+from controller.domain.admission.gateways import judge_gateways
+from controller.domain.traffic.abilities import Headers
 
 _BUSY = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
 """Phases in which pods or routes are being moved. (The original forgets Disabling.)"""
@@ -45,8 +47,12 @@ def admit_rollout(
     new: JsonObject,
     others: Iterable[Rollout],
     rules: Rules = DEFAULT_RULES,
+    headers: Headers | None = None,
 ) -> RolloutVerdict:
-    """Judge a Rollout (raw JSON of either version); `others` are the Rollouts of its namespace."""
+    """Judge a Rollout (raw JSON of either version); `others` are the Rollouts of its namespace.
+
+    `headers` are those of the scripts there are; without them steps are not held against what gateways can say.
+    """
     if child(new, "metadata").get("deletionTimestamp") is not None:
         return RolloutVerdict()
     if old is not None and _judged(old) == _judged(new):
@@ -57,6 +63,9 @@ def admit_rollout(
         findings += _conflicts(beta, others)
         if old is not None:
             findings += _frozen(old, beta)
+        if headers is not None:
+            told = judge_gateways(new, beta, headers)
+            return RolloutVerdict((*findings, *told.findings), (*warnings(new), *told.warnings))
     return RolloutVerdict(findings, warnings(new))
 
 

@@ -85,7 +85,11 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
 
 def _check(sit: Situation, status: RolloutStatus) -> Turn:
     """Before anything is moved: what the plan names exists and can be read."""
-    problem = routing.missing_services(sit) or routing.unreadable_routes(sit)
+    problem = (
+        routing.missing_services(sit)
+        or routing.unreadable_routes(sit)
+        or routing.unsayable_steps(sit)
+    )
     if problem is not None:
         return Stop(status, problem=problem)
     return join(sit, status) or Advance(_in_rolling(sit, status))

@@ -28,6 +28,7 @@ from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnread
 from controller.domain.rollout.situation import Situation, Style, position
 from controller.domain.rollout.status import with_position
 from controller.domain.rollout.turn import Stop
+from controller.domain.traffic.abilities import name_of_script, unsayable
 from controller.domain.traffic.plan import route_plan
 from controller.domain.traffic.services import shared_service_tells_apart
 
@@ -132,6 +133,21 @@ def unreadable_routes(sit: Situation) -> Refusal | None:
                 continue
             case _:
                 assert_never(route.state)
+    return None
+
+
+def unsayable_steps(sit: Situation) -> Refusal | None:
+    """A step that asks of a gateway object what its script cannot say: told before anything is made or moved."""
+    for number, step in enumerate(sit.steps, start=1):
+        for route in sit.seen.routes:
+            missing = unsayable(step, route.reference, route.can)
+            if missing:
+                return Refusal(
+                    reason=reasons.STEP_UNSAYABLE,
+                    message=f"step {number} cannot be carried out: {name_of_script(route.reference)} cannot "
+                    f"{' or '.join(missing)}; change the step, or lead the traffic otherwise",
+                    object=f"{route.reference.kind} {sit.namespace}/{route.reference.name}",
+                )
     return None
 
 

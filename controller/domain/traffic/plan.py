@@ -8,11 +8,10 @@ Must not validate (admission does); a share that is no percentage stays None, an
 refused by whoever would carry it out, never taken for 0 %.
 """
 
-import re
-
 import msgspec
 
 from controller.api import names
+from controller.api.quantity import parse_share
 from controller.api.rollout import PatchMetadata, Step, TrafficRoutingRef
 from controller.api.workloads import safe_hash
 from controller.domain.decision import Reference, RoutePlan
@@ -20,8 +19,6 @@ from controller.domain.decision import Reference, RoutePlan
 HTTP_ROUTE_API = "gateway.networking.k8s.io/v1"
 INGRESS_API = "networking.k8s.io/v1"
 DEFAULT_INGRESS_CLASS = "nginx"
-
-_SHARE = re.compile(r"^(\d{1,3}(?:\.\d+)?)%$", re.ASCII)
 
 
 class ServicePair(msgspec.Struct, frozen=True):
@@ -107,9 +104,7 @@ def services_of(
 
 def share_of(traffic: str | None) -> float | None:
     """The new revision's share in percent; None when absent or not a percentage from 0 to 100."""
-    found = _SHARE.match(traffic) if traffic is not None else None
-    share = float(found.group(1)) if found else None
-    return share if share is not None and share <= 100 else None
+    return parse_share(traffic)
 
 
 def identified(plan: RoutePlan) -> RoutePlan:

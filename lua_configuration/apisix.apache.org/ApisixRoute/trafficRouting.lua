@@ -1,5 +1,5 @@
 --@name Apache APISIX ApisixRoute
---@can weight,subpercent,header,header-regex,cookie,query,path,method
+--@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --
 -- Divides the stable Service's own share of every rule, or adds copies of those rules, bound to the step's matches and to the
 -- new revision alone. Of rules with one path the priority decides, so a copy has its source's and one more; copies come

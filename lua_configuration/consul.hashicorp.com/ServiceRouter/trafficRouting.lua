@@ -1,6 +1,6 @@
 --@name Consul ServiceRouter
 --@siblings consul.hashicorp.com/ServiceSplitter
---@can header,header-regex,cookie,query,path,method
+--@can header,header-regex,cookie,query,path,method,header-modifier
 --
 -- Puts copies of the routes to the stable Service, bound to the step's matches and to the new revision alone, right before
 -- them; the route that Consul adds by itself, for all that is left, gets one too. Conditions hold together, so each

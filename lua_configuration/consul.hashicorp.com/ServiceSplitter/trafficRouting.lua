@@ -1,6 +1,6 @@
 --@name Consul ServiceSplitter
 --@siblings consul.hashicorp.com/ServiceRouter
---@can weight,subpercent
+--@can weight,subpercent,header-modifier
 --
 -- Divides the stable Service's own share of the splits, whose sum is 100 to two decimals. Matches are for the ServiceRouter of
 -- the same name: where one goes along in the release, a step with matches leaves the splits as they are.

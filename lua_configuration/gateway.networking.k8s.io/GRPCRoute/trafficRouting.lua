@@ -1,5 +1,5 @@
 --@name Gateway API GRPCRoute
---@can weight,subpercent,header,header-regex,cookie
+--@can weight,subpercent,header,header-regex,cookie,header-modifier
 --
 -- Divides the stable Service's own share of every rule that has it among its backends, or puts copies of those rules, bound
 -- to the step's matches and to the new revision alone, right before them. A GRPCRoute matches headers; the methods that its

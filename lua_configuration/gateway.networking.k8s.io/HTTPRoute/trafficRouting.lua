@@ -1,5 +1,5 @@
 --@name Gateway API HTTPRoute
---@can weight,subpercent,header,header-regex,cookie,query,path,method
+--@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --
 -- Divides the stable Service's own share of every rule that has it among its backends, or puts copies of those rules, bound
 -- to the step's matches and to the new revision alone, right before them. The same text serves policy.linkerd.io, whose

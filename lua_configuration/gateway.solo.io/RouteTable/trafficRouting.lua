@@ -1,5 +1,5 @@
 --@name Gloo RouteTable
---@can weight,subpercent,header,header-regex,cookie,query,path,method
+--@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --
 -- Divides the stable Service's own share of every route that leads to it, or puts copies of those routes, bound to the step's
 -- matches and to the new revision alone, right before them: the first that fits wins. Upstream groups have a script of

@@ -1,5 +1,5 @@
 --@name Emissary Mapping
---@can weight,header,header-regex,cookie,query,path,method
+--@can weight,header,header-regex,cookie,query,path,method,header-modifier
 --
 -- The Mapping itself stays as it is. Mappings that match alike share requests, so a second one with a weight has a share; one
 -- with more conditions, and without a weight, comes first. Each alternative of a step is a Mapping of its own.

@@ -1,5 +1,5 @@
 --@name Gloo UpstreamGroup
---@can weight,subpercent
+--@can weight,subpercent,header-modifier
 --
 -- Divides the stable Service's own share among the destinations of the group. Matches belong to the routes that lead here.
 --

@@ -1,5 +1,5 @@
 --@name NGINX VirtualServerRoute
---@can weight,header,header-regex,cookie,query,method
+--@can weight,header,header-regex,cookie,query,method,header-modifier
 --
 -- Divides what goes to upstreams of the stable Service, in routes and in their matches, or puts matches for the new revision
 -- alone before those that go to stable; a request that fits none goes where it went. The new revision gets a copy of each

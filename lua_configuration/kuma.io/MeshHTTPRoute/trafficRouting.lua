@@ -1,5 +1,5 @@
 --@name Kuma MeshHTTPRoute
---@can weight,subpercent,header,header-regex,cookie,query,path,method
+--@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --
 -- Divides the stable Service's own share of every rule that leads to it, by references or because its list is about it, or
 -- puts copies of those rules, bound to the step's matches and to the new revision alone, before them.

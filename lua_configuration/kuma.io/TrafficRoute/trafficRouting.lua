@@ -1,5 +1,5 @@
 --@name Kuma TrafficRoute
---@can weight,subpercent,header,header-regex,cookie,path,method
+--@can weight,subpercent,header,header-regex,cookie,path,method,header-modifier
 --
 -- Divides the share of the stable Service's tag in the configuration and in its HTTP rules, or puts rules for the new revision
 -- alone before them: the first that fits wins. Cluster-scoped, so only with the controller's flag for such kinds;

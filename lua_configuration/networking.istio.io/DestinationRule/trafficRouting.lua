@@ -1,5 +1,5 @@
 --@name Istio DestinationRule
---@can weight,subpercent,header,header-regex,query,path,method,cookie,both
+--@can weight,subpercent,header,header-regex,query,path,method,cookie,both,header-modifier
 --
 -- Where the old and the new revision share one Service, a subset tells them apart: this adds the subset `canary`, which
 -- VirtualServices of the same release point at. It says the same at every step and has no weights or matches of its own,

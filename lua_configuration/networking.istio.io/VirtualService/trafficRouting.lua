@@ -1,6 +1,6 @@
 --@name Istio VirtualService
 --@after networking.istio.io/DestinationRule
---@can weight,subpercent,header,header-regex,query,path,method
+--@can weight,subpercent,header,header-regex,query,path,method,header-modifier
 --
 -- Splits every route that points at the stable Service, or puts copies of those rules, bound to the step's matches and to
 -- the new revision alone, right before them. What does not point at the stable Service is not touched.
@@ -459,6 +459,9 @@ end
 
 local function split_all()
     local found, divided = false, false
+    if modifier ~= nil and not any_stable(spec.http) and (any_stable(spec.tls) or any_stable(spec.tcp)) then
+        error("tls and tcp routes cannot change headers")
+    end
     for _, protocol in ipairs({"http", "tls", "tcp"}) do
         for _, rule in ipairs(spec[protocol] or {}) do
             if #entries_of(rule, points_at_stable) > 0 then
@@ -474,14 +477,17 @@ local function split_all()
 end
 
 local matches = obj.matches
-if matches ~= nil and #matches > 0 then
+local matching = matches ~= nil and #matches > 0
+if matching then
     if not insert_matches(matches) then
         if any_stable(spec.tls) or any_stable(spec.tcp) then
             error("tls and tcp routes cannot match headers, paths or query parameters; use traffic instead")
         end
         error("no route of this VirtualService points at Service " .. stable)
     end
-elseif obj.canaryWeight >= 0 and not split_all() then
+end
+-- Matches win over a weight; params.both asks for the two at once.
+if obj.canaryWeight >= 0 and (not matching or params.both) and not split_all() then
     error("no route of this VirtualService points at Service " .. stable)
 end
 return obj.data

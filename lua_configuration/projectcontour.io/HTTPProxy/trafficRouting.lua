@@ -1,5 +1,5 @@
 --@name Contour HTTPProxy
---@can weight,subpercent,header,header-regex,cookie,query,path
+--@can weight,subpercent,header,header-regex,cookie,query,path,header-modifier
 --
 -- Divides the stable Service's own share of every route, the TCP proxy's included, or puts copies of those routes, bound to
 -- the step's matches and to the new revision alone, before them. Conditions of a route hold together, so each alternative

@@ -1,5 +1,5 @@
 --@name Skipper RouteGroup
---@can weight,subpercent,header,header-regex,cookie,query,path,method
+--@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --
 -- Divides what goes to backends of the stable Service, in routes and in the default backends, or puts copies of routes,
 -- bound to the step's matches and to the new revision alone, before those that go to stable. Predicates hold together, so

@@ -93,9 +93,10 @@ async def test_words_that_mean_nothing_are_notes(engine: Engine, tmp_path: Path)
 
 async def test_without_a_header_what_works_is_told(engine: Engine, tmp_path: Path) -> None:
     script = "if obj.matches then error('weights only') end\n" + SPLIT.split("\n", 1)[1]
-    (note,) = await findings(engine, tmp_path, script)
+    ignored, note = await findings(engine, tmp_path, script)
     assert (note.line, note.severity) == (1, "note")
     assert note.message.endswith(": --@can weight,subpercent")
+    assert "20 %, headers changed" in ignored.message
 
 
 async def test_without_a_header_what_is_ignored_is_a_note(engine: Engine, tmp_path: Path) -> None:

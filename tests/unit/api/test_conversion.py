@@ -34,7 +34,7 @@ def down(obj: JsonObject) -> JsonObject:
 
 # --- any object ---------------------------------------------------------------------------------
 
-WORDS = st.sampled_from(["a", "b", "20%", "150%", "x%", ""])
+WORDS = st.sampled_from(["a", "b", "20%", "0.5%", "150%", "x%", ""])
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-5, 120), WORDS)
 ANYTHING = st.recursive(
     SCALARS,

@@ -48,6 +48,7 @@ CLONE_SET = ("CloneSet", "apps.kruise.io/v1alpha1")
         pytest.param(beta(canary({"replicas": "51%", "traffic": "1%"}, **EXTRA)), id="extra"),
         pytest.param(beta(canary({"replicas": 99, "traffic": "1%"})), id="integers-are-exempt"),
         pytest.param(beta(canary({"replicas": "50%", "traffic": "100%"})), id="limit-on-replicas"),
+        pytest.param(beta(canary({"replicas": 1, "traffic": "0.5%"})), id="half-a-percent"),
         pytest.param(beta({"blueGreen": {"steps": [{"replicas": 1, "traffic": "0%"}]}}), id="zero"),
         pytest.param(beta(canary({"replicas": 1}), *CLONE_SET), id="clone-set"),
         pytest.param(
@@ -73,6 +74,8 @@ def test_accepted(obj: JsonObject) -> None:
         (beta(canary({"replicas": 0})), "a step has at least one new pod"),
         (beta(canary({})), "spec.strategy.canary.steps[0].replicas: Required value"),
         (beta(canary({"replicas": 1, "traffic": "20"})), "steps[0].traffic: Invalid value"),
+        (beta(canary({"replicas": 1, "traffic": "0%"})), "a percentage above 0%"),
+        (beta(canary({"replicas": 1, "traffic": "0.125%"})), "at most two decimals"),
         (beta(canary({"replicas": 1, "traffic": "101%"})), "steps[0].traffic: Invalid value"),
         (beta(canary({"replicas": "50%"}, {"replicas": "20%"})), "20% after 50%"),
         (

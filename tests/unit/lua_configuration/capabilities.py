@@ -21,6 +21,7 @@ COLUMNS = (
     "path",
     "method",
     "both",
+    "header-modifier",
 )
 
 

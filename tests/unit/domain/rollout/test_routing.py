@@ -24,6 +24,7 @@ from controller.domain.observation import (
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.routing import made_for
 from controller.domain.rollout.status import condition
+from controller.domain.traffic.header import ScriptHeader
 from controller.simulation.cluster import Route
 from controller.simulation.world import World
 from tests.unit.builders import (
@@ -312,6 +313,19 @@ def test_an_edited_object_is_written_again_so_that_the_edit_is_folded_in() -> No
     assert isinstance(state, RoutePresent)
     decision = decided(world, with_routes(seen, structs.replace(state, edited=True)))
     assert [type(action) for action in decision.actions] == [EnsureRoutes]
+
+
+def test_a_step_that_a_gateway_cannot_say_is_told_before_a_pod_is_made() -> None:
+    world = make_world(make_rollout(), make_deployment())
+    world.headers = lambda _: ScriptHeader(can=frozenset({"header"}))
+    world.rest()
+    release(world)
+    world.rest()
+    stalled = condition(status_of(world), "Stalled")
+    assert stalled is not None
+    assert stalled.reason == "StepUnsayable"
+    assert "cannot divide requests by weight" in stalled.message
+    assert sizes_of(world) == {"v1": 10}
 
 
 def test_a_rollback_waits_while_an_original_cannot_be_told() -> None:

@@ -1,0 +1,54 @@
+"""Can the gateways of a Rollout say what its steps ask of them: asked while its author is still there to hear it.
+
+Invariant: only what a script's `--@can` line denies is refused; a script that is not there yet is a warning (the
+ConfigMap may follow), and one without that line promises everything.
+"""
+
+import msgspec
+
+from controller.api.jsontree import JsonObject, child, text
+from controller.api.names import V1ALPHA1
+from controller.api.rollout import Strategy
+from controller.api.validation import Fault, FieldError, Findings
+from controller.domain.decision import Reference
+from controller.domain.traffic.abilities import Headers, granted, name_of_script, unsayable
+from controller.domain.traffic.plan import references_of
+
+
+class GatewayVerdict(msgspec.Struct, frozen=True):
+    """What the steps ask that cannot be said, and which scripts are not there."""
+
+    findings: Findings = ()
+    warnings: tuple[str, ...] = ()
+
+
+def judge_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -> GatewayVerdict:
+    """Judge a Rollout: as its author wrote it (for the names of fields), and as v1beta1."""
+    try:
+        strategy = msgspec.convert(child(beta, "spec").get("strategy"), type=Strategy)
+    except msgspec.ValidationError:
+        return GatewayVerdict()
+    style = strategy.canary or strategy.blue_green
+    if style is None:
+        return GatewayVerdict()
+    plan = "canary" if strategy.canary is not None else "blueGreen"
+    references = references_of(style.traffic_routings, style.disable_generate_canary_service)
+    older = text(written, "apiVersion") == V1ALPHA1
+    findings = []
+    for index, step in enumerate(style.steps):
+        field = "matches" if step.matches else "weight" if older else "traffic"
+        for reference in references:
+            can = granted(reference, references, headers)
+            if missing := unsayable(step, reference, can):
+                path = f"spec.strategy.{plan}.steps[{index}].{field}"
+                detail = f"{name_of_script(reference)} cannot {' or '.join(missing)}"
+                findings.append(FieldError(path, Fault.UNSUPPORTED, detail))
+    return GatewayVerdict(tuple(findings), _missing(references, headers))
+
+
+def _missing(references: tuple[Reference, ...], headers: Headers) -> tuple[str, ...]:
+    return tuple(
+        f"there is no script for {name_of_script(reference)} yet: the release will wait for one"
+        for reference in references
+        if headers(reference) is None
+    )

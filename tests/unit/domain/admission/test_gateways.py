@@ -1,0 +1,62 @@
+"""Steps are held against what gateways can say while their author is there to hear it."""
+
+from controller.api.conversion import to_v1alpha1
+from controller.api.jsontree import JsonObject
+from controller.domain.admission.rollout import admit_rollout
+from controller.domain.decision import Reference
+from controller.domain.traffic.header import ScriptHeader
+from tests.unit.domain.admission.test_rollout import edited, raw
+
+ROUTINGS = [{"service": "web", "ingress": {"name": "web", "classType": "kong"}}]
+
+
+def headers(reference: Reference) -> ScriptHeader | None:
+    """A class that matches headers, and nothing else."""
+    if reference.class_type == "kong":
+        return ScriptHeader(can=frozenset({"header"}))
+    return None
+
+
+def told(obj: JsonObject) -> str:
+    return admit_rollout(None, obj, (), headers=headers).message
+
+
+def test_a_share_is_refused_where_the_class_has_none() -> None:
+    obj = raw(steps=[{"replicas": 1, "traffic": "20%"}], trafficRoutings=ROUTINGS)
+    assert told(obj) == (
+        "spec.strategy.canary.steps[0].traffic: Unsupported value: "
+        "Ingress class kong (Ingress/web) cannot divide requests by weight"
+    )
+    assert "steps[0].weight: Unsupported value" in told(to_v1alpha1(obj))
+
+
+def test_what_can_be_said_passes_and_matches_are_named() -> None:
+    match = {"headers": [{"name": "a", "value": "b"}]}
+    good = raw(steps=[{"replicas": 1, "matches": [match]}], trafficRoutings=ROUTINGS)
+    assert admit_rollout(None, good, (), headers=headers).findings == ()
+    bad = raw(
+        steps=[{"replicas": 1, "matches": [{"path": {"value": "/x"}}]}], trafficRoutings=ROUTINGS
+    )
+    assert "steps[0].matches: Unsupported value" in told(bad)
+
+
+def test_blue_green_is_held_against_it_too() -> None:
+    plan = {"steps": [{"replicas": 1, "traffic": "0%"}], "trafficRoutings": ROUTINGS}
+    obj = edited(raw(), "spec", "strategy", to={"blueGreen": plan})
+    assert "spec.strategy.blueGreen.steps[0].traffic" in told(obj)
+
+
+def test_a_script_that_is_not_there_is_a_warning() -> None:
+    routings = [{"service": "web", "gateway": {"httpRouteName": "web"}}]
+    obj = raw(steps=[{"replicas": 1, "traffic": "20%"}], trafficRoutings=routings)
+    verdict = admit_rollout(None, obj, (), headers=headers)
+    assert verdict.findings == ()
+    assert verdict.warnings == (
+        "there is no script for HTTPRoute/web yet: the release will wait for one",
+    )
+
+
+def test_what_cannot_be_read_is_left_to_the_other_rules() -> None:
+    assert "strategy" in told(edited(raw(), "spec", "strategy", to={}))
+    broken = raw(steps="x")
+    assert admit_rollout(None, broken, (), headers=headers).findings
