@@ -2,6 +2,7 @@
 --@can weight
 --
 -- Divides the stable Service's own share of every pool among its Service and the alternate backends. Weights end at 256.
+-- The default pool has no weights: one that leads to the stable Service is refused.
 -- A pool matches a path, for all of its backends.
 
 local KIND, MAX_WEIGHT = "VirtualServer", 256
@@ -194,9 +195,6 @@ end
 -- end
 
 local function split_pool(pool)
-    if pool == nil then
-        return
-    end
     local entries = {pool}
     for _, entry in ipairs(pool.alternateBackends or {}) do
         table.insert(entries, entry)
@@ -213,7 +211,10 @@ local function split_all()
     for _, pool in ipairs(spec.pools or {}) do
         split_pool(pool)
     end
-    split_pool(spec.defaultPool)
+    -- Its share could not follow, and would stay with the old revision without a word.
+    if spec.defaultPool ~= nil and points_at_stable(spec.defaultPool) then
+        error("the default pool of a VirtualServer has no weights: name Service " .. stable .. " in a pool with a path")
+    end
 end
 
 -- shared: run
