@@ -13,6 +13,8 @@ ROUTING = "rollout/test_routing.py"
 PHASES = "rollout/test_phases.py"
 KNOBS = "pods/test_knobs.py"
 LABELS = "pods/test_batches_and_labels.py"
+MACHINE = "../simulation/test_machine.py"
+"""Random releases under everything that can come in between."""
 
 
 class Mutation(NamedTuple):
@@ -425,3 +427,64 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
     ),
 )
+
+FOUND_BY_THE_MACHINE = frozenset(
+    {
+        "a pause outranks a rollback",
+        "a rollback before the first look is a release",
+        "a third revision is not noticed",
+        "a third revision is not noticed in the end phase",
+        "a revision that took all pods is not stable for the next",
+        "a workload made again counts as the same",
+        "a workload of no replicas goes on through the steps",
+        "an approval is used up while the spec is paused",
+        "what the plan names is not checked before the first move",
+        "what runs after zero replicas is not taken for stable",
+        "an approval is honoured in every state",
+        "a repeated approval is honoured again",
+        "an exact approval counts for any step",
+        "an approval that is put back stays in the mailbox",
+        "a timed pause asks for no wake-up",
+        "a last step of all replicas as a number goes on by itself",
+        "a release acts before its position is written",
+        "disabling is dropped half-way when it is taken back",
+        "a deleted Rollout goes at once",
+        "a problem is an Event each time it is looked at",
+        "a condition's transition time stands still",
+        "success restores the routes before the workload is upgraded",
+        "success upgrades the workload behind a pinned Service",
+        "a rollback un-pins before the rejected pods are gone",
+        "a third revision behind a shared Service ignores the margin",
+        "the canary Service goes with the routes",
+        "few stable pods take all traffic back",
+        "a Rollout un-pins what another one pinned",
+        "the stable Service is never pinned",
+        "traffic does not wait for ready pods",
+        "the old share goes before the route has moved",
+        "nothing is repaired while a step waits",
+        "a step without traffic keeps the routes of the one before",
+        "a canary Deployment that vanished before its route is not made again",
+        "the first route does not wait for the margin",
+        "the first route does not wait for endpoints",
+        "endpoints count before they are there",
+        "touched routes are left as they are",
+        "a Service stays pinned though a step takes all pods",
+        "only a first step with traffic pins",
+        "the instant of a route is forgotten",
+        "the old share goes without a margin",
+        "abandoned pods stay",
+        "the latch is not taken off",
+        "a deleted Rollout leaves its label behind",
+        "an owner's pause is overrun",
+        "a Deployment controller that lags behind is not waited for",
+        "the extra Deployment shrinks with the workload",
+        "a workload of one pod that was scaled up is pinned to nothing",
+        "maxUnavailable is written as a count",
+        "old pods go before new ones are ready",
+        "the owner's maxSurge is exceeded",
+        "the owner's minReadySeconds does not count",
+        "a batch of broken pods passes",
+        "terminating pods take the number of their successors",
+    }
+)
+"""Mutations that random releases find without a test that is about them."""

@@ -1,8 +1,8 @@
 """Runs tests against one mutated module at a time, each in a forked process of its own.
 
 The replacement happens while the module is imported: nothing on disk is touched. Started as a program, because a
-fork must come before anything of `controller` is imported: `python -m tests.mutations.runner` prints one JSON line
-per mutation.
+fork must come before anything of `controller` is imported: `python -m tests.mutations.runner [--machine]` prints
+one JSON line per mutation.
 """
 
 import importlib.abc
@@ -21,7 +21,7 @@ import hypothesis  # noqa: F401  imported once, before the forks
 import msgspec  # noqa: F401
 import pytest
 
-from tests.mutations.mutants import MUTATIONS, Mutation
+from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MACHINE, MUTATIONS, Mutation
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "unit" / "domain"
@@ -102,10 +102,18 @@ def _collect(running: tuple[int, int]) -> None:
     sys.stdout.flush()
 
 
+def selected(arguments: Sequence[str]) -> tuple[Mutation, ...]:
+    """All mutations against their own tests; with `--machine` those that random releases alone must find."""
+    if "--machine" not in arguments:
+        return MUTATIONS
+    found = (mutation for mutation in MUTATIONS if mutation.name in FOUND_BY_THE_MACHINE)
+    return tuple(mutation._replace(tests=(MACHINE,)) for mutation in found)
+
+
 def main() -> None:
-    """All mutations, a few at a time; children that answer late are read in their turn."""
+    """The mutations, a few at a time; children that answer late are read in their turn."""
     running: list[tuple[int, int]] = []
-    for mutation in MUTATIONS:
+    for mutation in selected(sys.argv[1:]):
         if len(running) == WORKERS:
             _collect(running.pop(0))
         running.append(_forked(mutation))

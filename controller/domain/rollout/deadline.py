@@ -44,7 +44,9 @@ def _began(status: RolloutStatus) -> datetime | None:
         return ours.state_since
     if ours.state not in _WORKING or not ours.visits:
         return None
-    return ours.visits[-1].started_at
+    present = ours.visits[-1]
+    # A step that was ready once and lost its pods works anew from then on, however long it had waited for people.
+    return present.started_at if present.ready_at is None else ours.state_since
 
 
 def _stuck(sit: Situation, stop: Stop) -> Refusal:

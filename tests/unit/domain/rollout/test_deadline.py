@@ -110,15 +110,29 @@ def test_an_end_that_takes_too_long_says_where_it_is() -> None:
     release(world)
     world.rest()
     approve(world)
-    break_v2(world)
     wait(world, 3)
     world.people.approve(KEY)
+    world.run_until(lambda: ours_of(world).goal == "Success")
+    break_v2(world)
     wait(world, 90)
     found = stalled(world)
     assert found.status == "True"
     assert found.message == (
         "the end of the release (Success) has taken more than 60 s, it is at ResumeWorkload"
     )
+
+
+def test_a_step_that_loses_its_pods_after_a_long_wait_has_its_time_again() -> None:
+    world = limited()
+    release(world)
+    world.rest()
+    wait(world, 10_000)
+    break_v2(world)
+    wait(world, 50)
+    assert inner_of(world).current_step_state == "StepUpgrade"
+    assert stalled(world).status == "False"
+    wait(world, 20)
+    assert stalled(world).reason == "ProgressDeadlineExceeded"
 
 
 def test_a_problem_with_a_name_of_its_own_keeps_it() -> None:
