@@ -19,7 +19,7 @@ class RollingUpdateOfSet(msgspec.Struct, frozen=True, rename="camel"):
     max_unavailable: IntOrPercent | None = None
     paused: bool | None = None
     min_ready_seconds: int | None = None
-    unordered_update: msgspec.Raw | msgspec.UnsetType | None = msgspec.UNSET
+    unordered_update: dict[str, msgspec.Raw] | None = None
 
 
 class UpdateStrategy(msgspec.Struct, frozen=True, rename="camel"):

@@ -23,11 +23,6 @@ class KindName(NamedTuple):
         group, slash, _ = self.api_version.partition("/")
         return group if slash else ""
 
-    @property
-    def qualified(self) -> str:
-        """Kind and group, without the version: what identifies a kind in every version of it."""
-        return f"{self.kind}.{self.group}"
-
 
 DEPLOYMENT = KindName("apps/v1", "Deployment")
 CONTROLLER_REVISION = KindName("apps/v1", "ControllerRevision")

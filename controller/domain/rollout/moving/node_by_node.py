@@ -4,7 +4,6 @@ The arithmetic is in `pods/daemonset`. Invariant: a pod is deleted only by its U
 its own controller would delete others at the same time.
 """
 
-from controller.api.jsontree import text
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action, DeletePod
 from controller.domain.pods.daemonset import may_go, most_unavailable, nodes_of
@@ -13,7 +12,6 @@ from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving.sets import (
     Sets,
     blocked_set,
-    live_strategy,
     owners_limits,
     owners_strategy,
     set_strategy,
@@ -48,8 +46,6 @@ class NodeByNode(Sets):
 
 
 def _deletions(sit: Situation, index: int) -> tuple[Action, ...]:
-    if text(live_strategy(sit), "type") != "OnDelete":
-        return ()
     nodes = nodes_of(sit.replicas, sit.workload.pods, sit.new_revision)
     rolling = owners_limits(sit).rolling_update
     limit = most_unavailable(rolling.max_unavailable if rolling is not None else None, sit.replicas)

@@ -5,8 +5,6 @@ first by its own order; unready ones would stop it for ever, so they are deleted
 all of them go and come back stable before the next revision begins; else a step could take every stable pod instead.
 """
 
-from msgspec import UNSET
-
 from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.decision import Action
@@ -82,7 +80,7 @@ def _partition(sit: Situation, index: int) -> int | str:
     kind, replicas, wanted = sit.workload.kind, sit.replicas, sit.batch(index)
     new = [pod for pod in sit.new_pods if not pod.metadata.deleting]
     rolling = owners_limits(sit).rolling_update
-    unordered = rolling is not None and rolling.unordered_update not in (None, UNSET)
+    unordered = rolling is not None and rolling.unordered_update is not None
     if kind is WorkloadKind.STATEFUL_SET and not unordered:
         first = sit.pod_set.spec.ordinals
         there = ordinals(new, first.start if first is not None else 0)

@@ -12,6 +12,7 @@ from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
     inner_of,
+    make_deployment,
     make_rollout,
     make_steps,
     make_world,
@@ -332,3 +333,26 @@ def test_deleting_a_rollout_leaves_the_owner_of_another_kind_of_the_same_name_al
     world.rest()
     assert world.cluster.rollouts.get(key) is None
     assert labels == [{names.WORKLOAD_TYPE: "deployment"}]
+
+
+def test_scaled_in_by_one_a_step_keeps_exactly_its_pods() -> None:
+    world = make_world(make_rollout(steps=make_steps(1, 2)), make_deployment(replicas=4))
+    release(world)
+    world.rest()
+    assert sizes_of(world) == {"v1": 3, "v2": 1}
+    seen = history(world, lambda: sizes_of(world).get("v2", 0))
+    world.people.edit(KEY, replicas=3)
+    world.rest()
+    assert set(seen) == {1}
+    assert sizes_of(world) == {"v1": 2, "v2": 1}
+
+
+def test_canary_style_needs_no_more_stable_pods_before_a_rollback() -> None:
+    world = started("canary", watched=False)
+    stable = [p for p in world.cluster.pods if p.revision == revision_of(world, "v1")]
+    world.people.fail_pods(frozenset(pod.metadata.uid for pod in stable[:5]))
+    world.rest()
+    release(world, "v1")
+    world.rest()
+    assert weight_of(world) is None
+    assert pin_of(world, "web-canary") == "gone"

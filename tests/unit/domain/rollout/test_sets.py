@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from controller.api import names
 from controller.api.jsontree import JsonObject
@@ -328,6 +329,66 @@ def test_the_owners_own_partition_is_given_back_and_respected() -> None:
     assert strategy_of(world) == own
     assert versions_of(world) == {"v1": 2, "v2": 3}
     assert over(world)
+
+
+def test_an_unordered_advanced_statefulset_counts_its_pods() -> None:
+    own: JsonObject = {"rollingUpdate": {"unorderedUpdate": {}}}
+    world = make_set_world(
+        "Advanced StatefulSet", make_pod_set("Advanced StatefulSet", strategy=own)
+    )
+    release_set(world)
+    world.rest()
+    rolling = strategy_of(world)["rollingUpdate"]
+    assert isinstance(rolling, dict)
+    assert rolling["partition"] == 4
+
+
+def test_a_set_whose_record_was_lost_is_not_moved() -> None:
+    for which in ("StatefulSet", "DaemonSet"):
+        world = make_set_world(which)
+        release_set(world)
+        pod_set = set_of(world)
+        annotations = {**pod_set.metadata.annotations, names.ORIGINAL_STRATEGY: "gone"}
+        meta = structs.replace(pod_set.metadata, annotations=annotations)
+        world.cluster.pod_sets.put(structs.replace(pod_set, metadata=meta))
+        world.rest()
+        assert versions_of(world) == {"v1": 5}
+
+
+def test_a_daemonset_rolled_by_hand_is_given_back_to_its_owner_at_once() -> None:
+    own: JsonObject = {"type": "OnDelete"}
+    world = make_set_world("DaemonSet", make_pod_set("DaemonSet", strategy=own))
+    release_set(world)
+    world.rest()
+    approve(world)
+    approve(world)
+    assert strategy_of(world) == own
+    assert versions_of(world) == {"v1": 3, "v2": 2}
+    assert over(world)
+
+
+def test_few_stable_pods_get_the_traffic_back_only_when_they_are_more() -> None:
+    steps = make_steps("40%", "80%")
+    world = make_set_world("StatefulSet", strategy=make_strategy(steps=steps))
+    release_set(world)
+    world.rest()
+    approve(world)
+    assert versions_of(world) == {"v1": 1, "v2": 4}
+    release_set(world, "v1")
+    world.run_until(lambda: weight_of(world) is None)
+    assert versions_of(world)["v1"] >= 3
+    world.rest()
+    assert over(world)
+
+
+def test_traffic_is_withdrawn_from_a_revision_that_lost_its_last_pod() -> None:
+    world = started("StatefulSet")
+    seen = history(world, lambda: weight_of(world))
+    world.people.edit_set(KEY, replicas=4)
+    world.rest()
+    assert seen == [20, None, 20]
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+    assert versions_of(world) == {"v1": 3, "v2": 1}
 
 
 @EVERY

@@ -1,0 +1,235 @@
+"""What admission makes of updates of sets of pods under a Rollout."""
+
+import copy
+
+import msgspec
+import pytest
+
+from controller.api.jsontree import JsonObject, changed, child, text
+from controller.api.names import IN_PROGRESSING, LATCH, ORIGINAL_STRATEGY, WORKLOAD_TYPE
+from controller.api.rollout import Rollout, WorkloadRef
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain.admission.hold import record_of
+from controller.domain.admission.podset import admit_set
+from controller.domain.admission.verdict import Amended, Refused, Unchanged, Verdict
+from controller.domain.admission.workload import template_hash_of
+from tests.unit.domain.admission.objects import deployment, rollout, with_image
+
+KINDS = {
+    WorkloadKind.STATEFUL_SET: "StatefulSet",
+    WorkloadKind.CLONE_SET: "CloneSet",
+    WorkloadKind.DAEMON_SET: "DaemonSet",
+    WorkloadKind.ADVANCED_DAEMON_SET: "DaemonSet",
+}
+EVERY = pytest.mark.parametrize("kind", KINDS)
+STATEFUL = WorkloadKind.STATEFUL_SET
+
+
+def pod_set(image: str = "v1", strategy: JsonObject | None = None, **spec: object) -> JsonObject:
+    """A set of pods under a Rollout; complete, says its status."""
+    obj = deployment(image, **spec)
+    for name in ("strategy", "progressDeadlineSeconds"):
+        child(obj, "spec").pop(name)
+    obj["status"] = {"currentRevision": "web-r1", "updateRevision": "web-r1"}
+    return changed(obj, ("spec", "updateStrategy"), strategy)
+
+
+def judged(
+    old: JsonObject, new: JsonObject, kind: WorkloadKind, under: Rollout | None = None
+) -> Verdict:
+    return admit_set(old, new, under or rollout(), kind)
+
+
+def stored(
+    old: JsonObject,
+    new: JsonObject,
+    kind: WorkloadKind = STATEFUL,
+    under: Rollout | None = None,
+) -> JsonObject:
+    """What gets stored."""
+    verdict = judged(old, new, kind, under)
+    assert not isinstance(verdict, Refused)
+    return verdict.obj if isinstance(verdict, Amended) else new
+
+
+def held(kind: WorkloadKind = STATEFUL, strategy: JsonObject | None = None) -> JsonObject:
+    """A set whose release of v2 was just admitted."""
+    old = pod_set(strategy=strategy)
+    return stored(old, with_image(old, "v2"), kind)
+
+
+def strategy_of(obj: JsonObject) -> JsonObject:
+    return child(obj, "spec", "updateStrategy")
+
+
+@EVERY
+def test_a_template_change_is_held_and_marked(kind: WorkloadKind) -> None:
+    own: JsonObject = {"maxUnavailable": 2} if kind is WorkloadKind.CLONE_SET else {}
+    obj = held(kind, own)
+    expected: dict[WorkloadKind, JsonObject] = {
+        STATEFUL: {"type": "RollingUpdate", "rollingUpdate": {"partition": 32767}},
+        WorkloadKind.ADVANCED_DAEMON_SET: {
+            "type": "RollingUpdate",
+            "rollingUpdate": {"partition": 32767},
+        },
+        WorkloadKind.CLONE_SET: {"maxUnavailable": 2, "partition": "100%"},
+        WorkloadKind.DAEMON_SET: {"type": "OnDelete"},
+    }
+    assert strategy_of(obj) == expected[kind]
+    assert text(obj, "metadata", "annotations", IN_PROGRESSING) == '{"rolloutName":"r"}'
+    record = record_of(obj)
+    assert record is not None
+    assert text(obj, "metadata", "annotations", LATCH) == record.release
+    assert record.strategy == own
+
+
+def test_what_ran_is_recorded() -> None:
+    record = record_of(held())
+    assert record is not None
+    assert record.stable_revision == "web-r1"
+    assert record.stable_template == template_hash_of(pod_set())
+    assert record.strategy is msgspec.UNSET
+    clones = record_of(held(WorkloadKind.CLONE_SET))
+    assert clones is not None
+    assert clones.stable_revision == "r1"
+
+
+def test_a_set_in_the_middle_of_another_update_has_no_certain_template() -> None:
+    old = pod_set()
+    old["status"] = {"currentRevision": "web-r1", "updateRevision": "web-r2"}
+    record = record_of(stored(old, with_image(old, "v3")))
+    assert record is not None
+    assert record.stable_revision == "web-r1"
+    assert record.stable_template is msgspec.UNSET
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(pod_set(), pod_set(replicas=3), id="scaled"),
+        pytest.param(pod_set(replicas=0), pod_set("v2", replicas=0), id="no replicas"),
+        pytest.param(
+            pod_set(strategy={"type": "OnDelete"}),
+            pod_set("v2", strategy={"type": "OnDelete"}),
+            id="rolled by hand",
+        ),
+    ],
+)
+def test_what_is_no_release_passes(old: JsonObject, new: JsonObject) -> None:
+    assert judged(old, new, STATEFUL) == Unchanged()
+
+
+def test_a_daemonset_that_its_owner_rolls_by_hand_is_released_too() -> None:
+    own: JsonObject = {"type": "OnDelete"}
+    obj = held(WorkloadKind.DAEMON_SET, own)
+    record = record_of(obj)
+    assert record is not None
+    assert record.strategy == own
+
+
+def test_a_set_that_is_going_or_that_no_rollout_names_passes() -> None:
+    old = pod_set()
+    going = changed(old, ("metadata", "deletionTimestamp"), "now")
+    assert judged(going, with_image(going, "v2"), STATEFUL) == Unchanged()
+    assert admit_set(old, with_image(old, "v2"), None, STATEFUL) == Unchanged()
+    assert judged(old, with_image(old, "v2"), STATEFUL, rollout("Terminating")) == Unchanged()
+
+
+@EVERY
+def test_a_further_template_is_held_again_with_a_new_token(kind: WorkloadKind) -> None:
+    before = held(kind, {"rollingUpdate": {"maxUnavailable": 2}})
+    moved = copy.deepcopy(before)
+    child(moved, "metadata", "annotations").pop(LATCH)
+    if kind is WorkloadKind.CLONE_SET:
+        moved = changed(moved, ("spec", "updateStrategy", "partition"), "40%")
+    elif kind is not WorkloadKind.DAEMON_SET:
+        moved = changed(moved, ("spec", "updateStrategy", "rollingUpdate", "partition"), 3)
+    child(moved, "metadata")["generation"] = 7
+    again = stored(moved, with_image(moved, "v3"), kind)
+    assert strategy_of(again) == strategy_of(before)
+    one, other = record_of(before), record_of(again)
+    assert one is not None
+    assert other is not None
+    assert one.release != other.release
+    assert one.strategy == other.strategy
+
+
+def test_the_owners_changes_are_in_force_and_recorded_but_for_the_partition() -> None:
+    before = held(strategy={"type": "RollingUpdate", "rollingUpdate": {"partition": 1}})
+    moved = changed(before, ("spec", "updateStrategy", "rollingUpdate", "partition"), 3)
+    applied = changed(
+        moved, ("spec", "updateStrategy", "rollingUpdate"), {"partition": 0, "maxUnavailable": 2}
+    )
+    after = stored(moved, applied)
+    assert strategy_of(after) == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"partition": 3, "maxUnavailable": 2},
+    }
+    record = record_of(after)
+    assert record is not None
+    assert record.strategy == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"partition": 0, "maxUnavailable": 2},
+    }
+
+
+def test_a_daemonset_stays_on_delete_whatever_its_owner_applies() -> None:
+    own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}
+    before = held(WorkloadKind.DAEMON_SET, own)
+    applied = changed(before, ("spec", "updateStrategy"), own)
+    after = stored(before, applied, WorkloadKind.DAEMON_SET)
+    assert strategy_of(after)["type"] == "OnDelete"
+    record = record_of(after)
+    assert record is not None
+    assert record.strategy == own
+
+
+def test_a_strategy_that_is_taken_out_whole_is_absent_again_in_the_end() -> None:
+    before = held(strategy={"type": "RollingUpdate"})
+    after = stored(before, changed(before, ("spec", "updateStrategy"), None))
+    record = record_of(after)
+    assert record is not None
+    assert record.strategy in ({}, msgspec.UNSET)
+
+
+def test_marks_cannot_be_lost() -> None:
+    before = held()
+    bare = changed(before, ("metadata", "annotations"), None)
+    after = stored(before, bare)
+    marks = child(after, "metadata", "annotations")
+    assert {IN_PROGRESSING, LATCH, ORIGINAL_STRATEGY} <= marks.keys()
+
+
+def test_a_change_while_the_release_is_being_ended_follows_it_under_the_same_hold() -> None:
+    before = held()
+    after = stored(before, with_image(before, "v3"), STATEFUL, rollout("Disabling"))
+    assert strategy_of(after) == strategy_of(before)
+    one, other = record_of(before), record_of(after)
+    assert one is not None
+    assert other is not None
+    assert one.release == other.release
+
+
+@pytest.mark.parametrize("own", [None, {"rollingUpdate": {"maxUnavailable": 2}}])
+def test_taking_the_label_off_leaves_nothing_behind(own: JsonObject | None) -> None:
+    before = held(strategy=own)
+    freed = changed(before, ("metadata", "labels", WORKLOAD_TYPE), None)
+    after = stored(before, freed)
+    assert child(after, "spec").get("updateStrategy") == own
+    assert child(after, "metadata", "annotations") == {}
+    plain = pod_set()
+    unlabelled = changed(plain, ("metadata", "labels", WORKLOAD_TYPE), None)
+    assert judged(plain, unlabelled, STATEFUL) == Unchanged()
+
+
+def test_a_rollout_governs_by_kind_and_name() -> None:
+    from controller.domain.admission.workload import governing
+
+    obj = pod_set() | {"apiVersion": "apps/v1", "kind": "StatefulSet"}
+    under = rollout()
+    assert governing(obj, (under,)) is None
+    spec = msgspec.structs.replace(
+        under.spec, workload_ref=WorkloadRef("apps/v1beta2", "StatefulSet", "web")
+    )
+    other = msgspec.structs.replace(under, spec=spec)
+    assert governing(obj, (under, other)) == other
