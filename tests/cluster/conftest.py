@@ -26,7 +26,7 @@ from localcluster.plane import Plane
 from localcluster.progress import ConsoleReporter
 from localcluster.record import Recorder
 from tests.cluster import manifests
-from tests.cluster.kinds import RECORDED
+from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE
 
 HERE = Path(__file__).parent
 GATEWAY_KINDS = ROOT / "demo" / "crds"
@@ -58,7 +58,8 @@ async def _build(items: list[pytest.Item]) -> None:
     """Build what the selected tests need, and no more."""
     reporter = ConsoleReporter(Console(stderr=True))
     await ensure_built(reporter)
-    if any("kruise_plane" in getattr(item, "fixturenames", ()) for item in items):
+    wanted = {"kruise_plane", "kruise_product"}
+    if any(wanted & {*getattr(item, "fixturenames", ())} for item in items):
         await ensure_extra(KRUISE, reporter)
 
 
@@ -142,6 +143,30 @@ async def namespace_of_kruise(kruise_plane: Plane) -> AsyncIterator[str]:
     """Give a fresh namespace on the plane with OpenKruise; its deletion is not waited for."""
     async with fresh_namespace(kruise_plane) as name:
         yield name
+
+
+@pytest.fixture(scope="session")
+async def kruise_product(
+    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Product]:
+    """Give Moonshift on a plane with OpenKruise's real manager, which is installed after Moonshift has started."""
+    async with Plane.start(tmp_path_factory.mktemp("kruise-product-plane")) as started:
+        await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
+        await started.apply(yaml.safe_dump_all(manifests.nodes()))
+        folder = tmp_path_factory.mktemp("kruise-product")
+        async with running_product(started, folder) as running:
+            await start_kruise(started)
+            yield running
+
+
+@pytest.fixture(scope="session")
+async def kruise_recorder(kruise_product: Product) -> AsyncIterator[Recorder]:
+    """Give a recording of everything that releases of OpenKruise's workloads touch."""
+    every = (*RECORDED, *RECORDED_OF_KRUISE)
+    kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in every)
+    await kruise_product.plane.kubectl("get", kinds, "--all-namespaces")
+    async with kruise_product.plane.recorder(*every) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ no I/O.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from localcluster.api import JsonObject
 from localcluster.history import Change, Key
@@ -62,7 +63,7 @@ class Permission:
         self.size = self.least = app.replicas
         """Replicas the owner asks for now, and the fewest they asked for since the release began."""
         self.bereft = False
-        """A scale-down took the new pods of a StatefulSet, which are its last; the route has not followed yet."""
+        """A scale-down took the new pods of a set, as its controller chooses; the route has not followed yet."""
         self.pods: dict[str, int] = {}
         self._traffic: dict[str, int] = {}
 
@@ -125,7 +126,7 @@ class Permission:
             added = max(0, size - self.size)
             ordered = self._app.kind_name == "StatefulSet"
             self.pods[image] = max(most, most + added if ordered else share)
-        self.bereft = self._app.kind_name == "StatefulSet" and size < self.size
+        self.bereft = self._app.workload != "Deployment" and size < self.size
         self.size, self.least = size, min(size, self.least)
 
 
@@ -273,7 +274,7 @@ def judge(
             continue
         told = {rule.__name__: rule(app, view, allowed) for rule in RULES}
         told[ShareNeverFalls.__name__] = share.look(app, view, allowed)
-        told[Margin.__name__] = margin.after(change, view)
+        told[Margin.__name__] = margin.after(change, view, scaled_down=allowed.least < app.replicas)
         for rule, detail in told.items():
             if detail is not None and rule not in broken:
                 found.append(Violation(change.resource_version, rule, detail))
@@ -313,8 +314,11 @@ class Margin:
         if self._is_route(change):
             self._behind = self._led_to(view)
 
-    def after(self, change: Change, view: View) -> str | None:
-        """A Service, or the last pod of a place, goes no sooner than the grace period after the route left it."""
+    def after(self, change: Change, view: View, *, scaled_down: bool = False) -> str | None:
+        """A Service, or the last pod of a place, goes no sooner than the grace period after the route left it.
+
+        A pod that a scale-down has sent away goes first, and the route follows it.
+        """
         key = change.key
         if self._is_route(change):
             self._route_changed(change, view)
@@ -325,6 +329,8 @@ class Margin:
         if at is None or (key.kind == PODS and place.answers(view)):
             return None
         waited = (at - left_at).total_seconds()
+        if scaled_down and waited < 0 and key.kind == PODS:
+            return None
         if waited < self._app.grace - TOLERANCE_SECONDS:
             return f"{key.kind.plural} {key.name} went {waited:.3f} s after the route left it"
         return None
@@ -383,10 +389,18 @@ def owned(obj: JsonObject) -> JsonObject:
     metadata = obj["metadata"]
     annotations = metadata.get("annotations") or {}
     return {
-        "spec": obj.get("spec"),
+        "spec": meaning(obj.get("spec")),
         "labels": dict(metadata.get("labels") or {}),
         "annotations": {k: v for k, v in annotations.items() if k not in OTHERS_ANNOTATIONS},
     }
+
+
+def meaning(value: Any) -> Any:
+    """A value without nulls and empty parts: a typed client leaves them out, a webhook's defaults may add them."""
+    if isinstance(value, dict):
+        kept = {name: meaning(part) for name, part in value.items()}
+        return {name: part for name, part in kept.items() if part not in (None, {}, [])}
+    return [meaning(part) for part in value] if isinstance(value, list) else value
 
 
 def judge_end(

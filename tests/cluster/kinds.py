@@ -45,6 +45,8 @@ RECORDED = (
     EVENTS,
 )
 
+RECORDED_OF_KRUISE = (CLONE_SETS, ADVANCED_STATEFUL_SETS, ADVANCED_DAEMON_SETS)
+
 
 def collection(kind: Kind, namespace: str) -> str:
     """The path of a kind's objects in a namespace."""

@@ -58,8 +58,9 @@ def kept_old(partition: IntOrPercent, replicas: int) -> int:
 def counted_partition(replicas: int, new: int, *, percent: bool) -> IntOrPercent:
     """A partition that allows `new` of `replicas` pods of the new revision.
 
-    With `percent`, as a percentage that keeps its sense when the set is scaled; but as a count where no whole
-    percentage says exactly this (above 100 pods the original then waits for a pod that its own partition forbids).
+    With `percent`, as a percentage that keeps its sense when the set is scaled: under a count every pod that is added
+    comes out new, also where the step names a count (there the original writes one). But as a count where no whole
+    percentage says exactly this: above 100 pods the original waits for a pod that its own partition forbids.
     """
     old = max(0, replicas - new)
     share = 100 * old // replicas if replicas else 0

@@ -86,5 +86,5 @@ def _partition(sit: Situation, index: int) -> int | str:
         there = ordinals(new, first.start if first is not None else 0)
         return ordered_partition(replicas, wanted, there)
     allowed = replicas - kept_old(partition_of(kind, live_strategy(sit)), replicas)
-    percent = kind is WorkloadKind.CLONE_SET and isinstance(sit.step(index).replicas, str)
+    percent = kind is WorkloadKind.CLONE_SET
     return counted_partition(replicas, max(wanted, min(allowed, len(new))), percent=percent)

@@ -1,0 +1,156 @@
+"""The table of releases: every workload in every style, and what comes in between at which step.
+
+Invariant: a row waits for what it needs on the recorder, and ends by holding the whole history against every invariant.
+"""
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from demo.stage import Product
+from localcluster.record import Recorder
+from tests.cluster.kinds import ROLLOUTS
+from tests.cluster.manifests import STABLE_IMAGE, THIRD_IMAGE, Application, StepPlan
+from tests.cluster.story import Story, assert_kept, conclude
+from tests.cluster.together import Together
+
+AT_ONCE = 8
+
+STEPS = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(3, 75))
+LAST = len(STEPS)
+
+Disturbance = Callable[[Story, int], Awaitable[None]]
+
+
+def application(workload: str, *, canary: bool = False, traffic: bool = True) -> Application:
+    steps = STEPS if traffic else tuple(StepPlan(step.pods) for step in STEPS)
+    return Application(
+        "shop", "", canary, steps, virtual_service=traffic, workload=workload, replicas=4
+    )
+
+
+async def goes_through(story: Story, step: int) -> None:
+    """Every step is approved."""
+    await story.begin()
+    await story.approve_all()
+    await conclude(story)
+
+
+async def is_rolled_back(story: Story, step: int) -> None:
+    """The template is what it was."""
+    await story.begin()
+    await story.reach(step)
+    await story.release(STABLE_IMAGE)
+    await conclude(story)
+
+
+async def starts_over(story: Story, step: int) -> None:
+    """A third revision comes."""
+    await story.begin()
+    await story.reach(step)
+    await story.restart(THIRD_IMAGE)
+    await story.approve_all()
+    await conclude(story)
+
+
+async def loses_its_rollout(story: Story, step: int) -> None:
+    """The Rollout is deleted; the workload goes on to the new template."""
+    await story.begin()
+    await story.reach(step)
+    await story.delete()
+    await story.gone(ROLLOUTS)
+    await story.pods_ready()
+    assert_kept(await story.violations(), story)
+
+
+async def is_scaled_up(story: Story, step: int) -> None:
+    """An autoscaler adds half of the replicas."""
+    await story.begin()
+    await story.reach(step)
+    await story.scale(6)
+    await story.settled()
+    await story.paused_at(step)
+    await story.approve(step)
+    await story.approve_all(step + 1)
+    await conclude(story)
+
+
+async def is_scaled_down(story: Story, step: int) -> None:
+    """An autoscaler takes one replica away; steps that want more pods than there are take all."""
+    await story.begin()
+    await story.reach(step)
+    await story.scale(3)
+    await story.settled()
+    await story.paused_at(step)
+    await story.approve(step)
+    await story.approve_all(step + 1)
+    await conclude(story)
+
+
+WITH_REPLICAS: tuple[Disturbance, ...] = (is_scaled_up, is_scaled_down)
+AT_EVERY_STEP: tuple[Disturbance, ...] = (is_rolled_back, starts_over, loses_its_rollout)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An application, what happens to its release, and at which step."""
+
+    app: Application
+    disturbance: Disturbance
+    step: int = 0
+
+    async def tell(self, product: Product, recorder: Recorder) -> None:
+        """Live it through in a namespace of its own."""
+        namespace = f"test-{uuid.uuid4().hex[:10]}"
+        await product.plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+        app = replace(self.app, namespace=namespace)
+        await self.disturbance(Story(product.plane, recorder, app), self.step)
+
+
+def table_of(styles: Mapping[str, Application]) -> dict[str, Row]:
+    """The rows of these styles, by title."""
+    return dict(_rows(styles))
+
+
+def _rows(styles: Mapping[str, Application]) -> Iterator[tuple[str, Row]]:
+    for style, app in styles.items():
+        yield f"{style}: goes through", Row(app, goes_through)
+        scaled = () if app.on_nodes else WITH_REPLICAS
+        for disturbance in (*AT_EVERY_STEP, *scaled):
+            for step in range(1, LAST + 1):
+                title = f"{style}: {disturbance.__name__.replace('_', ' ')} at step {step}"
+                yield title, Row(app, disturbance, step)
+
+
+def sampled(table: Mapping[str, Row]) -> list[ParameterSet]:
+    """All titles as parameters; those that are not in every run are marked."""
+    ends = ("goes through", "rolled back at step 2", "starts over at step 2")
+    return [
+        pytest.param(title, marks=[] if title.endswith(ends) else pytest.mark.full)
+        for title in table
+    ]
+
+
+def started(
+    request: pytest.FixtureRequest,
+    table: Mapping[str, Row],
+    product: Product,
+    recorder: Recorder,
+) -> Together:
+    """The rows that were selected of the requesting module's parametrised test, running."""
+    selected = {
+        str(item.callspec.params["title"])
+        for item in request.session.items
+        if isinstance(item, pytest.Function)
+        and item.module is request.module
+        and "title" in getattr(getattr(item, "callspec", None), "params", {})
+    }
+    together = Together(AT_ONCE)
+    together.start(
+        (title, partial(table[title].tell, product, recorder)) for title in sorted(selected)
+    )
+    return together

@@ -1,0 +1,35 @@
+"""OpenKruise's workloads under its real manager: the same table of releases, held against the same invariants.
+
+In-place updates need a kubelet, which no plane has: what is run here replaces pods.
+"""
+
+import pytest
+
+from demo.stage import Product
+from localcluster.record import Recorder
+from tests.cluster.table import application, sampled, started, table_of
+from tests.cluster.together import Together
+
+STYLES = {
+    "CloneSet, partition": application("CloneSet"),
+    "CloneSet, partition, no traffic": application("CloneSet", traffic=False),
+    "Advanced StatefulSet, partition": application("Advanced StatefulSet"),
+    "Advanced DaemonSet, partition": application("Advanced DaemonSet"),
+}
+TABLE = table_of(STYLES)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("title", sampled(TABLE))
+async def test_a_release_keeps_every_invariant(
+    title: str, kruise_product: Product, kruise_recorder: Recorder, table: Together
+) -> None:
+    await table.result(title)
+
+
+@pytest.fixture(scope="module")
+async def table(
+    request: pytest.FixtureRequest, kruise_product: Product, kruise_recorder: Recorder
+) -> Together:
+    """Give the selected rows, running."""
+    return started(request, TABLE, kruise_product, kruise_recorder)
