@@ -60,6 +60,8 @@ def _present(kind: str, name: str, present: RoutePresent, plans: dict[str, int])
     state = f"follows step {step}" if step is not None else "follows another plan"
     if present.touched:
         state += f", changed by {present.editor or 'somebody else'}"
+        gone = [change for change in present.changes if change.endswith("which is gone")]
+        state += f": {', '.join(gone)}" if gone else ""
     return RouteView(
         kind,
         name,
@@ -68,6 +70,9 @@ def _present(kind: str, name: str, present: RoutePresent, plans: dict[str, int])
         shares=shares_in(live.get("spec")),
         original_shares=shares_in(standing.original.get("spec")),
         diff=content_diff(standing.original, live),
+        drift=content_diff(standing.written, live)
+        if standing.touched and standing.written is not None
+        else (),
         problem=present.touched,
     )
 

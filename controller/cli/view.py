@@ -56,7 +56,8 @@ class ServiceView(View, frozen=True):
 class RouteView(View, frozen=True):
     """A gateway object. `follows` is the step whose plan it says; None: the owner's own, or not known.
 
-    `state` is a sentence; `shares` are lists of weights; `diff` is a unified diff against the stored original.
+    `state` is a sentence; `shares` are lists of weights; `diff` is a unified diff against the stored original, `drift`
+    one against what the release wrote, where somebody changed that.
     """
 
     kind: str
@@ -66,6 +67,7 @@ class RouteView(View, frozen=True):
     shares: tuple[str, ...] = ()
     original_shares: tuple[str, ...] = ()
     diff: tuple[str, ...] = ()
+    drift: tuple[str, ...] = ()
     problem: bool = False
 
 

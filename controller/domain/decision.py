@@ -234,9 +234,13 @@ class LabelPod(Value, frozen=True, tag=True):
 
 
 class EnsureRoutes(Value, frozen=True, tag=True):
-    """All gateway objects follow the plan, written in dependency order."""
+    """All gateway objects follow the plan, written in dependency order.
+
+    `at` is noted on objects in which somebody's change of our part is put back.
+    """
 
     plan: RoutePlan
+    at: datetime | None = None
 
 
 class RestoreRoutes(Value, frozen=True, tag=True):

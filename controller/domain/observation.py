@@ -4,6 +4,8 @@ Invariant: a fact that is not known yet is never passed as if it were absent; th
 Values only.
 """
 
+from datetime import datetime
+
 import msgspec
 
 from controller.api.networking import EndpointSlice, Service
@@ -34,7 +36,9 @@ class RoutePresent(Value, frozen=True, tag=True):
     `plan` and `release` are what our annotation on it says (empty: not in use by us). `touched` is true when the
     object is no longer what our last write returned, in a part that our plan changed; `edited` is true when another
     part was changed, which the next write folds into the stored original. `editor` is the field manager that wrote
-    last, where the object says so.
+    last, where the object says so, and `edited_at` when it touched our part. `changes` tells what was touched, `places`
+    names where. `held` says that the owner wants such changes left alone. `corrected` are the places that were put
+    back last, at `corrected_at`.
     `raw` is the object as read, for rules that look into it.
     """
 
@@ -45,6 +49,12 @@ class RoutePresent(Value, frozen=True, tag=True):
     in_use: bool = False
     edited: bool = False
     editor: str = ""
+    edited_at: datetime | None = None
+    held: bool = False
+    changes: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    corrected: tuple[str, ...] = ()
+    corrected_at: datetime | None = None
 
 
 RouteState = RouteAbsent | RouteUnreadable | RoutePresent

@@ -70,3 +70,11 @@ SHARED_SERVICE_MIXES_REVISIONS = "SharedServiceMixesRevisions"
 """One Service for both revisions, and the gateway objects do not tell them apart."""
 STEP_UNSAYABLE = "StepUnsayable"
 """A step asks of a gateway object what its script cannot say."""
+
+# Drifted: somebody changed what the release wrote into a gateway object
+ROUTE_PUT_BACK = "RoutePutBack"
+"""The change was put back."""
+ROUTE_HELD = "RouteHeld"
+"""The change was left, and the release stops: the owner asked for it, or two writers would fight."""
+ROUTES_AS_WRITTEN = "RoutesAsWritten"
+"""The gateway objects say again what the release wrote."""

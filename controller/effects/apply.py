@@ -4,6 +4,7 @@ Invariant: what a person has to change (a missing right, an object the API serve
 a `Refusal` that names it; a conflict, or a server that is away, is raised and brings the whole pass back.
 """
 
+from datetime import datetime
 from typing import Protocol, assert_never
 
 from controller.api.rollout import Rollout
@@ -48,7 +49,7 @@ RETRY_REFUSED = 30.0
 class Routes(Protocol):
     """Gateway objects."""
 
-    async def ensure(self, plan: RoutePlan) -> Outcome: ...
+    async def ensure(self, plan: RoutePlan, at: datetime | None = None) -> Outcome: ...
 
     async def restore(self, action: RestoreRoutes) -> Outcome: ...
 
@@ -101,8 +102,8 @@ class Pass:
         match action:
             case PrepareRollout() | RemoveFinalizer():
                 return await self._apply_to_rollout(action)
-            case EnsureRoutes(plan=plan):
-                return await self._routes.ensure(plan)
+            case EnsureRoutes(plan=plan, at=at):
+                return await self._routes.ensure(plan, at)
             case RestoreRoutes():
                 return await self._routes.restore(action)
             case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():

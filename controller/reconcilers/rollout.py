@@ -15,6 +15,7 @@ from msgspec import structs
 
 from controller.api.meta import Key
 from controller.api.rollout import MoonshiftStatus, Phase, Rollout, RolloutStatus, StepState
+from controller.domain import reasons
 from controller.domain.decision import Decision, Done, Note, NotYet, Refusal
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
@@ -28,6 +29,9 @@ from controller.runtime.worker import Result
 
 COUNTERS_AFTER = timedelta(seconds=1)
 """How long a status waits in which only counters moved, or the part of the end that is being brought about."""
+
+_DRIFT = {reasons.ROUTE_PUT_BACK: "put_back", reasons.ROUTE_HELD: "held"}
+"""What the metric calls what was done about a change of a route."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +56,8 @@ class RolloutMetrics(Protocol):
     def forget_rollout(self, namespace: str, name: str) -> None: ...
 
     def approval_pending(self, namespace: str, name: str, pending: bool) -> None: ...
+
+    def drifted(self, action: str) -> None: ...
 
     def release_ended(self, namespace: str, outcome: str, seconds: float) -> None: ...
 
@@ -156,6 +162,8 @@ class RolloutReconciler:
         key = rollout.metadata.key
         for note in decision.notes:
             self._told(rollout, note)
+            if note.reason in _DRIFT:
+                self._metrics.drifted(_DRIFT[note.reason])
         before, after = _position(rollout.status), _position(decision.status)
         status = decision.status
         stalled = any(c.type == "Stalled" and c.status == "True" for c in status.conditions)

@@ -23,7 +23,8 @@ from tests.cluster.gateways import (
 from tests.cluster.invented import install, right
 from tests.cluster.kinds import RECORDED, ROLLOUTS, SERVICES, VIRTUAL_SERVICES, collection, path_of
 from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
-from tests.cluster.story import Story
+from tests.cluster.story import Story, condition
+from tests.cluster.test_cli import run
 
 LED = (INGRESSES, HTTP_ROUTES, APISIX_ROUTES, LANES, VIRTUAL_SERVICES)
 RIGHTS = ROOT / "deploy" / "kustomize" / "gateways"
@@ -149,6 +150,41 @@ async def test_an_ingress_of_somebody_else_stops_the_release_and_survives_it(
     await story.gone(ROLLOUTS)
     found = await story.client.get(path_of(story.key(INGRESSES, "shop-canary")))
     assert found["spec"] == taken["spec"]
+
+
+async def lanes_say(story: Story, share: int) -> None:
+    """Another client's opinion of the new version's share."""
+    lanes = [{"service": "shop", "canary": "shop-canary", "share": share}, {"service": "x"}]
+    await story.client.patch(path_of(story.key(LANES)), {"spec": {"lanes": lanes}})
+
+
+async def test_two_writers_do_not_fight_and_the_release_says_who_and_what(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    story = await begin(product, world, namespace_of_product)
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    await shares(story, 20)
+    await lanes_say(story, 99)
+    await shares(story, 20, LANES)
+    await story.event("RoutePutBack")
+    await lanes_say(story, 98)
+    held = await story.rollout(lambda s: condition(s, "Stalled").get("reason") == "RouteHeld")
+    message = condition(held.object["status"], "Stalled")["message"]
+    assert "FairLane" in message
+    assert "spec.lanes[0].share from 20 to 98" in message
+    assert condition(held.object["status"], "Drifted")["status"] == "True"
+    told = await run(product.plane, "describe", "shop", "-n", namespace_of_product)
+    assert "FairLane/shop against what the release wrote" in told.output
+    await story.recorder.caught_up()
+    assert share_of(story.recorder.state(), LANES, namespace_of_product) == 98
+
+    await lanes_say(story, 20)
+    await story.rollout(lambda s: condition(s, "Drifted").get("reason") == "RoutesAsWritten")
+    await story.approve(1)
+    await story.reach(2, first=2)
+    await story.approve(2)
+    await story.completed()
 
 
 def with_steps(app: Application, *steps: JsonObject) -> JsonObject:

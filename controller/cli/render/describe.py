@@ -27,6 +27,9 @@ def rollout_description(view: RolloutView, now: datetime, program: str = "") -> 
         if route.diff:
             title = f"{route.kind}/{route.name} against its original"
             parts.append(_section(title, _diff(route.diff)))
+        if route.drift:
+            title = f"{route.kind}/{route.name} against what the release wrote"
+            parts.append(_section(title, _diff(route.drift)))
     parts.append(_section("Events", _events(view, now)))
     return Group(*parts)
 

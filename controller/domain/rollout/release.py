@@ -22,6 +22,7 @@ from controller.domain.history import Outcome
 from controller.domain.pods.running import stable_of_set
 from controller.domain.rollout import messages, routing
 from controller.domain.rollout.deadline import with_deadline
+from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.jump import following, go_to, read_jump
 from controller.domain.rollout.pause import read_mailbox
@@ -77,7 +78,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         last_update_time=sit.now,
     )
     status = structs.replace(status, canary_status=seen, moonshift=ours, blue_green_status=UNSET)
-    status = without_condition(status, "Succeeded")
+    status = without_condition(without_condition(status, "Succeeded"), DRIFTED)
     status = progressing(status, reasons.INITIALIZING, messages.INITIALIZING, sit.now)
     text = f"release of revision {sit.template_hash} started; stable is {stable[0] or 'unknown'}"
     return Advance(status, (Note(reasons.RELEASE_STARTED, text),))

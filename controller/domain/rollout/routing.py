@@ -293,7 +293,8 @@ def ensure_routes(sit: Situation, status: RolloutStatus, index: int) -> tuple[Ac
         or route.state.edited
         for route in sit.seen.routes
     )
-    return (EnsureRoutes(plan),) if wrong else ()
+    touched = any(isinstance(r.state, RoutePresent) and r.state.touched for r in sit.seen.routes)
+    return (EnsureRoutes(plan, at=sit.now if touched else None),) if wrong else ()
 
 
 def unrestorable_routes(sit: Situation, status: RolloutStatus) -> Refusal | None:

@@ -12,6 +12,7 @@ from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Action, Note
 from controller.domain.rollout import batches, messages, pause, routing
+from controller.domain.rollout.drifting import drift_of, noted
 from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.shared_routing import lane_is_shut
@@ -115,9 +116,13 @@ def _route(sit: Situation, status: RolloutStatus) -> Turn:
         waiting = _services_ready(sit, status)
         if waiting is not None:
             return waiting
+        drift = drift_of(sit)
+        status, notes = noted(status, drift, sit.now)
+        if drift.held is not None:
+            return Stop(status, wake_at=drift.wake_at, problem=drift.held)
         actions = routing.ensure_routes(sit, status, index)
         if actions:
-            return Stop(status, actions)
+            return Stop(status, actions, notes=notes)
     shut = lane_is_shut(sit, status)
     if shut is not None:
         return shut
@@ -142,18 +147,32 @@ def _paused(sit: Situation, status: RolloutStatus) -> Turn:
     turn = pause.decide_pause(sit, status)
     if isinstance(turn, Advance):
         return turn
-    return structs.replace(turn, actions=_kept(sit, turn.status, index))
+    turn = structs.replace(turn, actions=_kept(sit, turn.status, index))
+    if not (sit.step(index).routes_traffic and sit.seen.routes) or sit.takes_all(index):
+        return turn
+    return _with_routes(sit, turn, index)
+
+
+def _with_routes(sit: Situation, turn: Stop, index: int) -> Stop:
+    """The same, and the routes are kept as they were written; or left, where somebody insists on another opinion."""
+    drift = drift_of(sit)
+    status, notes = noted(turn.status, drift, sit.now)
+    if drift.held is not None:
+        times = [time for time in (turn.wake_at, drift.wake_at) if time is not None]
+        return structs.replace(
+            turn, status=status, wake_at=min(times, default=None), problem=drift.held
+        )
+    actions = (*turn.actions, *routing.ensure_routes(sit, status, index))
+    return structs.replace(turn, status=status, actions=actions, notes=(*turn.notes, *notes))
 
 
 def _kept(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
-    """Repairs while a step waits: pins, the extra Deployment's size, labels, routes somebody touched."""
+    """Repairs while a step waits: pins, the extra Deployment's size, labels, canary Services."""
     actions: tuple[Action, ...] = routing.pin(sit, status, index)
     actions += mechanism_of(sit).keep(sit, index)
     actions += batches.missing_labels(sit, status, sit.new_pods)
     if sit.step(index).routes_traffic and not sit.takes_all(index):
         actions += routing.canary_services(sit)
-        if sit.seen.routes:
-            actions += routing.ensure_routes(sit, status, index)
     return actions
 
 

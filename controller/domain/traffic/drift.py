@@ -11,16 +11,22 @@ what we wrote are no drift. (Servers that *change* what they are given are the e
 came back.) Must be cheap: it runs for every object on every pass.
 """
 
+from datetime import datetime
+
 import msgspec
 
 from controller.api import names
 from controller.domain.decision import Reference, Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
-from controller.domain.traffic.made import see_made, stands
+from controller.domain.traffic.difference import Difference, differences
+from controller.domain.traffic.made import Made, disturbances, see_made, stands
 from controller.domain.traffic.original import content_of, read_original, strings_of
 from controller.domain.traffic.restore import restore
 from controller.domain.traffic.state import RouteRecord, read_state, unpack
 from controller.domain.traffic.tree import Json, Tree, decode_tree, same
+
+HOLD = "hold"
+"""Value of the annotation: a change of what we wrote stops the release, and is not put back."""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -28,7 +34,7 @@ class Standing(msgspec.Struct, frozen=True):
 
     `original` is what the content is without our part. `record` is None when we have not written yet; `in_use` is
     true as soon as anybody stored an original. `touched`: somebody wrote over our part. `edited`: somebody changed
-    something else. `ambiguous`: the two could not be told apart.
+    something else. `ambiguous`: the two could not be told apart. `changes` are the places they touched.
     """
 
     live: Tree
@@ -38,6 +44,16 @@ class Standing(msgspec.Struct, frozen=True):
     touched: bool = False
     edited: bool = False
     ambiguous: bool = False
+    changes: tuple[Difference, ...] = ()
+    written: Tree | None = None
+    """What our last write said; None where there was none."""
+
+    @property
+    def held(self) -> bool:
+        """The owner asked for changes to be left where they are: the release stops instead."""
+        metadata = self.live.get("metadata")
+        found = strings_of(metadata.get("annotations") if isinstance(metadata, dict) else None)
+        return found.get(names.DRIFT) == HOLD
 
     def follows(self, plan: str) -> bool:
         """Nothing has to be written for this plan."""
@@ -98,11 +114,20 @@ def judge(raw: bytes, subject: str) -> Standing | Refusal:
         touched=without.touched,
         edited=not same(without.content, original),
         ambiguous=without.ambiguous,
+        changes=differences(desired, content) if without.touched else (),
+        written=desired,
     )
 
 
-def editor_of(live: Tree) -> str:
-    """The field manager, other than us, that wrote last; empty when the object does not say."""
+class Editor(msgspec.Struct, frozen=True):
+    """Who wrote an object last, other than us, and when; both empty when the object does not say."""
+
+    manager: str = ""
+    at: datetime | None = None
+
+
+def editor_of(live: Tree) -> Editor:
+    """The field manager, other than us, that wrote last."""
     metadata = live.get("metadata")
     entries: Json = metadata.get("managedFields") if isinstance(metadata, dict) else None
     latest = ("", "")
@@ -111,7 +136,15 @@ def editor_of(live: Tree) -> str:
         manager = fields.get("manager", "")
         if manager and manager != names.FIELD_MANAGER and not fields.get("subresource"):
             latest = max(latest, (fields.get("time", ""), manager))
-    return latest[1]
+    return Editor(latest[1], _instant(latest[0]))
+
+
+def _instant(text: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
 
 
 def other_user(record: RouteRecord | None, rollout: str, subject: str) -> Refusal | None:
@@ -146,13 +179,39 @@ def see_route(
     if taken is not None:
         return RouteUnreadable(reason=taken.reason, message=taken.message)
     record = found.record
-    disturbed = record is not None and not stands(record.objects, beside)
+    disturbed = disturbances(record.objects, beside) if record is not None else ()
+    others = record is not None and not stands(record.objects, beside)
+    editor = _editor(found, disturbed)
     return RoutePresent(
         raw=msgspec.Raw(raw),
         plan=record.plan if record else "",
         release=record.release if record else "",
-        touched=found.touched or disturbed,
+        touched=found.touched or others,
         in_use=found.in_use or bool(beside),
         edited=found.edited,
-        editor=editor_of(found.live) if found.touched or found.edited else "",
+        editor=editor.manager if found.touched or found.edited or disturbed else "",
+        edited_at=editor.at if found.touched or disturbed else None,
+        held=found.held,
+        changes=(*map(str, found.changes), *map(_told, disturbed)),
+        places=(*(item.path for item in found.changes), *map(_name, disturbed)),
+        corrected=record.corrected if record else (),
+        corrected_at=record.corrected_at if record else None,
     )
+
+
+def _editor(found: Standing, disturbed: tuple[Made | str, ...]) -> Editor:
+    """Who changed the object, else what stands beside it; a deletion leaves no name."""
+    if found.touched or found.edited or not disturbed:
+        return editor_of(found.live)
+    changed = [item for item in disturbed if isinstance(item, Made)]
+    return editor_of(changed[0].live) if changed else Editor()
+
+
+def _name(item: Made | str) -> str:
+    return item.identity if isinstance(item, Made) else item
+
+
+def _told(item: Made | str) -> str:
+    if isinstance(item, Made):
+        return f"{item.identity} beside it"
+    return f"{item} beside it, which is gone"

@@ -170,3 +170,11 @@ def stands(wanted: dict[str, str], made: tuple[Made, ...]) -> bool:
     return {item.identity: item.written for item in present} == wanted and all(
         item.whole for item in present
     )
+
+
+def disturbances(wanted: dict[str, str], made: tuple[Made, ...]) -> tuple[Made | str, ...]:
+    """Objects that somebody changed, and the names of those that are gone."""
+    present = {item.identity: item for item in made if not item.leaving}
+    gone = tuple(name for name in wanted if name not in present)
+    changed = tuple(item for name, item in present.items() if name in wanted and not item.whole)
+    return (*gone, *changed)

@@ -11,6 +11,7 @@ import base64
 import binascii
 import hashlib
 import zlib
+from datetime import datetime
 
 import msgspec
 
@@ -26,7 +27,8 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `level` is the object's place in dependency order: objects of a higher level point at those below, so restoring
     goes downwards. `original` and `desired` are SHA-256 sums, of the stored original's text and of D; `packed` is D.
-    `objects` are the checksums of what was made beside the object, by kind and name.
+    `objects` are the checksums of what was made beside the object, by kind and name. `corrected` are the places where
+    somebody's change was put back last, and `corrected_at` when.
     """
 
     release: str
@@ -37,6 +39,8 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     desired: str
     packed: str
     objects: dict[str, str] = {}
+    corrected: tuple[str, ...] = ()
+    corrected_at: datetime | None = None
 
 
 def checksum(data: bytes) -> str:
@@ -57,6 +61,8 @@ def write_state(
     original: str,
     desired: Tree,
     objects: dict[str, str] | None = None,
+    corrected: tuple[str, ...] = (),
+    corrected_at: datetime | None = None,
 ) -> str:
     """The annotation's text; `original` is the text of the other annotation."""
     content = encode(desired)
@@ -71,6 +77,8 @@ def write_state(
         desired=checksum(content),
         packed=base64.b64encode(packed).decode(),
         objects=objects or {},
+        corrected=corrected,
+        corrected_at=corrected_at,
     )
     return msgspec.json.encode(record).decode()
 

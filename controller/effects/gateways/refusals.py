@@ -6,6 +6,7 @@ namespace and user). Must not decide what is a failure.
 
 from typing import assert_never
 
+from controller.api.names import DRIFT
 from controller.domain.decision import NotYet, Reference, Refusal, RoutePlan
 from controller.domain.traffic.drift import Standing, editor_of
 from controller.domain.traffic.scripts import Cycle
@@ -193,12 +194,23 @@ def worker_unavailable(problem: Exception, script: Script, subject: str) -> Refu
 
 def ambiguous_change(standing: Standing, subject: str) -> Refusal:
     """Somebody changed a list in a way that cannot be told apart from ours."""
-    editor = editor_of(standing.live)
+    editor = editor_of(standing.live).manager
     by = f" by {editor}" if editor else ""
     return Refusal(
         "AmbiguousChange",
         f"{subject} was changed{by} where this release changed it too, and the two cannot be told apart; take the "
         "change back, or make it again after the release",
+        object=subject,
+    )
+
+
+def held(standing: Standing, subject: str) -> Refusal:
+    """Somebody changed our part, and the owner wants such changes left alone."""
+    editor = editor_of(standing.live).manager or "somebody"
+    what = ", ".join(map(str, standing.changes))
+    return Refusal(
+        "RouteHeld",
+        f"{editor} changed {subject}: {what}; {DRIFT} asks to leave it, so nothing is written",
         object=subject,
     )
 

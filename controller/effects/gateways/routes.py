@@ -14,6 +14,7 @@ could not be restored, because what is below may still be pointed at.
 Invariant: every write carries the resource version that was judged; a conflict means that nothing was written.
 """
 
+from datetime import datetime
 from itertools import groupby
 
 import msgspec
@@ -30,7 +31,14 @@ from controller.domain.decision import (
 )
 from controller.domain.traffic.drift import Standing, other_user
 from controller.domain.traffic.header import ScriptHeader, parse_header
-from controller.domain.traffic.made import Made, place_of, stands, wanted_part, written_sum
+from controller.domain.traffic.made import (
+    Made,
+    disturbances,
+    place_of,
+    stands,
+    wanted_part,
+    written_sum,
+)
 from controller.domain.traffic.original import content_of, with_content, write_original
 from controller.domain.traffic.restore import restore
 from controller.domain.traffic.scripts import Cycle, kind_of, levels_of, sibling_of
@@ -62,6 +70,8 @@ class _Change(msgspec.Struct, frozen=True):
     standing: Standing
     desired: Tree
     objects: tuple[Tree, ...] = ()
+    corrected: tuple[tuple[str, ...], datetime | None] = ((), None)
+    """The places that were put back last, and when."""
 
     @property
     def sums(self) -> dict[str, str]:
@@ -88,8 +98,8 @@ class GatewayRoutes:
 
     # --- ensure -----------------------------------------------------------------------------------
 
-    async def ensure(self, plan: RoutePlan) -> Outcome:
-        """All gateway objects follow the plan."""
+    async def ensure(self, plan: RoutePlan, at: datetime | None = None) -> Outcome:
+        """All gateway objects follow the plan. Where somebody's change is put back, `at` is noted with the places."""
         if plan.weight is None and not plan.matches:
             return refusals.nothing_to_route(plan)
         targets = targets_of(plan.references, plan.namespace)
@@ -111,7 +121,8 @@ class GatewayRoutes:
             return changes
         for change in sorted(changes, key=lambda change: change.level):
             present = made.get(place_of(change.target.reference), ())
-            outcome = await self._write(change, present, plan)
+            noted = msgspec.structs.replace(change, corrected=_corrections(change, present, at))
+            outcome = await self._write(noted, present, plan)
             if not isinstance(outcome, Done):
                 return outcome
         return Done(wrote=True)
@@ -132,6 +143,8 @@ class GatewayRoutes:
                 return standing
             if taken := other_user(standing.record, plan.rollout, target.subject):
                 return taken
+            if standing.touched and standing.held:
+                return refusals.held(standing, target.subject)
             if standing.ambiguous:
                 return refusals.ambiguous_change(standing, target.subject)
             found.append(standing)
@@ -239,6 +252,8 @@ class GatewayRoutes:
             original=original,
             desired=desired,
             objects=change.sums,
+            corrected=change.corrected[0],
+            corrected_at=change.corrected[1],
         )
         ours = {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
         body = with_content(live, desired, ours)
@@ -306,6 +321,19 @@ def _follows(standing: Standing, made: tuple[Made, ...], plan: RoutePlan) -> boo
     record = standing.record
     objects = record.objects if record is not None else {}
     return standing.follows(plan.identity) and stands(objects, made)
+
+
+def _corrections(
+    change: _Change, made: tuple[Made, ...], at: datetime | None
+) -> tuple[tuple[str, ...], datetime | None]:
+    """What this write puts back, at `at`; else what the one before did."""
+    record = change.standing.record
+    if record is None:
+        return (), None
+    beside = disturbances(record.objects, made)
+    names = (item.identity if isinstance(item, Made) else item for item in beside)
+    places = (*(item.path for item in change.standing.changes), *names)
+    return (places, at) if places and at is not None else (record.corrected, record.corrected_at)
 
 
 def _is_led(standing: Standing, action: RestoreRoutes, target: Target) -> bool:

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -486,3 +487,38 @@ async def test_a_release_of_the_original_controller_is_taken_over(
     assert weights(server) == [80, 20]
     await routes.restore(RestoreRoutes("demo", ONE, "r1"))
     assert server.content(*VS) == before
+
+
+# --- drift ----------------------------------------------------------------------------------------
+
+
+def to_99(obj: Any) -> None:
+    obj["spec"]["http"][-1]["route"][1]["weight"] = 99
+
+
+async def test_what_was_put_back_and_when_is_on_the_object(
+    server: ObjectServer, routes: GatewayRoutes
+) -> None:
+    await routes.ensure(plan(ONE))
+    server.edit(*VS, to_99)
+    seen = state(server)
+    assert seen.changes == ("spec.http[1].route[1].weight from 20 to 99",)
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    assert await routes.ensure(plan(ONE), at) == Done(wrote=True)
+    assert weights(server) == [80, 20]
+    after = state(server)
+    assert (after.corrected, after.corrected_at) == (seen.places, at)
+    assert await routes.ensure(plan(ONE, "40%")) == Done(wrote=True)
+    assert state(server).corrected_at == at
+
+
+async def test_a_change_that_its_owner_wants_left_is_left(
+    server: ObjectServer, routes: GatewayRoutes
+) -> None:
+    await routes.ensure(plan(ONE))
+    server.edit(*VS, to_99)
+    server.edit(*VS, lambda obj: obj["metadata"]["annotations"].update({names.DRIFT: "hold"}))
+    refusal = await refused(routes)
+    assert refusal.reason == "RouteHeld"
+    assert "from 20 to 99" in refusal.message
+    assert weights(server) == [80, 99]

@@ -11,6 +11,7 @@ from controller.api import names
 from controller.domain.decision import Reference, Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
 from controller.domain.traffic.drift import (
+    Editor,
     Standing,
     editor_of,
     judge,
@@ -194,8 +195,17 @@ def test_messages_name_kind_namespace_and_name() -> None:
     ],
 )
 def test_the_last_other_editor_is_named(fields: Any, editor: str) -> None:
-    assert editor_of({"metadata": {"managedFields": fields}}) == editor
-    assert editor_of({}) == ""
+    assert editor_of({"metadata": {"managedFields": fields}}).manager == editor
+    assert editor_of({}) == Editor()
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [("2026-01-01T00:00:00Z", True), ("2026-01-01T00:00:00", False), ("1", False)],
+)
+def test_when_it_was_edited_is_known_where_the_object_says_so(text: str, known: bool) -> None:
+    found = editor_of({"metadata": {"managedFields": [{"manager": "a", "time": text}]}})
+    assert (found.at is not None) == known
 
 
 # --- what a pass sees -------------------------------------------------------------------------------
@@ -225,6 +235,38 @@ def test_an_edited_object_names_its_editor() -> None:
     body["metadata"]["managedFields"] = [{"manager": "flux", "time": "1"}]
     seen = present(see_route(VS, json.dumps(body).encode()))
     assert (seen.edited, seen.touched, seen.editor) == (True, False, "flux")
+
+
+def test_what_was_touched_is_told_place_by_place() -> None:
+    live = json.loads(in_use({**DESIRED, "spec": {**DESIRED["spec"], "hosts": ["x"]}}))
+    live["metadata"]["annotations"][names.DRIFT] = "hold"
+    live["metadata"]["managedFields"] = [{"manager": "argo", "time": "2026-01-01T00:00:00Z"}]
+    seen = present(see_route(VS, json.dumps(live).encode()))
+    assert (seen.touched or seen.edited) is True
+    assert seen.held is True
+
+
+def test_what_is_gone_or_changed_beside_the_object_is_told() -> None:
+    made = {
+        "metadata": {"name": "web-canary", "labels": {names.ROLLOUT_UID: "u"}},
+        "kind": "Ingress",
+    }
+    body = json.loads(in_use(DESIRED))
+    record = json.loads(body["metadata"]["annotations"][names.ROUTE_STATE])
+    record["objects"] = {"Ingress/web-canary": "x", "Ingress/gone": "y"}
+    body["metadata"]["annotations"][names.ROUTE_STATE] = json.dumps(record)
+    raw_body = json.dumps(body).encode()
+    seen = present(see_route(VS, raw_body, made=(json.dumps(made).encode(),)))
+    assert seen.touched
+    assert seen.places == ("Ingress/gone", "Ingress/web-canary")
+    assert seen.changes == (
+        "Ingress/gone beside it, which is gone",
+        "Ingress/web-canary beside it",
+    )
+    only = present(see_route(VS, raw_body, made=()))
+    assert (only.editor, only.edited_at) == ("", None)
+    left = see_route(VS, None, made=(json.dumps(made).encode(),))
+    assert left == RouteAbsent(left=True)
 
 
 def test_a_damaged_object_and_one_of_another_rollout_are_unreadable() -> None:

@@ -1,0 +1,150 @@
+"""Somebody changes what a release wrote: once put back, twice left, and always said who and what."""
+
+from datetime import timedelta
+
+from msgspec import structs
+
+from controller.api.rollout import Pause, Step, StepState
+from controller.domain import reasons
+from controller.domain.decision import Decision, EnsureRoutes
+from controller.domain.observation import Observation, RoutePresent
+from controller.domain.rollout.drifting import AGAIN, DRIFTED
+from controller.domain.rollout.phases import decide
+from controller.domain.rollout.status import condition
+from controller.simulation.world import World
+from tests.unit.builders import (
+    KEY,
+    inner_of,
+    make_deployment,
+    make_rollout,
+    make_world,
+    release,
+)
+from tests.unit.domain.rollout.scenes import started
+
+PLACE = "spec.http[0].route[1].weight"
+
+
+def touched(world: World, **changes: object) -> Observation:
+    """What a pass sees after argocd wrote over our weight."""
+    seen = world.observe(KEY)
+    assert seen is not None
+    given: dict[str, object] = {
+        "touched": True,
+        "editor": "argocd",
+        "edited_at": world.cluster.now,
+        "changes": (f"{PLACE} from 20 to 99",),
+        "places": (PLACE,),
+    } | changes
+    routes = []
+    for route in seen.routes:
+        assert isinstance(route.state, RoutePresent)
+        routes.append(structs.replace(route, state=structs.replace(route.state, **given)))
+    return structs.replace(seen, routes=tuple(routes))
+
+
+def decided(world: World, seen: Observation) -> Decision:
+    return decide(seen, world.cluster.now)
+
+
+def said(decision: Decision, kind: str) -> tuple[str, str, str]:
+    found = condition(decision.status, kind)
+    assert found is not None
+    return found.status, found.reason, found.message
+
+
+def test_the_first_change_is_put_back_and_told() -> None:
+    world = started()
+    decision = decided(world, touched(world))
+    (action,) = decision.actions
+    assert isinstance(action, EnsureRoutes)
+    assert action.at == world.cluster.now
+    (note,) = decision.notes
+    assert note.reason == reasons.ROUTE_PUT_BACK
+    assert "argocd changed VirtualService" in note.message
+    assert f"{PLACE} from 20 to 99" in note.message
+    assert said(decision, DRIFTED)[:2] == ("False", reasons.ROUTE_PUT_BACK)
+
+
+def test_the_same_place_within_a_minute_is_left_and_the_release_stops() -> None:
+    world = started()
+    before = world.cluster.now - timedelta(seconds=30)
+    seen = touched(world, corrected=(PLACE,), corrected_at=before)
+    decision = decided(world, seen)
+    assert decision.actions == ()
+    assert said(decision, DRIFTED)[:2] == ("True", reasons.ROUTE_HELD)
+    status, reason, message = said(decision, "Stalled")
+    assert (status, reason) == ("True", reasons.ROUTE_HELD)
+    assert "argocd" in message
+    assert decision.wake_at == world.cluster.now + AGAIN
+
+
+def test_it_is_tried_once_more_when_the_time_is_over() -> None:
+    world = started()
+    early = world.cluster.now - AGAIN
+    seen = touched(
+        world, corrected=(PLACE,), corrected_at=early - timedelta(seconds=9), edited_at=early
+    )
+    assert any(isinstance(a, EnsureRoutes) for a in decided(world, seen).actions)
+
+
+def test_another_place_or_a_later_change_is_no_fight() -> None:
+    world = started()
+    before = world.cluster.now - timedelta(seconds=30)
+    elsewhere = touched(world, corrected=("spec.hosts",), corrected_at=before)
+    assert any(isinstance(a, EnsureRoutes) for a in decided(world, elsewhere).actions)
+    long_ago = world.cluster.now - timedelta(minutes=2)
+    later = touched(world, corrected=(PLACE,), corrected_at=long_ago)
+    assert any(isinstance(a, EnsureRoutes) for a in decided(world, later).actions)
+
+
+def test_an_owner_who_asks_to_hold_is_heard_at_once() -> None:
+    world = started()
+    decision = decided(world, touched(world, held=True, editor="", changes=()))
+    assert decision.actions == ()
+    assert "somebody changed" in said(decision, "Stalled")[2]
+    assert decision.wake_at is None
+
+
+def test_a_timed_pause_still_ends_while_a_change_is_held() -> None:
+    steps = (Step(replicas=2, traffic="20%", pause=Pause(30)), Step(replicas="50%"))
+    world = make_world(make_rollout(steps=steps), make_deployment())
+    release(world)
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
+    before = world.cluster.now - timedelta(seconds=1)
+    decision = decided(world, touched(world, corrected=(PLACE,), corrected_at=before))
+    assert decision.wake_at is not None
+    assert decision.wake_at <= world.cluster.now + timedelta(seconds=30)
+
+
+def test_the_next_step_does_not_write_over_what_is_held() -> None:
+    world = started(
+        steps=(
+            Step(replicas=2, traffic="20%", pause=Pause(0)),
+            Step(replicas=4, traffic="40%"),
+            Step(replicas=5, traffic="50%"),
+        )
+    )
+    status = world.cluster.rollouts[KEY].status
+    assert inner_of(world).current_step_index == 2
+    position = status.moonshift
+    routing = structs.replace(position, state=StepState.STEP_TRAFFIC_ROUTING)  # type: ignore[type-var]
+    world.cluster.rollouts.put(
+        structs.replace(
+            world.cluster.rollouts[KEY], status=structs.replace(status, moonshift=routing)
+        )
+    )
+    decision = decided(world, touched(world, held=True))
+    assert not any(isinstance(action, EnsureRoutes) for action in decision.actions)
+    assert said(decision, "Stalled")[1] == reasons.ROUTE_HELD
+
+
+def test_once_the_change_is_taken_back_the_condition_says_so() -> None:
+    world = started()
+    held = decided(world, touched(world, held=True))
+    world.cluster.rollouts.put(structs.replace(world.cluster.rollouts[KEY], status=held.status))
+    seen = world.observe(KEY)
+    assert seen is not None
+    again = decided(world, seen)
+    assert said(again, DRIFTED)[:2] == ("False", reasons.ROUTES_AS_WRITTEN)
+    assert said(again, "Stalled")[0] == "False"
