@@ -201,24 +201,19 @@ def _route_actions(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> tup
 
 def _says(route: RouteSeen, plan: RoutePlan) -> bool:
     """The object follows this plan, and nobody else wrote."""
-    match route.state:
-        case RoutePresent(plan=said, touched=touched, edited=edited):
-            return said == plan.identity and not (touched or edited)
-        case _:
-            return False
+    state = route.state
+    return (
+        isinstance(state, RoutePresent)
+        and state.plan == plan.identity
+        and not (state.touched or state.edited)
+    )
 
 
 def _in_use(route: RouteSeen) -> bool:
     """The object follows a plan, or is gone and something that was made beside it is left."""
-    match route.state:
-        case RoutePresent(in_use=in_use):
-            return in_use
-        case RouteAbsent(left=left):
-            return left
-        case RouteUnreadable():
-            return False
-        case _:
-            assert_never(route.state)
+    state = route.state
+    left = isinstance(state, RouteAbsent) and state.left
+    return left or (isinstance(state, RoutePresent) and state.in_use)
 
 
 def _follows(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> bool:

@@ -1,7 +1,7 @@
 """Somebody changed what the release wrote into a gateway object: put it back, or stop and say so.
 
 A change is put back once. The same place changed again within a minute is another writer with another opinion (a GitOps
-tool, an operator): putting it back for ever would make traffic jump to and fro, so the release stops there, names the
+tool, an operator): putting it back for ever would make traffic jump all the time, so the release stops there, names the
 writer, and tries once more after a while. An owner who wants to look first says so on the object.
 Invariant: no memory but what is on the objects themselves; a decision never writes an object that it holds at.
 """
