@@ -184,6 +184,8 @@ class CanaryStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     failure_threshold: IntOrPercent | None = None
     progress_deadline_seconds: int | None = None
     """How long the work of one step may take before the release counts as stuck; waiting for people is no work."""
+    on_deadline_exceeded: str = ""
+    """`Rollback` takes the template of a stuck step back; else the release is Stalled and goes on trying."""
     patch_pod_template_metadata: PatchMetadata | None = None
     enable_extra_workload_for_canary: bool = False
     traffic_routing_ref: str = ""
@@ -198,6 +200,8 @@ class BlueGreenStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaul
     failure_threshold: IntOrPercent | None = None
     progress_deadline_seconds: int | None = None
     """How long the work of one step may take before the release counts as stuck; waiting for people is no work."""
+    on_deadline_exceeded: str = ""
+    """`Rollback` takes the template of a stuck step back; else the release is Stalled and goes on trying."""
     traffic_routing_ref: str = ""
     disable_generate_canary_service: bool = False
 
@@ -298,6 +302,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     workload_uid: str = ""
     stable_template: str = ""
     """Hash of the template that ran before."""
+    failed_template: str = ""
+    """Hash of the template that was given up: it is held when it is asked for again, until `moonshift retry`."""
     stable_revision: str = ""
     """pod-template-hash of the stable ReplicaSet, which the stable Service is pinned to."""
     endpoints_ready_since: dict[str, datetime] = {}

@@ -17,6 +17,7 @@ from controller.cli.jump import jump
 from controller.cli.options import connection_options
 from controller.cli.pause import pause
 from controller.cli.resume import resume
+from controller.cli.retry import retry
 from controller.cli.scripts.convert import convert
 from controller.cli.scripts.lint_script import lint_script
 from controller.cli.scripts.run_script import run_script
@@ -43,7 +44,7 @@ def rollout() -> None:
 @click.group(
     context_settings=_HELP,
     commands=[
-        *(get, describe, approve, jump, pause, resume, status, undo, version, rollout),
+        *(get, describe, approve, jump, pause, resume, retry, status, undo, version, rollout),
         *(test_scripts, run_script, lint_script, convert),
     ],
 )

@@ -21,6 +21,7 @@ from controller.api.rollout import (
     RolloutStatus,
 )
 from controller.api.workload_kinds import DEPLOYMENT, KindName
+from controller.api.workloads import ReplicaSet
 
 
 class Value(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -257,6 +258,16 @@ class RestoreRoutes(Value, frozen=True, tag=True):
     rollout_uid: str = ""
 
 
+class RevertTemplate(Value, frozen=True, tag=True):
+    """The workload has the template that a ReplicaSet, or a ControllerRevision, keeps; held as admission would."""
+
+    kind: KindName
+    workload: Key
+    generation: int
+    source: Key
+    replica_sets: tuple[ReplicaSet, ...] = ()
+
+
 class SetFinalizers(Value, frozen=True, tag=True):
     """A TrafficRouting carries exactly these finalizers."""
 
@@ -294,6 +305,7 @@ Action = (
     | RestoreRoutes
     | RecordRelease
     | SetFinalizers
+    | RevertTemplate
 )
 
 

@@ -83,6 +83,8 @@ class RevisionSeen(Value, frozen=True):
 
     name: str
     template_hash: str
+    object: str = ""
+    """Name of the object itself."""
 
 
 class WorkloadSeen(Value, frozen=True):

@@ -31,13 +31,22 @@ from controller.domain.decision import (
     ReleaseSet,
     RemoveFinalizer,
     RestoreRoutes,
+    RevertTemplate,
     RoutePlan,
     ScaleCanaryDeployment,
     ScaleReplicaSet,
     SetFinalizers,
     UnpinService,
 )
-from controller.effects import pods, podsets, rollouts, services, trafficroutings, workloads
+from controller.effects import (
+    pods,
+    podsets,
+    reverts,
+    rollouts,
+    services,
+    trafficroutings,
+    workloads,
+)
 from controller.effects.writes import Writes
 from controller.errors import Forbidden, Invalid
 from controller.kube.resources import Resource, known_workload
@@ -116,7 +125,7 @@ class Pass:
                 return await pods.label_pod(self._writes, action)
             case DeletePod():
                 return await podsets.delete_pod(self._writes, action)
-            case LabelWorkload() | MoveSet() | ReleaseSet():
+            case LabelWorkload() | MoveSet() | ReleaseSet() | RevertTemplate():
                 return await self._apply_to_any_workload(action)
             case _:
                 return await self._apply_to_workload(action)
@@ -149,13 +158,17 @@ class Pass:
             case _:
                 assert_never(action)
 
-    async def _apply_to_any_workload(self, action: LabelWorkload | MoveSet | ReleaseSet) -> Outcome:
+    async def _apply_to_any_workload(
+        self, action: LabelWorkload | MoveSet | ReleaseSet | RevertTemplate
+    ) -> Outcome:
         resource = known_workload(*action.kind) or self._kinds.resource(action.kind)
         if resource is None:
             return NotYet(f"{action.kind.kind} ({action.kind.api_version}) is not served")
         match action:
             case LabelWorkload():
                 return await workloads.label_workload(self._writes, resource, action)
+            case RevertTemplate():
+                return await reverts.revert(self._writes, resource, action, self._rollout)
             case MoveSet():
                 return await podsets.move(self._writes, resource, action)
             case ReleaseSet():

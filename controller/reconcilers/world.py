@@ -287,7 +287,8 @@ class World:
             template_hash=template.hash,
             template_labels=template.labels,
             revisions=tuple(
-                RevisionSeen(revision_name(kind, r.metadata), r.template_hash) for r in owned
+                RevisionSeen(revision_name(kind, r.metadata), r.template_hash, r.metadata.name)
+                for r in owned
             ),
             pods=self._caches.pods.index(OWNER, found.metadata.uid),
         )

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import structs
 
 from controller.api.history import RolloutHistory
-from controller.api.meta import ObjectMeta
+from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import ControllerRevision, PodSet
 from controller.api.rollout import Rollout
@@ -64,6 +64,8 @@ class Cluster:
         """minReadySeconds by UID of the ReplicaSet."""
         self.broken: set[str] = set()
 
+        self.templates: dict[Key, msgspec.Raw] = {}
+        """What each ControllerRevision keeps."""
         self.histories: dict[str, RolloutHistory] = {}
         """By name: records of releases; kept of a Rollout are as many as `histories_kept`."""
         self.histories_kept = 0

@@ -67,7 +67,8 @@ class PodSetController:
                 revision=highest + 1,
                 template_hash=hashed,
             )
-            self._cluster.revisions.put(made)
+            stored = self._cluster.revisions.put(made)
+            self._cluster.templates[stored.metadata.key] = pod_set.spec.template
         elif found.revision < highest:
             self._cluster.revisions.put(structs.replace(found, revision=highest + 1))
         return revision

@@ -123,7 +123,9 @@ class World:
             template_hash=self.cluster.hash_of(pod_set.spec.template),
             template_labels=msgspec.json.decode(pod_set.spec.template)["metadata"]["labels"],
             revisions=tuple(
-                RevisionSeen(revision_name(kind, entry.metadata), entry.template_hash)
+                RevisionSeen(
+                    revision_name(kind, entry.metadata), entry.template_hash, entry.metadata.name
+                )
                 for entry in self.cluster.revisions_of(pod_set)
             ),
             pods=self.cluster.pods_of_set(pod_set),

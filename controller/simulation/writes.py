@@ -38,6 +38,7 @@ from controller.domain.decision import (
     ReleaseSet,
     RemoveFinalizer,
     RestoreRoutes,
+    RevertTemplate,
     ScaleCanaryDeployment,
     ScaleReplicaSet,
     SetFinalizers,
@@ -48,6 +49,7 @@ from controller.domain.traffic.canary_service import canary_selector, canary_ser
 from controller.errors import Conflict, NotFound
 from controller.simulation.cluster import Cluster
 from controller.simulation.gateways import lead_routes, set_finalizers
+from controller.simulation.people import People
 from controller.simulation.pods import terminate
 
 _NO_LATCH: dict[str, str | None] = {names.LATCH: None}
@@ -86,7 +88,7 @@ class Writes:
                 return self._label_pod(action)
             case RecordRelease() | SetFinalizers():
                 return self._about_the_rollout(action)
-            case MoveSet() | ReleaseSet():
+            case MoveSet() | ReleaseSet() | RevertTemplate():
                 return self._pod_set(action)
             case DeletePod():
                 return self._delete_pod(action)
@@ -103,6 +105,16 @@ class Writes:
         if rollout.metadata.resource_version != self.version:
             raise _conflict("the Rollout has changed")
         self._cluster.rollouts.put(structs.replace(rollout, status=status))
+
+    def _revert(self, action: RevertTemplate) -> Done:
+        """Through admission, like the real effect."""
+        people = People(self._cluster)
+        if action.kind == DEPLOYMENT:
+            source = self._cluster.replica_sets[action.source]
+            people.edit(action.workload, template=source.spec.template)
+        else:
+            people.edit_set(action.workload, template=self._cluster.templates[action.source])
+        return Done(wrote=True)
 
     # --- the Rollout ----------------------------------------------------------------------------
 
@@ -292,7 +304,9 @@ class Writes:
 
     # --- sets of pods ---------------------------------------------------------------------------
 
-    def _pod_set(self, action: MoveSet | ReleaseSet) -> Done:
+    def _pod_set(self, action: MoveSet | ReleaseSet | RevertTemplate) -> Done:
+        if isinstance(action, RevertTemplate):
+            return self._revert(action)
         found = self._cluster.pod_sets.get(action.workload)
         if found is None:
             raise NotFound(f"{action.kind.kind} {action.workload}", status=404)

@@ -43,6 +43,9 @@ TRAFFIC = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4, 100))
 TRAFFIC_THEN_ALL = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4))
 PODS_ONLY = (StepPlan(1), StepPlan(2), StepPlan(4))
 
+BAD_IMAGE = "shop:bad"
+"""Its pods are made, and never become ready."""
+
 Scenario = Callable[[Story], Awaitable[None]]
 
 TEST = "test_a_release_keeps_every_invariant_when_it"
@@ -228,6 +231,26 @@ async def has_a_longer_plan_from_step_2_on(story: Story) -> None:
     await conclude(story)
 
 
+async def is_taken_back_when_its_pods_never_become_ready(story: Story) -> None:
+    await story.install()
+    body = manifests.rollout(story.app)
+    body["spec"]["strategy"]["canary"] |= {
+        "progressDeadlineSeconds": 3,
+        "onDeadlineExceeded": "Rollback",
+    }
+    await story.govern(body)
+    await story.release(BAD_IMAGE)
+    given_up = await story.event("RevisionGivenUp")
+    assert "0 of 1 new pods are ready" in given_up["message"]
+    story.expect_image(STABLE_IMAGE)
+    await story.completed()
+    await story.release(BAD_IMAGE)
+    held = await story.rollout(lambda s: condition(s, "Stalled").get("reason") == "RevisionFailed")
+    assert "kubectl moonshift retry" in held.object["status"]["message"]
+    await story.release(STABLE_IMAGE)
+    await conclude(story)
+
+
 TIMED = (StepPlan(1, 20, pause=2), StepPlan(2, 50), StepPlan(4, 100))
 
 IN_BETWEEN: tuple[tuple[str, Scenario], ...] = (
@@ -241,6 +264,8 @@ IN_BETWEEN: tuple[tuple[str, Scenario], ...] = (
     ("canary style, a canary Service", has_its_manifests_applied_again_by_the_server),
     ("canary style, a canary Service", jumps_forward_over_a_step),
     ("partition style, a canary Service", jumps_forward_over_a_step),
+    ("canary style, a canary Service", is_taken_back_when_its_pods_never_become_ready),
+    ("partition style, a canary Service", is_taken_back_when_its_pods_never_become_ready),
     ("canary style, no traffic", has_a_longer_plan_from_step_2_on),
     ("partition style, no traffic", has_a_longer_plan_from_step_2_on),
 )

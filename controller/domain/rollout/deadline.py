@@ -1,7 +1,7 @@
 """A release whose present step, or whose end, takes longer than its plan allows: said in words, with what is missing.
 
-Invariant: nothing is stopped by a deadline: what is being done goes on being tried, and when it succeeds after all the
-release goes on and the problem is gone.
+Invariant: unless its plan says Rollback nothing is stopped by a deadline: what is being done goes on being tried, and
+when it succeeds after all the release goes on and the problem is gone. The end is never taken back.
 """
 
 from datetime import datetime
@@ -12,11 +12,14 @@ from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Refusal
 from controller.domain.gates.deadline import deadline_of
+from controller.domain.rollout.reverting import given_up
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.turn import Stop
 
 NAMED_PODS = 3
 """Unready pods that are named; a person looks at one of them first."""
+ROLLBACK = "Rollback"
+"""Value of `onDeadlineExceeded`."""
 _WORKING = (
     StepState.BEFORE_STEP_UPGRADE,
     StepState.STEP_UPGRADE,
@@ -34,7 +37,12 @@ def with_deadline(sit: Situation, stop: Stop) -> Stop:
         return stop
     if not deadline.exceeded:
         return structs.replace(stop, wake_at=min(stop.wake_at or deadline.due, deadline.due))
-    return stop if stop.problem is not None else structs.replace(stop, problem=_stuck(sit, stop))
+    problem = stop.problem or _stuck(sit, stop)
+    if sit.strategy.on_deadline_exceeded == ROLLBACK and not position(stop.status).goal:
+        taken_back = given_up(sit, stop.status, problem.message)
+        if taken_back is not None:
+            return taken_back
+    return structs.replace(stop, problem=problem)
 
 
 def _began(status: RolloutStatus) -> datetime | None:

@@ -28,6 +28,7 @@ from controller.domain.rollout.jump import following, go_to, read_jump
 from controller.domain.rollout.pause import read_mailbox
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.replanning import replan
+from controller.domain.rollout.reverting import held_as_failed
 from controller.domain.rollout.shared_routing import join
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import (
@@ -62,6 +63,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         workload_uid=sit.meta.uid,
         stable_revision=stable[0],
         stable_template=stable[1],
+        failed_template=position(status).failed_template,
         visits=opened((), 1, sit.now),
         started_at=sit.now,
         route_plan=routing.observed_plan(sit) or "",
@@ -87,13 +89,16 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
 def _check(sit: Situation, status: RolloutStatus) -> Turn:
     """Before anything is moved: what the plan names exists and can be read."""
     problem = (
-        routing.missing_services(sit)
+        held_as_failed(sit, status)
+        or routing.missing_services(sit)
         or routing.unreadable_routes(sit)
         or routing.unsayable_steps(sit)
     )
     if problem is not None:
         return Stop(status, problem=problem)
-    return join(sit, status) or Advance(_in_rolling(sit, status))
+    # What had to be waited for before anything could be moved is no time of the first step's.
+    begun = with_position(status, visits=opened((), position(status).step, sit.now))
+    return join(sit, status) or Advance(_in_rolling(sit, begun))
 
 
 def _in_rolling(sit: Situation, status: RolloutStatus) -> RolloutStatus:

@@ -160,6 +160,24 @@ async def test_a_jump_to_nowhere_is_refused(
     assert api.patches == []
 
 
+async def test_a_retry_lets_go_of_the_revision_that_was_seen(tmp_path: Path) -> None:
+    rollout = make_rollout()
+    rollout["status"]["moonshift"]["failedTemplate"] = "abc"
+    async with cluster(tmp_path, rollout, make_rollout(name="api")) as api:
+        result = await api.run("retry", "web")
+        nothing = await api.run("retry", "api")
+    assert result.output == "rollout.rollouts.kruise.io/web: revision abc may be tried again\n"
+    place = "/status/moonshift/failedTemplate"
+    ((path, content_type, operations),) = api.patches
+    assert (path, content_type) == (f"{ROLLOUTS}/web/status", JSON)
+    assert operations == [
+        {"op": "test", "path": place, "value": "abc"},
+        {"op": "remove", "path": place},
+    ]
+    assert nothing.exit_code == 1
+    assert "has given no revision up" in nothing.stderr
+
+
 async def test_pause_and_resume_are_the_originals_patches(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout(), make_rollout(name="api", paused=True)) as api:
         paused = await api.run("pause", "web")
