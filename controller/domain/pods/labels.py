@@ -28,8 +28,10 @@ def plan_labels(
 ) -> tuple[PodLabel, ...]:
     """Labels that are missing on `pods` (all of the new revision).
 
-    `batch_sizes` are cumulative, one per step; `current` is the 1-based step.
+    `batch_sizes` are cumulative, one per step; `current` is the 1-based step, the last one where the plan was shortened
+    since.
     """
+    current = min(current, len(batch_sizes))
     alive = [pod for pod in pods if not pod.metadata.deleting]
     room = [
         max(0, size - before)

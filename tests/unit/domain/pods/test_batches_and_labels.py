@@ -141,3 +141,8 @@ def test_labelling_is_complete_and_stable(sizes: list[int], made: int, index: in
         for item in planned
     ]
     assert plan_labels(after, "r", sizes, current) == ()
+
+
+def test_a_pod_of_a_plan_that_was_shortened_belongs_to_its_last_batch() -> None:
+    (label,) = plan_labels([make_pod()], "id", [1], current=2)
+    assert label.batch == 1
