@@ -22,6 +22,7 @@ from controller.cli.scripts.convert import convert
 from controller.cli.scripts.lint_script import lint_script
 from controller.cli.scripts.run_script import run_script
 from controller.cli.scripts.test_scripts import test_scripts
+from controller.cli.simulation.simulate import simulate
 from controller.cli.status import status
 from controller.cli.undo import undo
 from controller.cli.version import version
@@ -45,7 +46,7 @@ def rollout() -> None:
     context_settings=_HELP,
     commands=[
         *(get, describe, approve, jump, pause, resume, retry, status, undo, version, rollout),
-        *(test_scripts, run_script, lint_script, convert),
+        *(simulate, test_scripts, run_script, lint_script, convert),
     ],
 )
 @connection_options
@@ -63,6 +64,7 @@ def cli() -> None:
       kubectl moonshift undo web                 back to what ran before
       kubectl moonshift status web --timeout 9m  the outcome, as an exit code
       kubectl moonshift describe web             everything, with diffs of the routes
+      moonshift simulate -f rollout.yaml -f .    every step, before anybody starts it
 
     \b
     Exit codes: 0 done, 1 not done (the line on standard error says why), 2 wrong command line;

@@ -1,6 +1,7 @@
 """One release through gateway objects of five sorts at once, with another client at work on them meanwhile."""
 
 import copy
+import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -116,6 +117,25 @@ async def test_a_release_leads_through_every_sort_of_reference(
     wanted[VIRTUAL_SERVICES]["spec"]["http"].insert(0, extra)
     wanted[INGRESSES]["annotations"] = {**(before[INGRESSES]["annotations"] or {}), **timeout}
     assert {kind: await spec_of(story, kind) for kind in LED} == wanted
+
+
+async def test_a_release_is_simulated_from_what_the_cluster_has(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    await begin(product, world, namespace_of_product)
+    named = ("shop", "-n", namespace_of_product)
+    result = await run(product.plane, "simulate", *named, "--from-cluster", "-o", "json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert report["restored"] is True
+    changed = {(route["kind"], route["what"]) for route in report["steps"][0]["routes"]}
+    assert changed == {
+        ("HTTPRoute", "changed"),
+        ("VirtualService", "changed"),
+        ("ApisixRoute", "changed"),
+        ("FairLane", "changed"),
+        ("Ingress", "made"),
+    }
 
 
 async def test_deleting_the_rollout_gives_everything_back(

@@ -1,0 +1,1 @@
+"""`simulate`: a release played through before anybody starts it."""

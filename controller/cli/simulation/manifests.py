@@ -1,0 +1,212 @@
+"""Manifests in files and folders, and what a simulation needs of them.
+
+Invariant: what is needed and not there is a failure that names it and says where it was looked for; what is not needed
+is left out without a word, so that a whole folder of an application can be given.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import yaml
+
+from controller.api.conversion import Unconvertible, converted
+from controller.api.names import CONFIGURATION, V1BETA1
+from controller.api.networking import Service
+from controller.api.podsets import PodSet
+from controller.api.rollout import Rollout, WorkloadRef
+from controller.api.workloads import Deployment
+from controller.cli.failures import Failure
+from controller.cli.scripts.cases import defaulted
+from controller.domain.decision import Reference
+from controller.domain.traffic.plan import references_of, services_of
+from controller.domain.traffic.tree import Json, Tree, decode, encode
+from controller.simulation.play import Scene
+
+_ENDINGS = (".yaml", ".yml", ".json")
+_T = TypeVar("_T")
+
+
+def read_manifests(paths: Iterable[Path]) -> list[Tree]:
+    """Every object in the files and folders. Raises Failure for a file that is no manifest."""
+    found: list[Tree] = []
+    for path in paths:
+        files = [path]
+        if path.is_dir():
+            files = sorted(item for item in path.rglob("*") if item.suffix in _ENDINGS)
+        for file in files:
+            found += _documents(file)
+    return found
+
+
+def _documents(file: Path) -> list[Tree]:
+    try:
+        documents = [decode(encode(item)) for item in yaml.safe_load_all(file.read_text())]
+    except (OSError, yaml.YAMLError, TypeError, ValueError) as problem:
+        raise Failure(f"{file} cannot be read: {' '.join(str(problem).split())}") from problem
+    found: list[Tree] = []
+    for document in documents:
+        if isinstance(document, dict) and isinstance(items := document.get("items"), list):
+            found += [item for item in items if isinstance(item, dict)]
+        elif isinstance(document, dict):
+            found.append(document)
+    return found
+
+
+def text_of(obj: Tree, *path: str) -> str:
+    """A word in an object; empty where there is none."""
+    value: object = obj
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def is_rollout(obj: Tree) -> bool:
+    """A Rollout of ours, of either version (others have Rollouts too)."""
+    return obj.get("kind") == "Rollout" and text_of(obj, "apiVersion").startswith(
+        "rollouts.kruise.io/"
+    )
+
+
+def config_map(objects: list[Tree]) -> dict[str, str] | None:
+    """The data of the ConfigMap of scripts, if it is among the objects."""
+    for item in objects:
+        if item.get("kind") == "ConfigMap" and text_of(item, "metadata", "name") == CONFIGURATION:
+            data = item.get("data")
+            found = data if isinstance(data, dict) else {}
+            return {key: value for key, value in found.items() if isinstance(value, str)}
+    return None
+
+
+def rollout_of(obj: Tree, namespace: str) -> Rollout:
+    """The Rollout as the API server would store it: v1beta1, types of matches filled in."""
+    stored = converted({**obj}, V1BETA1)
+    if isinstance(stored, Unconvertible):
+        raise Failure(f"the Rollout cannot be read: {stored.message}")
+    try:
+        rollout = msgspec.json.decode(msgspec.json.encode(stored), type=Rollout)
+    except msgspec.ValidationError as problem:
+        raise Failure(f"the Rollout cannot be read: {problem}") from problem
+    meta = msgspec.structs.replace(
+        rollout.metadata,
+        namespace=rollout.metadata.namespace or namespace,
+        uid="simulated",
+        finalizers=(),
+        resource_version="",
+        generation=0,
+    )
+    canary = rollout.spec.strategy.canary
+    if canary is None:
+        raise Failure("blueGreen cannot be simulated yet; canary style and partition style can")
+    steps = tuple(
+        msgspec.structs.replace(step, matches=defaulted(step.matches)) for step in canary.steps
+    )
+    strategy = msgspec.structs.replace(
+        rollout.spec.strategy, canary=msgspec.structs.replace(canary, steps=steps)
+    )
+    spec = msgspec.structs.replace(rollout.spec, strategy=strategy)
+    return Rollout(metadata=meta, spec=spec)
+
+
+class Needed(msgspec.Struct, frozen=True):
+    """What a simulation of a Rollout looks for."""
+
+    workload: WorkloadRef
+    services: tuple[str, ...]
+    references: tuple[Reference, ...]
+
+
+def needed_for(rollout: Rollout) -> Needed:
+    """The workload, the stable Services, the gateway objects."""
+    canary = rollout.spec.strategy.canary
+    assert canary is not None
+    pairs = services_of(canary.traffic_routings, canary.disable_generate_canary_service)
+    return Needed(
+        rollout.spec.workload_ref,
+        tuple(pair.stable for pair in pairs),
+        references_of(canary.traffic_routings, canary.disable_generate_canary_service),
+    )
+
+
+def find(
+    objects: list[Tree], api_version: str, kind: str, name: str, namespace: str
+) -> Tree | None:
+    """An object by group, kind and name, of the namespace or of none."""
+    group = api_version.rpartition("/")[0]
+    for item in objects:
+        if (
+            text_of(item, "apiVersion").rpartition("/")[0] == group
+            and item.get("kind") == kind
+            and text_of(item, "metadata", "name") == name
+            and text_of(item, "metadata", "namespace") in ("", namespace)
+        ):
+            return item
+    return None
+
+
+def scene_of(rollout: Rollout, objects: list[Tree]) -> Scene:
+    """What there is before the release. What is missing but for the workload, the release itself will miss."""
+    needed, namespace = needed_for(rollout), rollout.metadata.namespace
+    ref = needed.workload
+    workload = find(objects, ref.api_version, ref.kind, ref.name, namespace)
+    if workload is None:
+        raise Failure(
+            f"there is no {ref.kind} {namespace}/{ref.name} among the objects: give its manifest with -f, or use "
+            "--from-cluster"
+        )
+    services = (find(objects, "v1", "Service", name, namespace) for name in needed.services)
+    gateways = (
+        find(objects, item.api_version, item.kind, item.name, namespace)
+        for item in needed.references
+    )
+    return Scene(
+        rollout=rollout,
+        workload=_decoded(workload, Deployment, namespace)
+        if ref.kind == "Deployment"
+        else _decoded(workload, PodSet, namespace),
+        services=tuple(_decoded(item, Service, namespace) for item in services if item is not None),
+        objects=tuple(_placed(item, namespace) for item in gateways if item is not None),
+    )
+
+
+def _placed(obj: Tree, namespace: str) -> Tree:
+    metadata = obj.get("metadata")
+    found = metadata if isinstance(metadata, dict) else {}
+    return {**obj, "metadata": {**found, "namespace": namespace}}
+
+
+_ROLLING: Tree = {"maxSurge": "25%", "maxUnavailable": "25%"}
+
+
+def _defaulted(obj: Tree) -> Json:
+    """The spec with what the API server fills in where a workload says nothing."""
+    spec = obj.get("spec")
+    if not isinstance(spec, dict) or obj.get("kind") not in ("Deployment", "StatefulSet"):
+        return spec
+    field = "strategy" if obj["kind"] == "Deployment" else "updateStrategy"
+    said = spec.get(field)
+    strategy: Tree = {"type": "RollingUpdate", **(said if isinstance(said, dict) else {})}
+    if field == "strategy" and strategy["type"] == "RollingUpdate":
+        rolling = strategy.get("rollingUpdate")
+        strategy["rollingUpdate"] = {**_ROLLING, **(rolling if isinstance(rolling, dict) else {})}
+    return {"replicas": 1, **spec, field: strategy}
+
+
+def _decoded(obj: Tree, kind: type[_T], namespace: str) -> _T:
+    """A fresh object: what a cluster has put on it is left out."""
+    placed = _placed(obj, namespace)
+    metadata = placed["metadata"]
+    assert isinstance(metadata, dict)
+    kept: Tree = {
+        key: metadata[key]
+        for key in ("name", "namespace", "labels", "annotations")
+        if key in metadata
+    }
+    fresh = {**placed, "metadata": kept, "spec": _defaulted(obj)}
+    fresh.pop("status", None)
+    try:
+        return msgspec.json.decode(encode(fresh), type=kind)
+    except msgspec.ValidationError as problem:
+        what = f"{obj.get('kind')} {text_of(obj, 'metadata', 'name')}"
+        raise Failure(f"{what} cannot be read: {problem}") from problem

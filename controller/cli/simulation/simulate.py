@@ -1,0 +1,128 @@
+"""`simulate`: what every step of a release would do, before anybody starts it.
+
+Invariant: offline unless --from-cluster is given, and read only then; the decisions, the checks and the scripts are the
+controller's own, the scripts run in a private worker.
+"""
+
+from pathlib import Path
+
+import click
+
+from controller.cli.failures import Failure
+from controller.cli.options import connection_of, connection_options, program_of
+from controller.cli.output import show, show_data
+from controller.cli.scripts.engine import Engine
+from controller.cli.scripts.session import run as run_with_worker
+from controller.cli.scripts.session import worker_options
+from controller.cli.session import connected
+from controller.cli.simulation.cluster import completed
+from controller.cli.simulation.manifests import (
+    config_map,
+    is_rollout,
+    read_manifests,
+    rollout_of,
+    scene_of,
+    text_of,
+)
+from controller.cli.simulation.report import Report, for_markdown, for_terminal, report_of
+from controller.domain.admission.rollout import admit_rollout
+from controller.domain.traffic.tree import Tree
+from controller.effects.gateways import ConfiguredScripts, GatewayRoutes
+from controller.scripts.lookup import ScriptLibrary
+from controller.simulation.gateway_objects import GatewayStore
+from controller.simulation.play import play
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "-f",
+    "--filename",
+    "paths",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="A file or folder of manifests; may be given several times.",
+)
+@click.option("--from-cluster", is_flag=True, help="Read what no file has from the cluster.")
+@click.option(
+    "--controller-namespace",
+    default="kruise-rollout",
+    show_default=True,
+    help="Where the ConfigMap of scripts is, with --from-cluster.",
+)
+@click.option("-o", "--output", "form", type=click.Choice(["json", "yaml", "markdown"]))
+@worker_options
+@connection_options
+def simulate(
+    name: str | None,
+    paths: tuple[Path, ...],
+    from_cluster: bool,
+    controller_namespace: str,
+    form: str | None,
+) -> None:
+    """Play a release through: pods, Services and the diff of every route, step by step, and back.
+
+    Nothing is written, and without --from-cluster nothing is asked of a cluster. Exit code 0 says that the release
+    would go through and give every gateway object back as it was; 1 that it would not, and why.
+
+    \b
+    Examples:
+      moonshift simulate -f rollout.yaml -f objects/
+      kubectl moonshift simulate web --from-cluster
+      moonshift simulate -f . -o markdown > release.md
+    """
+    if not paths and not (name and from_cluster):
+        raise click.UsageError("-f FILE is needed, or NAME with --from-cluster")
+    ctx = click.get_current_context()
+    connection, program = connection_of(ctx), program_of(ctx)
+
+    async def work(engine: Engine) -> Report:
+        objects = read_manifests(paths)
+        namespace = connection.namespace or "default"
+        if from_cluster:
+            async with connected(connection, program) as session:
+                namespace = session.namespace
+                objects = await completed(
+                    session.client, objects, namespace, name or "", controller_namespace
+                )
+        return await _simulate(engine, objects, name or "", namespace)
+
+    report = run_with_worker(work)
+    if form == "markdown":
+        click.echo(for_markdown(report))
+    elif form is not None:
+        show_data(report, form)
+    else:
+        show(for_terminal(report))
+    if not report.sound:
+        raise SystemExit(1)
+
+
+def _chosen(objects: list[Tree], name: str) -> Tree:
+    """The Rollout that is meant."""
+    found = [item for item in objects if is_rollout(item)]
+    named = [item for item in found if not name or text_of(item, "metadata", "name") == name]
+    if not named:
+        raise Failure(f"there is no Rollout {name or ''} among the objects".replace("  ", " "))
+    if len(named) > 1:
+        raise Failure("there are several Rollouts among the objects: name one")
+    return named[0]
+
+
+async def _simulate(engine: Engine, objects: list[Tree], name: str, namespace: str) -> Report:
+    written = _chosen(objects, name)
+    data = config_map(objects)
+    scripts = ConfiguredScripts(ScriptLibrary.read(), lambda: data)
+    verdict = admit_rollout(None, {**written}, (), headers=scripts.header)
+    if verdict.findings:
+        refusals = tuple(map(str, verdict.findings))
+        called = text_of(written, "metadata", "name")
+        where = text_of(written, "metadata", "namespace") or namespace
+        return Report(f"{where}/{called}", refusals, verdict.warnings)
+    rollout = rollout_of(written, namespace)
+
+    def routes_for(store: GatewayStore) -> GatewayRoutes:
+        return GatewayRoutes(store, scripts, engine, allow_cluster_scoped=True)
+
+    played = await play(scene_of(rollout, objects), routes_for, scripts.header)
+    return report_of(rollout, played, verdict.warnings)

@@ -1,0 +1,197 @@
+"""`simulate` as a person runs it: manifests in, every step out, with the real scripts in a private worker."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from controller.cli.main import cli
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "istio-canary"
+ROUTE = {
+    "apiVersion": "gateway.networking.k8s.io/v1",
+    "kind": "HTTPRoute",
+    "metadata": {"name": "web", "namespace": "demo"},
+    "spec": {"rules": [{"backendRefs": [{"name": "web", "port": 80}]}]},
+}
+INGRESS = {
+    "apiVersion": "networking.k8s.io/v1",
+    "kind": "Ingress",
+    "metadata": {"name": "web", "namespace": "demo"},
+    "spec": {
+        "rules": [
+            {
+                "host": "h",
+                "http": {
+                    "paths": [
+                        {
+                            "path": "/",
+                            "pathType": "Prefix",
+                            "backend": {"service": {"name": "web", "port": {"number": 80}}},
+                        }
+                    ]
+                },
+            }
+        ]
+    },
+}
+SERVICE = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "web", "namespace": "demo"},
+    "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
+}
+
+
+def workload(kind: str = "Deployment", **spec: Any) -> Any:
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "main", "image": "web:v1"}]},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "demo", "uid": "x", "resourceVersion": "9"},
+        "spec": {
+            "replicas": 4,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": template,
+            **spec,
+        },
+        "status": {"replicas": 4},
+    }
+
+
+STEPS = (
+    {"replicas": 1, "traffic": "20%", "pause": {"duration": 600}},
+    {"replicas": "100%"},
+)
+
+
+def rollout(*steps: Any, kind: str = "Deployment", **routing: Any) -> Any:
+    entry = {"service": "web", **(routing or {"gateway": {"httpRouteName": "web"}})}
+    return {
+        "apiVersion": "rollouts.kruise.io/v1beta1",
+        "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "demo"},
+        "spec": {
+            "workloadRef": {"apiVersion": "apps/v1", "kind": kind, "name": "web"},
+            "strategy": {"canary": {"steps": list(steps or STEPS), "trafficRoutings": [entry]}},
+        },
+    }
+
+
+def simulate(tmp_path: Path, *objects: Any, form: str = "") -> Result:
+    (tmp_path / "app.yaml").write_text(yaml.safe_dump_all(copy.deepcopy(objects)))
+    arguments = ["simulate", "-f", str(tmp_path), *(["-o", form] if form else [])]
+    return CliRunner().invoke(cli, arguments, prog_name="moonshift")
+
+
+def report(result: Result) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.output)
+
+
+def test_each_step_tells_pods_services_and_routes_and_the_end_gives_all_back(
+    tmp_path: Path,
+) -> None:
+    found = report(simulate(tmp_path, rollout(), workload(), SERVICE, ROUTE, form="json"))
+    assert found["restored"] is True
+    first, last = found["steps"]
+    assert (first["oldPods"], first["newPods"], first["newReady"]) == (3, 1, 1)
+    assert set(first["services"]) == {"web", "web-canary"}
+    assert first["services"]["web-canary"]["endpoints"] == 1
+    (diff,) = first["routes"]
+    added = {line.strip("+ ") for line in diff["diff"] if line.startswith("+")}
+    assert {"weight: 80", "weight: 20", "name: web-canary"} <= {x.lstrip("- ") for x in added}
+    assert (last["oldReady"], last["newPods"], last["newReady"]) == (0, 4, 4)
+
+
+def test_a_canary_ingress_is_shown_as_made(tmp_path: Path) -> None:
+    routed = rollout(ingress={"name": "web"})
+    found = report(simulate(tmp_path, routed, workload(), SERVICE, INGRESS, form="json"))
+    (diff,) = found["steps"][0]["routes"]
+    assert (diff["kind"], diff["name"], diff["what"]) == ("Ingress", "web-canary", "made")
+    assert any("canary-weight" in line for line in diff["diff"])
+    assert not any("moonshift.dev" in line for line in diff["diff"])
+
+
+def test_the_examples_release_is_sound_in_words_and_in_markdown() -> None:
+    for form, words in (("", "Step 1"), ("markdown", "## Step 1")):
+        arguments = ["simulate", "-f", str(EXAMPLE), *(["-o", form] if form else [])]
+        result = CliRunner().invoke(cli, arguments, prog_name="moonshift")
+        assert result.exit_code == 0, result.output
+        assert words in result.output
+        assert "every gateway object is as it was" in result.output
+
+
+def test_other_workloads_are_played_too(tmp_path: Path) -> None:
+    plan = rollout({"replicas": 1, "traffic": "20%"}, {"replicas": 4}, kind="StatefulSet")
+    found = report(simulate(tmp_path, plan, workload("StatefulSet"), SERVICE, ROUTE, form="json"))
+    assert [(step["oldPods"], step["newPods"]) for step in found["steps"]] == [(3, 1), (0, 4)]
+
+
+@pytest.mark.parametrize(
+    ("objects", "said"),
+    [
+        (
+            (rollout({"replicas": 1, "traffic": "0%"}), workload()),
+            "refused: spec.strategy.canary.steps[0].traffic: Invalid value",
+        ),
+        (
+            (rollout(ingress={"name": "web", "classType": "kong"}), workload()),
+            "cannot divide requests by weight",
+        ),
+        ((rollout(), workload(), ROUTE), "Service demo/web does not exist"),
+        ((rollout(), workload(), SERVICE), "HTTPRoute demo/web does not exist"),
+        (
+            (rollout(), workload(), SERVICE, {**ROUTE, "spec": {"rules": []}}),
+            "no rule of this HTTPRoute points at Service web",
+        ),
+        ((rollout(), SERVICE, ROUTE), "there is no Deployment demo/web among the objects"),
+        ((workload(),), "there is no Rollout"),
+        ((rollout(), rollout()), "there are several Rollouts"),
+    ],
+)
+def test_what_would_stop_the_release_is_told_and_fails(
+    tmp_path: Path, objects: Any, said: str
+) -> None:
+    result = simulate(tmp_path, *objects)
+    assert result.exit_code == 1, result.output
+    assert said in result.output
+
+
+def test_scripts_of_a_config_map_are_used(tmp_path: Path) -> None:
+    lane = {
+        "apiVersion": "example.dev/v1",
+        "kind": "Lane",
+        "metadata": {"name": "web", "namespace": "demo"},
+        "spec": {"share": 0},
+    }
+    script = "obj.data.spec.share = obj.canaryWeight return obj.data"
+    scripts = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "kruise-rollout-configuration"},
+        "data": {"lua.traffic.routing.Lane.example.dev": script},
+    }
+    reference = {"apiVersion": "example.dev/v1", "kind": "Lane", "name": "web"}
+    plan = rollout(customNetworkRefs=[reference])
+    listed = {"kind": "List", "items": [plan, workload(), SERVICE, lane, scripts]}
+    found = report(simulate(tmp_path, listed, form="json"))
+    assert "+  share: 20" in found["steps"][0]["routes"][0]["diff"]
+
+
+def test_a_file_that_is_no_manifest_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("{")
+    result = CliRunner().invoke(cli, ["simulate", "-f", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "x.yaml cannot be read" in result.output
+
+
+def test_nothing_to_simulate_is_a_usage_error() -> None:
+    assert CliRunner().invoke(cli, ["simulate"]).exit_code == 2
