@@ -113,7 +113,8 @@ def _services(step: StepReport) -> Iterator[str]:
         selector = said["selector"]
         pairs = selector.items() if isinstance(selector, dict) else ()
         text = ",".join(f"{key}={value}" for key, value in pairs)
-        yield f"{name} -> {text} ({said['endpoints']} endpoints)"
+        count = said["endpoints"]
+        yield f"{name} -> {text} ({count} endpoint{'' if count == 1 else 's'})"
 
 
 def _end(report: Report) -> str:

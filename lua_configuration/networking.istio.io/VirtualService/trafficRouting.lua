@@ -1,6 +1,6 @@
 --@name Istio VirtualService
 --@after networking.istio.io/DestinationRule
---@can weight,subpercent,header,header-regex,query,path,method,header-modifier
+--@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
 --
 -- Splits every route that points at the stable Service, or puts copies of those rules, bound to the step's matches and to
 -- the new revision alone, right before them. What does not point at the stable Service is not touched.
@@ -283,6 +283,15 @@ local function string_match(condition, keys, default, what)
     return {[key] = condition.value}
 end
 
+-- The header of cookies, for one of them: `name=value`, or a name for the cookie that says `always`.
+local function cookie_pattern(text)
+    local function escape(part)
+        return (part:gsub("[%^%$%(%)%.%[%]%*%+%?{}|\\]", "\\%0"))
+    end
+    local name, value = text:match("^([^=]+)=(.*)$")
+    return "(^|.*;\\s*)" .. escape(name or text) .. "=" .. escape(value or "always") .. "(;.*|$)"
+end
+
 -- A match of the step in Istio's words. Header names are lower case on the wire; claims (@…) and :pseudo headers are not names.
 local function conditions_of(match)
     local result = {}
@@ -290,15 +299,14 @@ local function conditions_of(match)
         result.uri = string_match({type = match.path.type, value = match.path.value or "/"}, PATH_KEYS, "PathPrefix", "path")
     end
     for _, header in ipairs(match.headers or {}) do
-        local name = header.name
+        local name, matcher = header.name, nil
         if name == "canary-by-cookie" then
-            error("this script cannot match a cookie; match the header cookie by RegularExpression instead")
-        end
-        if not name:find("^[@:]") then
+            name, matcher = "cookie", {regex = cookie_pattern(header.value)}
+        elseif not name:find("^[@:]") then
             name = name:lower()
         end
         result.headers = result.headers or {}
-        result.headers[name] = string_match(header, VALUE_KEYS, "Exact", "header")
+        result.headers[name] = matcher or string_match(header, VALUE_KEYS, "Exact", "header")
     end
     for _, parameter in ipairs(match.queryParams or {}) do
         result.queryParams = result.queryParams or {}

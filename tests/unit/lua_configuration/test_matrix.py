@@ -1,0 +1,13 @@
+"""The README's table of gateways is what the scripts do."""
+
+from controller.cli.scripts.engine import private_worker
+from tests.unit.lua_configuration.matrix import DOCUMENT, rows, with_table
+
+
+async def test_the_readme_tells_what_a_run_shows() -> None:
+    async with private_worker() as engine:
+        found = await rows(engine)
+    text = DOCUMENT.read_text()
+    assert with_table(text, found) == text, (
+        "the table is old: python -m tests.unit.lua_configuration.matrix --update"
+    )
