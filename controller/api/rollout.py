@@ -312,6 +312,10 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """Identity of the plan the gateway objects were last seen to follow; empty: the originals."""
     routed_at: datetime | None = None
     """When the gateway objects were first seen to follow `routePlan`."""
+    announced_at: datetime | None = None
+    """When the new revision's Services were first named to the gateways, with nothing sent there."""
+    withdrawn_at: datetime | None = None
+    """When, at the end, the last share was taken from them."""
     approved_at: datetime | None = None
     """When an approval was last honoured: a StepReady right after it is a repeat."""
     approval: Approval | None = None

@@ -79,6 +79,8 @@ class RoutePlan(Value, frozen=True):
     header_modifier: HeaderModifier | None = None
     pod_metadata: PatchMetadata = PatchMetadata()
     rollout_uid: str = ""
+    announces: bool = False
+    """Nothing goes to the new revision yet, or any more; proxies only get to know its Services."""
 
 
 # --- actions ------------------------------------------------------------------------------------

@@ -30,6 +30,8 @@ class Route(msgspec.Struct, frozen=True):
     raw: msgspec.Raw = msgspec.Raw(b"{}")
     plan: RoutePlan | None = None
     touched: bool = False
+    announces: bool = False
+    """Its kind's proxies learn of Services from it."""
     unreadable: str = ""
     """Reason why it cannot be read; empty when it can."""
 

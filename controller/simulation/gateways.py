@@ -27,6 +27,8 @@ def lead_routes(cluster: Cluster, action: EnsureRoutes | RestoreRoutes) -> Outco
         case EnsureRoutes(plan=plan):
             for reference in plan.references:
                 route = cluster.route(plan.namespace, reference)
+                if plan.announces and (route is None or not route.announces):
+                    continue
                 if route is None:
                     return Refusal(reasons.GATEWAY_OBJECT_NOT_FOUND, f"{reference} is missing")
                 led = structs.replace(route, plan=plan, touched=False)

@@ -368,4 +368,5 @@ def _route_state(route: Route | None, owner: str) -> RouteState:
         release=plan.release,
         touched=route.touched,
         in_use=True,
+        announced=route.announces,
     )

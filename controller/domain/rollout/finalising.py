@@ -18,7 +18,7 @@ from controller.domain.decision import (
     RemoveFinalizer,
 )
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout import batches, routing
+from controller.domain.rollout import announcing, batches, routing
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.shared_routing import leave
 from controller.domain.rollout.situation import Situation, position
@@ -57,9 +57,13 @@ def finalise(sit: Situation, status: RolloutStatus, goal: Goal) -> Stop | None:
 
 
 def _restore_routes(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """Nothing goes to the new revision's Services first, then the objects are their owner's again."""
+    stop = announcing.withdraw(sit, status)
+    if stop is not None:
+        return stop
     actions = routing.restore_routes(sit, status)
     if actions:
-        return Stop(status=status, actions=actions)
+        return Stop(status=announcing.forgotten(status), actions=actions)
     problem = routing.unrestorable_routes(sit, status)
     return Stop(status=status, problem=problem) if problem is not None else None
 

@@ -280,6 +280,8 @@ def endpoints_margin(sit: Situation, status: RolloutStatus) -> Stop | None:
     if not new or any(name not in since or not new <= sit.ready_endpoints(name) for name in wanted):
         return Stop(status=status)
     due = max((since[name] + sit.grace for name in wanted), default=sit.now)
+    if (announced_at := position(status).announced_at) is not None:
+        due = max(due, announced_at + sit.grace)
     return Stop(status=status, wake_at=due) if due > sit.now else None
 
 

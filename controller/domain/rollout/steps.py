@@ -11,13 +11,13 @@ from msgspec import structs
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Action, Note
-from controller.domain.rollout import batches, messages, pause, routing
+from controller.domain.rollout import announcing, batches, messages, pause, routing
 from controller.domain.rollout.drifting import drift_of, noted
 from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.shared_routing import lane_is_shut
 from controller.domain.rollout.situation import Situation, position
-from controller.domain.rollout.status import enter, progressing, with_canary
+from controller.domain.rollout.status import enter, progressing, with_canary, with_position
 from controller.domain.rollout.turn import Advance, Stop, Turn
 
 
@@ -56,9 +56,12 @@ def _before_upgrade(sit: Situation, status: RolloutStatus) -> Turn:
     index = position(status).step
     status = _upgrading(sit, status)
     if not sit.step(index).routes_traffic and not sit.takes_all(index):
+        waiting = announcing.withdraw(sit, status)
+        if waiting is not None:
+            return waiting
         actions = routing.restore_routes(sit, status)
         if actions:
-            return Stop(status, actions)
+            return Stop(announcing.forgotten(status), actions)
     mixed = routing.revisions_are_mixed(sit, status)
     if mixed is not None:
         return Stop(status, problem=mixed)
@@ -83,7 +86,8 @@ def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:
         canary_ready_replicas=counted.ready,
         pod_template_hash=sit.new_revision,
     )
-    actions = (*pins, *_pods_of_step(sit, status, index))
+    status, announcements = announcing.announce(sit, status, index)
+    actions = (*pins, *_pods_of_step(sit, status, index), *announcements)
     if actions:
         return Stop(status, actions, wake_at=counted.next_at)
     if not batches.batch_is_ready(sit, index, counted):
@@ -122,7 +126,7 @@ def _route(sit: Situation, status: RolloutStatus) -> Turn:
             return Stop(status, wake_at=drift.wake_at, problem=drift.held)
         actions = routing.ensure_routes(sit, status, index)
         if actions:
-            return Stop(status, actions, notes=notes)
+            return Stop(with_position(status, withdrawn_at=None), actions, notes=notes)
     shut = lane_is_shut(sit, status)
     if shut is not None:
         return shut

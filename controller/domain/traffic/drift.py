@@ -196,6 +196,7 @@ def see_route(
         places=(*(item.path for item in found.changes), *map(_name, disturbed)),
         corrected=record.corrected if record else (),
         corrected_at=record.corrected_at if record else None,
+        announced=record.announced if record else False,
     )
 
 

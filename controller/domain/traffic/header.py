@@ -22,12 +22,14 @@ class ScriptHeader(msgspec.Struct, frozen=True):
     """`after`: kinds that are written before this one's objects. `siblings`: kinds the script wants to read.
 
     `can` is what admission checks a step against; None when the script does not say, which allows everything.
+    `announces`: proxies learn of Services from objects of the kind, so a Service is named without a share first.
     """
 
     name: str = ""
     after: tuple[GroupKind, ...] = ()
     siblings: tuple[GroupKind, ...] = ()
     can: frozenset[str] | None = None
+    announces: bool = False
 
 
 def _kinds(words: str) -> tuple[GroupKind, ...]:
@@ -55,4 +57,5 @@ def parse_header(text: str) -> ScriptHeader:
         after=_kinds(said.get("after", "")),
         siblings=_kinds(said.get("siblings", "")),
         can=frozenset(words) if "can" in said else None,
+        announces="announce" in said,
     )

@@ -118,6 +118,7 @@ def identified(plan: RoutePlan) -> RoutePlan:
         plan.matches,
         plan.header_modifier,
         plan.pod_metadata,
+        plan.announces,
     )
     return msgspec.structs.replace(
         plan, identity=safe_hash(msgspec.json.encode(said, order="sorted"), 16)
@@ -148,6 +149,13 @@ def route_plan(
             pod_metadata=pod_metadata or PatchMetadata(),
             rollout_uid=rollout_uid,
         )
+    )
+
+
+def announcement(plan: RoutePlan) -> RoutePlan:
+    """The plan that names the new revision's Services and sends nothing there."""
+    return identified(
+        msgspec.structs.replace(plan, weight=0.0, matches=(), header_modifier=None, announces=True)
     )
 
 

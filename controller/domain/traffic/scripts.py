@@ -136,6 +136,8 @@ def script_input(
         "params": params_of(reference),
         "siblings": list(siblings),
     }
+    if plan.announces:
+        obj["announce"] = True
     if plan.matches:
         obj["matches"] = [_match(match) for match in plan.matches]
     if plan.header_modifier is not None:

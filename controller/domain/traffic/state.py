@@ -29,6 +29,7 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     goes downwards. `original` and `desired` are SHA-256 sums, of the stored original's text and of D; `packed` is D.
     `objects` are the checksums of what was made beside the object, by kind and name. `corrected` are the places where
     somebody's change was put back last, and `corrected_at` when.
+    `announced`: the object's kind is one whose proxies learn of Services from it.
     """
 
     release: str
@@ -41,6 +42,7 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     objects: dict[str, str] = {}
     corrected: tuple[str, ...] = ()
     corrected_at: datetime | None = None
+    announced: bool = False
 
 
 def checksum(data: bytes) -> str:
@@ -63,6 +65,7 @@ def write_state(
     objects: dict[str, str] | None = None,
     corrected: tuple[str, ...] = (),
     corrected_at: datetime | None = None,
+    announced: bool = False,
 ) -> str:
     """The annotation's text; `original` is the text of the other annotation."""
     content = encode(desired)
@@ -79,6 +82,7 @@ def write_state(
         objects=objects or {},
         corrected=corrected,
         corrected_at=corrected_at,
+        announced=announced,
     )
     return msgspec.json.encode(record).decode()
 

@@ -72,6 +72,7 @@ class _Change(msgspec.Struct, frozen=True):
     objects: tuple[Tree, ...] = ()
     corrected: tuple[tuple[str, ...], datetime | None] = ((), None)
     """The places that were put back last, and when."""
+    announced: bool = False
 
     @property
     def sums(self) -> dict[str, str]:
@@ -100,6 +101,22 @@ class GatewayRoutes:
 
     async def ensure(self, plan: RoutePlan, at: datetime | None = None) -> Outcome:
         """All gateway objects follow the plan. Where somebody's change is put back, `at` is noted with the places."""
+        return await (self._announce(plan) if plan.announces else self._lead(plan, at))
+
+    async def _announce(self, plan: RoutePlan) -> Outcome:
+        """Objects whose kinds ask for it name the new revision's Services; what cannot be done is not needed."""
+        wanted = tuple(filter(self._announces, plan.references))
+        if not wanted:
+            return Done()
+        outcome = await self._lead(msgspec.structs.replace(plan, references=wanted))
+        # A script that fails says so when it is asked for the step itself, and never keeps an object from its owner.
+        return Done() if isinstance(outcome, Refusal) else outcome
+
+    def _announces(self, reference: Reference) -> bool:
+        script = self._scripts.resolve(reference)
+        return not isinstance(script, MissingScript) and _header_of(script).announces
+
+    async def _lead(self, plan: RoutePlan, at: datetime | None = None) -> Outcome:
         if plan.weight is None and not plan.matches:
             return refusals.nothing_to_route(plan)
         targets = targets_of(plan.references, plan.namespace)
@@ -160,9 +177,7 @@ class GatewayRoutes:
                 if isinstance(script, MissingScript):
                     return refusals.script_missing(script, target.subject)
                 scripts.append(script)
-            headers = tuple(
-                parse_header(script.text.decode(errors="replace")) for script in scripts
-            )
+            headers = tuple(map(_header_of, scripts))
             found.append(_Scripted(target, tuple(scripts), headers))
         levels = levels_of(
             tuple((item.target.reference, header) for item in found for header in item.headers)
@@ -209,9 +224,16 @@ class GatewayRoutes:
             desired = await self._answers.desired(question, plan)
             if isinstance(desired, Refusal):
                 return desired
-            changes.append(
-                _Change(item.target, item.level, standing, desired.content, desired.objects)
+            announced = any(header.announces for header in item.headers)
+            change = _Change(
+                item.target,
+                item.level,
+                standing,
+                desired.content,
+                desired.objects,
+                announced=announced,
             )
+            changes.append(change)
         return changes
 
     async def _write(self, change: _Change, present: tuple[Made, ...], plan: RoutePlan) -> Outcome:
@@ -254,6 +276,7 @@ class GatewayRoutes:
             objects=change.sums,
             corrected=change.corrected[0],
             corrected_at=change.corrected[1],
+            announced=change.announced,
         )
         ours = {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
         body = with_content(live, desired, ours)
@@ -314,6 +337,10 @@ class GatewayRoutes:
             case _:
                 await self._objects.disown(target.reference, namespace, stored)
                 return Done(wrote=True)
+
+
+def _header_of(script: Script) -> ScriptHeader:
+    return parse_header(script.text.decode(errors="replace"))
 
 
 def _follows(standing: Standing, made: tuple[Made, ...], plan: RoutePlan) -> bool:

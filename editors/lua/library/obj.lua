@@ -61,6 +61,7 @@
 ---@field stableService string
 ---@field matches? moonshift.Match[] nil where the step has none: ipairs(obj.matches or {})
 ---@field requestHeaderModifier? moonshift.HeaderModifier
+---@field announce? boolean true where the canary Service is to be named with no share (--@announce)
 ---@field patchPodMetadata moonshift.PodMetadata what new pods get besides the template's
 ---@field object moonshift.Object which object this is
 ---@field params table<string, any> parameters of the reference

@@ -30,6 +30,7 @@ PLAN = RoutePlan(
     (HttpRouteMatch(PathMatch("Exact", "/"), (VALUE,), (VALUE,), "GET"),),
     HeaderModifier((PAIR,), (PAIR,), ("x",)),
     PatchMetadata({"a": "b"}, {"a": "b"}),
+    announces=True,
 )  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def test_stubs_of_ingress_classes_too() -> None:
     reference = msgspec.structs.replace(REFERENCE, class_type="nginx")
     backend: Tree = {"service": {"name": reference.stable_service}}
     content: Tree = {**ORIGINAL, "spec": {"defaultBackend": backend}}
-    input_ = class_input(reference, PLAN, content)
+    input_ = class_input(reference, msgspec.structs.replace(PLAN, announces=False), content)
     assert isinstance(input_, bytes)
     given = decode_tree(input_)
     assert fields()["IngressObj"] == keys(given)

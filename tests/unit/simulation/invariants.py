@@ -91,7 +91,8 @@ class Watch:
             if route.plan is None:
                 continue
             for reference in route.plan.references:
-                assert self.ready(reference.canary_service), f"{reference}: nothing behind canary"
+                named = route.plan.announces or self.ready(reference.canary_service)
+                assert named, f"{reference}: nothing behind canary"
                 if route.plan.weight != 100:
                     assert self.ready(reference.stable_service), f"{reference}: stable is empty"
 

@@ -11,6 +11,7 @@ from controller.api import names
 from controller.domain.decision import Done, NotYet, Refusal, RestoreRoutes
 from controller.domain.observation import RoutePresent
 from controller.domain.traffic.drift import see_route
+from controller.domain.traffic.plan import announcement
 from controller.effects.gateways import GatewayRoutes
 from controller.scripts.answer import Refused
 
@@ -522,3 +523,36 @@ async def test_a_change_that_its_owner_wants_left_is_left(
     assert refusal.reason == "RouteHeld"
     assert "from 20 to 99" in refusal.message
     assert weights(server) == [80, 99]
+
+
+# --- announcements --------------------------------------------------------------------------------
+
+
+async def test_only_objects_whose_script_asks_for_it_name_a_service_without_a_share(
+    server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
+) -> None:
+    scripts.add("VirtualService", split, "--@announce")
+    assert await routes.ensure(announcement(plan(BOTH))) == Done(wrote=True)
+    assert server.writes == ["VirtualService/web"]
+    assert weights(server) == [100, 0]
+    assert scripts.asked[-1]["announce"] is True
+    assert state(server).announced
+    assert await routes.ensure(announcement(plan(BOTH))) == Done()
+    assert await routes.ensure(plan(BOTH)) == Done(wrote=True)
+    assert "announce" not in scripts.asked[-1]
+    assert state(server).announced
+
+
+async def test_nothing_is_read_where_no_script_asks_for_an_announcement(
+    server: ObjectServer, routes: GatewayRoutes
+) -> None:
+    assert await routes.ensure(announcement(plan(ONE))) == Done()
+    assert server.writes == []
+
+
+async def test_an_announcement_that_fails_keeps_nobody_waiting(
+    server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
+) -> None:
+    scripts.add("VirtualService", Refused("RUNTIME_ERROR", "no"), "--@announce")
+    assert await routes.ensure(announcement(plan(ONE))) == Done()
+    assert server.writes == []

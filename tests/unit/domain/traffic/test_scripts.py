@@ -15,7 +15,7 @@ from controller.api.rollout import (
 )
 from controller.domain.decision import Reference
 from controller.domain.traffic.header import GroupKind, ScriptHeader, parse_header
-from controller.domain.traffic.plan import route_plan
+from controller.domain.traffic.plan import announcement, route_plan
 from controller.domain.traffic.scripts import (
     Cycle,
     levels_of,
@@ -179,3 +179,22 @@ def test_kinds_that_come_after_each_other_are_a_cycle() -> None:
     assert isinstance(found, Cycle)
     assert str(found) == "g/A after g/B after g/A"
     assert isinstance(levels_of(((of("A"), after("A")),)), Cycle)
+
+
+def test_an_announcement_asks_for_a_name_without_a_share_whatever_the_step_says() -> None:
+    step = Step(
+        traffic="20%",
+        matches=(HttpRouteMatch(headers=(ValueMatch(name="a", value="b"),)),),
+        request_header_modifier=HeaderModifier(remove=("x",)),
+    )
+    plan = route_plan(namespace="demo", rollout="web", release="r1", references=(VS,), step=step)
+    given = json.loads(script_input(VS, announcement(plan), ORIGINAL))
+    assert given["announce"] is True
+    assert (given["canaryWeight"], given["stableWeight"]) == (0, 100)
+    assert not given.keys() & {"matches", "requestHeaderModifier"}
+    assert announcement(plan).identity != plan.identity
+
+
+def test_a_script_says_in_a_line_of_its_own_that_it_announces() -> None:
+    assert parse_header("--@name A\n--@announce\nreturn obj.data").announces
+    assert not parse_header("--@name A\n-- announce\nreturn obj.data").announces

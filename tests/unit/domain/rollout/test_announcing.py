@@ -1,0 +1,173 @@
+"""Proxies that learn of Services from routes: named without a share before the first and after the last."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from msgspec import structs
+
+from controller.api.rollout import Phase, Step
+from controller.domain.decision import EnsureRoutes, RoutePlan
+from controller.domain.rollout.phases import decide
+from controller.simulation.cluster import Route
+from controller.simulation.world import World
+from tests.unit.builders import (
+    GRACE,
+    KEY,
+    NAMESPACE,
+    make_deployment,
+    make_rollout,
+    make_step,
+    make_steps,
+    make_world,
+    ours_of,
+    release,
+    status_of,
+    wait,
+    weight_of,
+)
+from tests.unit.domain.rollout.scenes import BOTH, approve
+from tests.unit.simulation.invariants import Watch
+
+MARGIN = timedelta(seconds=GRACE)
+
+
+def announcing_world(style: str, steps: tuple[Step, ...] | None = None) -> World:
+    """A world at rest whose one gateway object is of such a kind."""
+    world = make_world(
+        make_rollout(style=style, steps=steps or make_steps("20%", "50%")), make_deployment()
+    )
+    world.cluster.put_route(NAMESPACE, "VirtualService", "web", Route(announces=True))
+    Watch(world)
+    return world
+
+
+class Diary:
+    """What the gateway object says, and since when, each time it says something else."""
+
+    def __init__(self, world: World) -> None:
+        self.pages: list[tuple[datetime, RoutePlan | None]] = []
+        self._world = world
+        world.watchers.append(self._look)
+        self._look()
+
+    def _look(self) -> None:
+        plan = self._world.cluster.routes[0].plan
+        if not self.pages or self.pages[-1][1] != plan:
+            self.pages.append((self._world.cluster.now, plan))
+
+    @property
+    def words(self) -> list[str]:
+        """Each page in a word: the owner's, named, or the share in percent."""
+        return [
+            "owner's" if p is None else "named" if p.announces else f"{p.weight:.0f} %"
+            for _, p in self.pages
+        ]
+
+    def lasted(self, page: int) -> timedelta:
+        """How long a page stood."""
+        return self.pages[page + 1][0] - self.pages[page][0]
+
+
+@BOTH
+def test_a_service_is_named_for_the_margin_before_its_first_share_and_after_its_last(
+    style: str,
+) -> None:
+    world = announcing_world(style)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    approve(world)
+    approve(world)
+    wait(world, 60)
+    assert status_of(world).phase == Phase.HEALTHY
+    assert diary.words == ["owner's", "named", "20 %", "50 %", "named", "owner's"]
+    assert diary.lasted(1) >= MARGIN
+    assert diary.lasted(4) >= MARGIN
+
+
+@BOTH
+def test_a_rollback_takes_the_share_first_and_the_name_after_the_margin(style: str) -> None:
+    world = announcing_world(style)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    release(world, "v1")
+    wait(world, 60)
+    assert status_of(world).phase == Phase.HEALTHY
+    assert diary.words == ["owner's", "named", "20 %", "named", "owner's"]
+    assert diary.lasted(3) >= MARGIN
+
+
+@BOTH
+def test_a_third_revision_is_announced_anew(style: str) -> None:
+    world = announcing_world(style)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    release(world, "v3")
+    wait(world, 60)
+    assert diary.words[3:] == ["named", "owner's", "named", "20 %"]
+
+
+@BOTH
+def test_a_step_without_traffic_in_between_withdraws_and_the_next_announces(style: str) -> None:
+    steps = (make_step("20%", "20%"), make_step("30%"), make_step("50%", "50%"))
+    world = announcing_world(style, steps)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    approve(world)
+    approve(world)
+    wait(world, 30)
+    assert diary.words == ["owner's", "named", "20 %", "named", "owner's", "named", "50 %"]
+
+
+@BOTH
+def test_other_kinds_are_written_no_more_often_than_before(style: str) -> None:
+    world = make_world(make_rollout(style=style, steps=make_steps("20%", "50%")), make_deployment())
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    release(world, "v1")
+    wait(world, 60)
+    assert diary.words == ["owner's", "20 %", "owner's"]
+
+
+@BOTH
+def test_the_instant_is_kept_so_that_a_crash_waits_longer_never_shorter(style: str) -> None:
+    world = announcing_world(style)
+    release(world)
+    world.run_until(lambda: ours_of(world).announced_at is not None)
+    world.run_until(lambda: weight_of(world) == 20)
+    announced_at = ours_of(world).announced_at
+    assert announced_at is not None
+    assert world.cluster.now >= announced_at + MARGIN
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_could_not_be_withdrawn_keeps_nobody_from_restoring(known: bool) -> None:
+    world = announcing_world("canary")
+    release(world)
+    world.rest()
+    # From here on the effect leaves the object alone, as it does when the script is gone; what was seen stays seen.
+    route = world.cluster.routes[0]
+    world.cluster.put_route(
+        NAMESPACE, "VirtualService", "web", structs.replace(route, announces=known)
+    )
+    release(world, "v1")
+    wait(world, 60)
+    assert status_of(world).phase == Phase.HEALTHY
+    assert weight_of(world) is None
+
+
+def test_while_the_last_share_is_being_taken_a_pass_repeats_nothing() -> None:
+    world = announcing_world("canary")
+    release(world)
+    world.rest()
+    release(world, "v1")
+    world.run_until(lambda: ours_of(world).withdrawn_at is not None)
+    seen = world.observe(KEY)
+    assert seen is not None
+    decision = decide(seen, world.cluster.now)
+    assert not any(isinstance(action, EnsureRoutes) for action in decision.actions)
+    assert decision.wake_at is not None
