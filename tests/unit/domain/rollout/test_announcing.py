@@ -171,3 +171,30 @@ def test_while_the_last_share_is_being_taken_a_pass_repeats_nothing() -> None:
     decision = decide(seen, world.cluster.now)
     assert not any(isinstance(action, EnsureRoutes) for action in decision.actions)
     assert decision.wake_at is not None
+
+
+@BOTH
+def test_a_release_that_never_had_a_share_is_only_named_before_it_is_taken_back(style: str) -> None:
+    world = announcing_world(style)
+    diary = Diary(world)
+    release(world)
+    world.run_until(lambda: diary.words[-1] == "named")
+    release(world, "v1")
+    wait(world, 60)
+    assert diary.words == ["owner's", "named", "owner's"]
+    assert status_of(world).phase == Phase.HEALTHY
+
+
+@BOTH
+def test_a_release_begun_by_an_older_version_counts_as_announced(style: str) -> None:
+    world = announcing_world(style)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    rollout = world.cluster.rollouts[KEY]
+    older = structs.replace(ours_of(world), announced_at=None)
+    status = structs.replace(rollout.status, moonshift=older)
+    world.cluster.rollouts.put(structs.replace(rollout, status=status))
+    approve(world)
+    assert diary.words == ["owner's", "named", "20 %", "50 %"]
+    assert ours_of(world).announced_at is not None

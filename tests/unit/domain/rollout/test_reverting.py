@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from msgspec import structs
 
 from controller.api.rollout import MoonshiftStatus, Phase, StepState
@@ -13,15 +14,20 @@ from controller.domain.rollout.turn import Stop
 from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
+    SETS,
     inner_of,
     make_rollout,
+    make_set_world,
     make_steps,
     make_strategy,
     make_world,
     ours_of,
     release,
+    release_set,
+    revision_of,
     status_of,
     template,
+    versions_of,
     wait,
     workload_of,
 )
@@ -127,3 +133,21 @@ def test_where_the_stable_template_is_not_kept_nothing_is_taken_back() -> None:
     assert stop.actions == ()
     assert stop.problem is not None
     assert stop.problem.reason == reasons.DEADLINE_EXCEEDED
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_a_stuck_revision_of_a_set_is_taken_back(which: str) -> None:
+    strategy = structs.replace(
+        make_strategy(steps=make_steps("20%", "40%", traffic=False), traffic=False),
+        progress_deadline_seconds=60,
+        on_deadline_exceeded="Rollback",
+    )
+    world = make_set_world(which, strategy=strategy)
+    release_set(world)
+    name = revision_of(world, "v2")
+    world.people.fail_pods(frozenset({name, f"web-{name}"}))
+    world.rest()
+    wait(world, 300)
+    assert versions_of(world) == {"v1": 5}
+    assert ours_of(world).failed_template
+    assert status_of(world).phase == Phase.HEALTHY
