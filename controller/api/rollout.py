@@ -213,6 +213,21 @@ class Strategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     canary: CanaryStrategy | None = None
     blue_green: BlueGreenStrategy | None = None
 
+    @property
+    def plan(self) -> CanaryStrategy | None:
+        """Whichever is given; blue-green has no field that canary has not."""
+        given = self.blue_green
+        if given is None or self.canary is not None:
+            return self.canary
+        return CanaryStrategy(
+            steps=given.steps,
+            traffic_routings=given.traffic_routings,
+            failure_threshold=given.failure_threshold,
+            progress_deadline_seconds=given.progress_deadline_seconds,
+            traffic_routing_ref=given.traffic_routing_ref,
+            disable_generate_canary_service=given.disable_generate_canary_service,
+        )
+
 
 class RolloutSpec(msgspec.Struct, frozen=True, rename="camel"):
     """What the owner wants."""
@@ -242,6 +257,14 @@ class CanaryStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Fa
     finalising_step: str = ""
     last_update_time: datetime | None = None
     message: str = ""
+
+
+class BlueGreenStatus(CanaryStatus, frozen=True, rename="camel", omit_defaults=False):
+    """The same for a blue-green release, under the names its clients know."""
+
+    canary_revision: str = msgspec.field(default="", name="updatedRevision")
+    canary_replicas: int = msgspec.field(default=0, name="updatedReplicas")
+    canary_ready_replicas: int = msgspec.field(default=0, name="updatedReadyReplicas")
 
 
 class Approval(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -334,10 +357,23 @@ class RolloutStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=F
     message: str = ""
     conditions: tuple[Condition, ...] = ()
     canary_status: CanaryStatus | msgspec.UnsetType = msgspec.UNSET
-    blue_green_status: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    blue_green_status: BlueGreenStatus | msgspec.UnsetType = msgspec.UNSET
     current_step_index: int = 0
     current_step_state: str = ""
     moonshift: MoonshiftStatus | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def of_release(self) -> CanaryStatus | None:
+        """The sub-status of the style that the last release had."""
+        if isinstance(self.blue_green_status, BlueGreenStatus):
+            return self.blue_green_status
+        return self.canary_status if isinstance(self.canary_status, CanaryStatus) else None
+
+    def with_release(self, inner: CanaryStatus | None) -> "RolloutStatus":
+        """The status with this sub-status, and none of the other style."""
+        blue_green = inner if isinstance(inner, BlueGreenStatus) else msgspec.UNSET
+        canary = msgspec.UNSET if inner is None or inner is blue_green else inner
+        return msgspec.structs.replace(self, canary_status=canary, blue_green_status=blue_green)
 
 
 class Rollout(msgspec.Struct, frozen=True, rename="camel"):

@@ -111,6 +111,7 @@ class ReplicaSetSpec(msgspec.Struct, frozen=True, rename="camel"):
 
     replicas: int = 1
     template: msgspec.Raw = msgspec.Raw(b"{}")
+    min_ready_seconds: int = 0
 
 
 class ReplicaSetStatus(msgspec.Struct, frozen=True, rename="camel"):

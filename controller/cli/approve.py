@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import click
 import msgspec
 
-from controller.api.rollout import CanaryStatus, Rollout, StepState
+from controller.api.rollout import BlueGreenStatus, Rollout, StepState
 from controller.api.workloads import Deployment
 from controller.cli.durations import DURATION
 from controller.cli.failures import ExitCode, Failure
@@ -106,8 +106,8 @@ async def _approve_exactly(session: Session, name: str, step: int) -> None:
 
 def plain_patch(rollout: Rollout) -> dict[str, object]:
     """The merge patch on the status, byte for byte what clients of the original send."""
-    canary = isinstance(rollout.status.canary_status, CanaryStatus)
-    part = "canaryStatus" if canary else "blueGreenStatus"
+    blue_green = isinstance(rollout.status.of_release, BlueGreenStatus)
+    part = "blueGreenStatus" if blue_green else "canaryStatus"
     return {"status": {part: {"currentStepState": StepState.STEP_READY.value}}}
 
 
@@ -125,9 +125,9 @@ def not_approvable(rollout: Rollout, step: int | None) -> str:
     """Why there is nothing to approve; empty when there is."""
     status, key = rollout.status, rollout.metadata.key
     state, now = current_state(status), current_step(status)
-    if isinstance(status.canary_status, CanaryStatus):
+    if status.of_release is not None:
         # clients of the original look here, and an approval under way shows here first
-        state = status.canary_status.current_step_state or state
+        state = status.of_release.current_step_state or state
     at = f"step {now}/{len(steps_of(rollout.spec.strategy))}"
     if status.phase != "Progressing":
         phase = status.phase or "not looked at by a controller yet"
@@ -183,9 +183,9 @@ def answer_to(before: Rollout, now: Rollout | None) -> Answer | None:
         return Answer(True, f"is at step {step}/{total} ({current_state(now.status)})")
     if ours.approved_at is not None and ours.approved_at != position(before.status).approved_at:
         return Answer(True, f"went on from step {step}")
-    inner = now.status.canary_status
+    inner = now.status.of_release
     if (
-        isinstance(inner, CanaryStatus)
+        inner is not None
         and inner.current_step_state == StepState.STEP_PAUSED
         and ours.approval is None
     ):

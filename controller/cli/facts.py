@@ -83,7 +83,7 @@ class Facts:
         self._caches.rollouts.put(rollout)
         deployments = self._source(DEPLOYMENTS, self._caches.deployments, Deployment)
         await self._load(deployments)
-        canary = rollout.spec.strategy.canary
+        canary = rollout.spec.strategy.plan
         routings = canary.traffic_routings if canary is not None else ()
         shared = canary is not None and canary.disable_generate_canary_service
         self._add_pods(rollout)

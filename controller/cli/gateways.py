@@ -97,6 +97,10 @@ class Gateways:
         found = source.store.values() if source is not None else ()
         return tuple(_raw(item) for item in found if is_made_for(item.metadata, rollout_uid))
 
+    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Problem:
+        """None: what a person looks at is named one by one."""
+        return ()
+
     def find(self, kind: Kind, key: Key) -> RawObject | Problem | None:
         """The object, None when there is none, or why that is not known."""
         source = self._sources.get((kind, key))

@@ -14,9 +14,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 def steps_of(strategy: Strategy) -> tuple[Step, ...]:
     """The steps, whichever the style."""
-    if strategy.canary is not None:
-        return strategy.canary.steps
-    return strategy.blue_green.steps if strategy.blue_green is not None else ()
+    return strategy.plan.steps if strategy.plan is not None else ()
 
 
 def current_step(status: RolloutStatus) -> int:

@@ -212,6 +212,22 @@ class ReleaseSet(Value, frozen=True, tag=True):
     labels: tuple[str, ...] = ()
 
 
+class HoldAutoscaler(Value, frozen=True, tag=True):
+    """An autoscaler sizes nothing, and its owner's `behavior` (JSON) is kept on it."""
+
+    autoscaler: Key
+    resource_version: str
+    original: str
+
+
+class FreeAutoscaler(Value, frozen=True, tag=True):
+    """An autoscaler has its owner's `behavior` again; None: it has none."""
+
+    autoscaler: Key
+    resource_version: str
+    behavior: msgspec.Raw | None
+
+
 class DeletePod(Value, frozen=True, tag=True):
     """A pod is gone, so that its set's controller makes another."""
 
@@ -225,6 +241,13 @@ class ScaleReplicaSet(Value, frozen=True, tag=True):
     replica_set: Key
     uid: str
     replicas: int
+
+
+class HoldReplicaSet(Value, frozen=True, tag=True):
+    """No pod of a ReplicaSet counts as available."""
+
+    replica_set: Key
+    uid: str
 
 
 class LabelPod(Value, frozen=True, tag=True):
@@ -301,7 +324,10 @@ Action = (
     | MoveSet
     | ReleaseSet
     | DeletePod
+    | HoldAutoscaler
+    | FreeAutoscaler
     | ScaleReplicaSet
+    | HoldReplicaSet
     | LabelPod
     | EnsureRoutes
     | RestoreRoutes

@@ -8,6 +8,7 @@ from datetime import datetime
 
 import msgspec
 
+from controller.api.autoscaling import Autoscaler
 from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import PodSet
 from controller.api.rollout import Rollout
@@ -125,6 +126,8 @@ class Observation(Value, frozen=True):
     """None while it does not exist."""
     workload_problem: WorkloadUnreadable | None = None
     """Why it is not known whether the workload exists: nothing may be concluded from its absence."""
+    autoscalers: tuple[Autoscaler, ...] = ()
+    """Those that size the workload; looked at in blue-green style only."""
     canaries: tuple[WorkloadSeen, ...] = ()
     """Extra Deployments that carry this Rollout's UID."""
     services: dict[str, Service] = {}

@@ -166,7 +166,7 @@ def _metadata(seen: TrafficRoutingSeen) -> PatchMetadata | None:
 
 
 def _metadata_of(rollout: Rollout) -> PatchMetadata:
-    canary = rollout.spec.strategy.canary
+    canary = rollout.spec.strategy.plan
     patch = canary.patch_pod_template_metadata if canary is not None else None
     return patch or PatchMetadata()
 

@@ -17,6 +17,9 @@ from controller.domain.decision import (
     EnsureCanaryDeployment,
     EnsureCanaryService,
     EnsureRoutes,
+    FreeAutoscaler,
+    HoldAutoscaler,
+    HoldReplicaSet,
     LabelPod,
     LabelWorkload,
     MoveSet,
@@ -39,6 +42,7 @@ from controller.domain.decision import (
     UnpinService,
 )
 from controller.effects import (
+    hpa,
     pods,
     podsets,
     reverts,
@@ -117,18 +121,27 @@ class Pass:
                 return await self._routes.restore(action)
             case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
                 return await self._apply_to_service(action)
+            case SetFinalizers() | RecordRelease() | LabelPod():
+                return await self._apply_to_others(action)
+            case DeletePod():
+                return await podsets.delete_pod(self._writes, action)
+            case HoldAutoscaler() | FreeAutoscaler():
+                return await hpa.write(self._writes, action)
+            case LabelWorkload() | MoveSet() | ReleaseSet() | RevertTemplate():
+                return await self._apply_to_any_workload(action)
+            case _:
+                return await self._apply_to_workload(action)
+
+    async def _apply_to_others(self, action: SetFinalizers | RecordRelease | LabelPod) -> Outcome:
+        match action:
             case SetFinalizers():
                 return await trafficroutings.set_finalizers(self._writes, action)
             case RecordRelease():
                 return await self._histories.record(action)
             case LabelPod():
                 return await pods.label_pod(self._writes, action)
-            case DeletePod():
-                return await podsets.delete_pod(self._writes, action)
-            case LabelWorkload() | MoveSet() | ReleaseSet() | RevertTemplate():
-                return await self._apply_to_any_workload(action)
             case _:
-                return await self._apply_to_workload(action)
+                assert_never(action)
 
     async def _apply_to_rollout(self, action: PrepareRollout | RemoveFinalizer) -> Outcome:
         match action:
@@ -183,7 +196,8 @@ class Pass:
         | EnsureCanaryDeployment
         | ScaleCanaryDeployment
         | DeleteCanaryDeployment
-        | ScaleReplicaSet,
+        | ScaleReplicaSet
+        | HoldReplicaSet,
     ) -> Outcome:
         match action:
             case PaceDeployment():
@@ -198,5 +212,7 @@ class Pass:
                 return await workloads.delete_canary(self._writes, action)
             case ScaleReplicaSet():
                 return await workloads.scale_replica_set(self._writes, action)
+            case HoldReplicaSet():
+                return await workloads.hold_replica_set(self._writes, action)
             case _:
                 assert_never(action)

@@ -10,6 +10,7 @@ from controller.domain.decision import (
     DeleteCanaryDeployment,
     Done,
     EnsureCanaryDeployment,
+    HoldReplicaSet,
     LabelWorkload,
     PaceDeployment,
     ReleaseDeployment,
@@ -109,6 +110,16 @@ async def delete_canary(writes: Writes, action: DeleteCanaryDeployment) -> Done:
     while pods of an abandoned revision are still ready behind it.
     """
     await writes.delete(DEPLOYMENTS, action.deployment, action.uid, "Foreground")
+    return Done(wrote=True)
+
+
+async def hold_replica_set(writes: Writes, action: HoldReplicaSet) -> Done:
+    """Keep the stable revision from counting as whole."""
+    operations: list[Operation] = [
+        {"op": "test", "path": "/metadata/uid", "value": action.uid},
+        _set("minReadySeconds", names.HOLD_MIN_READY_SECONDS),
+    ]
+    await writes.patch(REPLICA_SETS, action.replica_set, operations)
     return Done(wrote=True)
 
 

@@ -97,6 +97,14 @@ class DynamicKinds:
             return Problem(_reason(watched.reflector.problem), watched.reflector.problem)
         return watched.reflector.store.get(key)
 
+    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Problem:
+        """All objects of a namespace, or why they are not known; `known` first."""
+        watched = self._watched.get(kind)
+        if watched is None:
+            return self._problems.get(kind, Problem("Loading", f"{kind[1]} is being looked up"))
+        found = watched.reflector.store.values()
+        return tuple(entry for entry in found if entry.metadata.namespace == namespace)
+
     def known(self, kind: Kind) -> bool:
         """The answer of `find` can be relied on; otherwise `ready` will be called."""
         watched = self._watched.get(kind)

@@ -53,7 +53,7 @@ def _by_workload(rollout: Rollout) -> Iterable[str]:
 
 
 def _by_service(rollout: Rollout) -> Iterable[str]:
-    canary = rollout.spec.strategy.canary
+    canary = rollout.spec.strategy.plan
     if canary is None:
         return ()
     pairs = services_of(canary.traffic_routings, canary.disable_generate_canary_service)
@@ -62,7 +62,7 @@ def _by_service(rollout: Rollout) -> Iterable[str]:
 
 
 def _by_reference(rollout: Rollout) -> Iterable[str]:
-    canary = rollout.spec.strategy.canary
+    canary = rollout.spec.strategy.plan
     if canary is None:
         return ()
     references = references_of(canary.traffic_routings, canary.disable_generate_canary_service)

@@ -216,8 +216,8 @@ class RolloutReconciler:
 
 
 def _uncounted(status: RolloutStatus) -> RolloutStatus:
-    inner = status.canary_status
-    if isinstance(inner, msgspec.UnsetType):
+    inner = status.of_release
+    if inner is None:
         return status
     still = structs.replace(
         inner,
@@ -227,7 +227,7 @@ def _uncounted(status: RolloutStatus) -> RolloutStatus:
         observed_workload_generation=0,
         finalising_step="",
     )
-    return structs.replace(status, canary_status=still)
+    return status.with_release(still)
 
 
 def _position(status: RolloutStatus) -> MoonshiftStatus:

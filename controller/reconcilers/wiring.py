@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from controller.api import names
+from controller.api.autoscaling import AUTOSCALER
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
@@ -52,6 +53,9 @@ class Wiring:
 
     def named_object_changed(self, kind: tuple[str, str], metadata: ObjectMeta) -> None:
         """A gateway object or a workload that Rollouts name changed, or one that was made beside it."""
+        if kind == AUTOSCALER:
+            self._wake_blue_green(metadata.namespace)
+            return
         named = reference_value(*kind, metadata.key)
         for index in (REFERENCE, WORKLOAD):
             for rollout in self._caches.rollouts.index(index, named):
@@ -63,6 +67,12 @@ class Wiring:
                 self._wake(rollout.metadata.key)
             for routing in self._caches.traffic_routings.index("uid", uid):
                 self._wake_routing(routing.metadata.key)
+
+    def _wake_blue_green(self, namespace: str) -> None:
+        """Which workload an autoscaler sizes can change; only blue-green releases look."""
+        for rollout in self._caches.rollouts.values():
+            if rollout.metadata.namespace == namespace and rollout.spec.strategy.blue_green:
+                self._wake(rollout.metadata.key)
 
     def kind_ready(self, kind: tuple[str, str]) -> None:
         """A kind of gateway objects or workloads can be relied on, or its problem became known."""

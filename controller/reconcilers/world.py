@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from controller.api.autoscaling import AUTOSCALER, Autoscaler
 from controller.api.meta import Key
 from controller.api.names import WORKLOAD_TYPE
 from controller.api.networking import EndpointSlice, Service
@@ -196,6 +197,10 @@ class NamedKinds(Protocol):
         """The object, None when there is none, or why that is not known."""
         ...
 
+    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Problem:
+        """All objects of a namespace, or why they are not known."""
+        ...
+
     def made_for(self, kind: Kind, namespace: str, rollout_uid: str) -> tuple[RawObject, ...]:
         """What was made for a Rollout beside its gateway objects, of one kind."""
         ...
@@ -233,13 +238,17 @@ class World:
         rollout = self._caches.rollouts.get(key)
         if rollout is None:
             return None
-        workload = self._workload(rollout)
+        workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
         services, slices = self._services(rollout)
         return Observation(
             rollout=rollout,
             plan_hash=self._plans.hash(rollout),
             workload=workload if isinstance(workload, WorkloadSeen) else None,
-            workload_problem=workload if isinstance(workload, WorkloadUnreadable) else None,
+            workload_problem=next(
+                (seen for seen in (workload, autoscalers) if isinstance(seen, WorkloadUnreadable)),
+                None,
+            ),
+            autoscalers=autoscalers if isinstance(autoscalers, tuple) else (),
             canaries=tuple(
                 self._deployment(extra)
                 for extra in self._caches.deployments.index(ROLLOUT_UID, rollout.metadata.uid)
@@ -267,6 +276,19 @@ class World:
                 return WorkloadUnreadable(reason, message)
             case raw:
                 return self._set_of_pods(named, raw)
+
+    def _autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...] | WorkloadUnreadable:
+        """What sizes the workload; only a blue-green release holds it, so only then it is watched."""
+        if rollout.spec.strategy.blue_green is None:
+            return ()
+        if not self._kinds.known(AUTOSCALER):
+            raise Postponed(WAIT_FOR_KIND, f"{AUTOSCALER.kind} is being looked up")
+        found = self._kinds.every(AUTOSCALER, rollout.metadata.namespace)
+        if isinstance(found, Problem):
+            return WorkloadUnreadable(found.reason, found.message)
+        ref = rollout.spec.workload_ref
+        views = (msgspec.json.decode(raw.raw, type=Autoscaler) for raw in found)
+        return tuple(view for view in views if view.sizes(ref.group, ref.kind, ref.name))
 
     def _set_of_pods(self, named: Kind, raw: RawObject) -> WorkloadSeen | WorkloadUnreadable:
         found = self._sets.read(raw)
@@ -310,7 +332,7 @@ class World:
         )
 
     def _services(self, rollout: Rollout) -> tuple[dict[str, Service], tuple[EndpointSlice, ...]]:
-        canary = rollout.spec.strategy.canary
+        canary = rollout.spec.strategy.plan
         if canary is None:
             return {}, ()
         found: dict[str, Service] = {}
@@ -381,7 +403,7 @@ class World:
 
 
 def _references(rollout: Rollout) -> tuple[Reference, ...]:
-    canary = rollout.spec.strategy.canary
+    canary = rollout.spec.strategy.plan
     if canary is None:
         return ()
     return references_of(canary.traffic_routings, canary.disable_generate_canary_service)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import structs
 
+from controller.api.autoscaling import Autoscaler
 from controller.api.history import RolloutHistory
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import EndpointSlice, Service
@@ -57,6 +58,7 @@ class Cluster:
         self.replica_sets: Shelf[ReplicaSet] = Shelf(self.versions, lambda found: found.spec)
         self.pod_sets: Shelf[PodSet] = Shelf(self.versions, lambda found: found.spec)
         self.revisions: Shelf[ControllerRevision] = Shelf(self.versions, lambda r: r.revision)
+        self.autoscalers: Shelf[Autoscaler] = Shelf(self.versions, lambda found: found.spec)
         self.nodes = 5
         """How many nodes there are for DaemonSets."""
         self.pods: Shelf[Pod] = Shelf(self.versions, lambda pod: pod.metadata.name)

@@ -68,6 +68,8 @@ class DeploymentController:
         found = min(same, key=lambda rs: made_at(rs.metadata))
         highest = max((age(rs)[0] for rs in owned if rs is not found), default=0)
         self._cluster.min_ready[found.metadata.uid] = deployment.spec.min_ready_seconds
+        spec = structs.replace(found.spec, min_ready_seconds=deployment.spec.min_ready_seconds)
+        found = self._cluster.replica_sets.put(structs.replace(found, spec=spec))
         if age(found)[0] > highest:
             return found
         return self._annotated(found, {REVISION: str(highest + 1)})
@@ -90,7 +92,9 @@ class DeploymentController:
                 owner_references=(owner,),
             ),
             spec=ReplicaSetSpec(
-                replicas=0, template=msgspec.Raw(msgspec.json.encode(template, order="sorted"))
+                min_ready_seconds=deployment.spec.min_ready_seconds,
+                replicas=0,
+                template=msgspec.Raw(msgspec.json.encode(template, order="sorted")),
             ),
         )
         stored = self._cluster.replica_sets.put(made)

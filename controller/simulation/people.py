@@ -142,10 +142,10 @@ class People:
     def approve(self, key: Key) -> None:
         """What `kubectl kruise rollout approve` does: StepReady into the mailbox."""
         rollout = self._cluster.rollouts[key]
-        inner = rollout.status.canary_status
-        if isinstance(inner, CanaryStatus):
+        inner = rollout.status.of_release
+        if inner is not None:
             ready = structs.replace(inner, current_step_state=StepState.STEP_READY)
-            self._put_status(rollout, canary_status=ready)
+            self._put_release(rollout, ready)
 
     def approve_step(self, key: Key, step: int) -> None:
         """What `moonshift approve --step` does."""
@@ -158,10 +158,10 @@ class People:
     def ask_for_step(self, key: Key, step: int) -> None:
         """A jump by the original's mailbox: `nextStepIndex`."""
         rollout = self._cluster.rollouts[key]
-        inner = rollout.status.canary_status
-        if isinstance(inner, CanaryStatus):
+        inner = rollout.status.of_release
+        if inner is not None:
             asked = structs.replace(inner, next_step_index=step)
-            self._put_status(rollout, canary_status=asked)
+            self._put_release(rollout, asked)
 
     def jump(self, key: Key, step: int) -> None:
         """What `moonshift jump` does."""
@@ -169,6 +169,10 @@ class People:
         ours = rollout.status.moonshift
         if isinstance(ours, MoonshiftStatus):
             self._put_status(rollout, moonshift=structs.replace(ours, jump=step))
+
+    def _put_release(self, rollout: Rollout, inner: CanaryStatus) -> None:
+        status = rollout.status.with_release(inner)
+        self._cluster.rollouts.put(structs.replace(rollout, status=status))
 
     def _put_status(self, rollout: Rollout, **changes: object) -> None:
         status = structs.replace(rollout.status, **changes)

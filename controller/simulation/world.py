@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import structs
 
+from controller.api.autoscaling import Autoscaler
 from controller.api.meta import Key
 from controller.api.names import ROLLOUT_UID
 from controller.api.networking import EndpointSlice, Service
@@ -87,13 +88,14 @@ class World:
         rollout = self.cluster.rollouts.get(key)
         if rollout is None:
             return None
-        canary = rollout.spec.strategy.canary
+        canary = rollout.spec.strategy.plan
         services, slices = self._services(rollout, canary)
         workload = self._workload(rollout)
         return Observation(
             rollout=rollout,
             plan_hash=plan_hash_of(rollout.spec.strategy),
             workload=workload,
+            autoscalers=self._autoscalers(rollout),
             canaries=tuple(
                 self._seen(extra)
                 for extra in self.cluster.deployments
@@ -114,6 +116,16 @@ class World:
             return self._seen(found) if found is not None else None
         pod_set = self.cluster.pod_sets.get(key)
         return self._seen_set(pod_set) if pod_set is not None else None
+
+    def _autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...]:
+        if rollout.spec.strategy.blue_green is None:
+            return ()
+        ref = rollout.spec.workload_ref
+        return tuple(
+            found
+            for found in self.cluster.autoscalers
+            if found.sizes(ref.group, ref.kind, ref.name)
+        )
 
     def _seen_set(self, pod_set: PodSet) -> WorkloadSeen:
         kind = kind_of(pod_set)

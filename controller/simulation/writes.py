@@ -25,6 +25,9 @@ from controller.domain.decision import (
     EnsureCanaryDeployment,
     EnsureCanaryService,
     EnsureRoutes,
+    FreeAutoscaler,
+    HoldAutoscaler,
+    HoldReplicaSet,
     LabelPod,
     LabelWorkload,
     MoveSet,
@@ -44,6 +47,7 @@ from controller.domain.decision import (
     SetFinalizers,
     UnpinService,
 )
+from controller.domain.pods.hpa import STILL
 from controller.domain.rollout.routing import made_for
 from controller.domain.traffic.canary_service import canary_selector, canary_service_body
 from controller.errors import Conflict, NotFound
@@ -84,15 +88,21 @@ class Writes:
                 return self._service(action)
             case EnsureCanaryDeployment() | ScaleCanaryDeployment() | DeleteCanaryDeployment():
                 return self._canary(action)
-            case LabelPod():
-                return self._label_pod(action)
+            case LabelPod() | DeletePod():
+                return self._pod(action)
             case RecordRelease() | SetFinalizers():
                 return self._about_the_rollout(action)
             case MoveSet() | ReleaseSet() | RevertTemplate():
                 return self._pod_set(action)
-            case DeletePod():
-                return self._delete_pod(action)
-            case LabelWorkload() | PaceDeployment() | ReleaseDeployment() | ScaleReplicaSet():
+            case HoldAutoscaler() | FreeAutoscaler():
+                return self._autoscaler(action)
+            case (
+                LabelWorkload()
+                | PaceDeployment()
+                | ReleaseDeployment()
+                | ScaleReplicaSet()
+                | HoldReplicaSet()
+            ):
                 return self._workload(action)
             case _:
                 assert_never(action)
@@ -235,7 +245,12 @@ class Writes:
     # --- the workload ---------------------------------------------------------------------------
 
     def _workload(
-        self, action: LabelWorkload | PaceDeployment | ReleaseDeployment | ScaleReplicaSet
+        self,
+        action: LabelWorkload
+        | PaceDeployment
+        | ReleaseDeployment
+        | ScaleReplicaSet
+        | HoldReplicaSet,
     ) -> Done:
         match action:
             case LabelWorkload():
@@ -244,6 +259,13 @@ class Writes:
                 self._pace(action)
             case ReleaseDeployment():
                 self._release(action)
+            case HoldReplicaSet(replica_set=key, uid=uid):
+                found = self._cluster.replica_sets.get(key)
+                if found is None or found.metadata.uid != uid:
+                    raise _conflict("the ReplicaSet is another one")
+                self._cluster.min_ready[uid] = names.HOLD_MIN_READY_SECONDS
+                held = structs.replace(found.spec, min_ready_seconds=names.HOLD_MIN_READY_SECONDS)
+                self._cluster.replica_sets.put(structs.replace(found, spec=held))
             case ScaleReplicaSet(replica_set=key, uid=uid, replicas=replicas):
                 rs = self._cluster.replica_sets.get(key)
                 if rs is None or rs.metadata.uid != uid:
@@ -330,7 +352,41 @@ class Writes:
         self._cluster.pod_sets.put(structs.replace(found, metadata=meta, spec=spec))
         return Done(wrote=True)
 
+    # --- autoscalers ----------------------------------------------------------------------------
+
+    def _autoscaler(self, action: HoldAutoscaler | FreeAutoscaler) -> Done:
+        found = self._cluster.autoscalers.get(action.autoscaler)
+        if found is None:
+            raise NotFound(f"HorizontalPodAutoscaler {action.autoscaler}", status=404)
+        if found.metadata.resource_version != action.resource_version:
+            raise _conflict("the autoscaler has changed")
+        behavior: msgspec.Raw | msgspec.UnsetType
+        match action:
+            case HoldAutoscaler(original=original):
+                patch: dict[str, str | None] = {names.ORIGINAL_BEHAVIOR: original}
+                behavior = msgspec.Raw(msgspec.json.encode(STILL))
+            case FreeAutoscaler(behavior=owners):
+                patch = {names.ORIGINAL_BEHAVIOR: None}
+                behavior = msgspec.UNSET if owners is None else owners
+            case _:
+                assert_never(action)
+        meta = structs.replace(
+            found.metadata, annotations=_merged(found.metadata.annotations, patch)
+        )
+        spec = structs.replace(found.spec, behavior=behavior)
+        self._cluster.autoscalers.put(structs.replace(found, metadata=meta, spec=spec))
+        return Done(wrote=True)
+
     # --- pods -----------------------------------------------------------------------------------
+
+    def _pod(self, action: LabelPod | DeletePod) -> Done:
+        match action:
+            case LabelPod():
+                return self._label_pod(action)
+            case DeletePod():
+                return self._delete_pod(action)
+            case _:
+                assert_never(action)
 
     def _delete_pod(self, action: DeletePod) -> Done:
         pod = self._cluster.pods.get(action.pod)

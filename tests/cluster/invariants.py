@@ -13,7 +13,7 @@ from typing import Any
 
 from localcluster.api import JsonObject
 from localcluster.history import Change, Key
-from tests.cluster.kinds import DEPLOYMENTS, PODS, ROLLOUTS, SERVICES, VIRTUAL_SERVICES
+from tests.cluster.kinds import AUTOSCALERS, DEPLOYMENTS, PODS, ROLLOUTS, SERVICES, VIRTUAL_SERVICES
 from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.view import View, deleting, image_of, ready
 
@@ -111,6 +111,8 @@ class Permission:
         while not self.finished and self._app.automatic(self.step):
             self.step += 1
         most = self._app.replicas if self.finished else self._app.steps[self.step - 1].pods
+        if most >= self._app.replicas:
+            most = self.size  # written as 100 %
         if self.released and self.image != STABLE_IMAGE:
             self.pods[self.image] = max(most, self.pods.get(self.image, 0))
             share = 100 if self.finished else self._app.steps[self.step - 1].traffic or 0
@@ -166,7 +168,7 @@ def new_pods_find_the_stable_service_pinned(
     """Two Services: until the last approval the stable one leads to no new pod, from the first on."""
     if not app.virtual_service or app.shared or allowed.free or allowed.finished:
         return None
-    if not app.canary and allowed.whole:
+    if not app.beside and allowed.whole:
         return None
     stable = view.service(app.name)
     pinned = stable is not None and bool(REVISION_LABELS & stable["spec"]["selector"].keys())
@@ -214,7 +216,7 @@ def enough_pods_are_ready(app: Application, view: View, allowed: Permission) -> 
 
     But while a third revision makes way for itself in partition style: the abandoned pods go before stable is refilled.
     """
-    if not app.canary and allowed.abandoned:
+    if not app.beside and allowed.abandoned:
         return None
     count = sum(1 for pod in view.pods(app.name) if ready(pod))
     sets_replace_first = 0 if app.workload == "Deployment" else 1
@@ -237,7 +239,32 @@ def there_is_one_extra_deployment_at_most(
     return f"{len(extra)} extra Deployments" if len(extra) > 1 else None
 
 
+def blue_green_keeps_every_old_pod(app: Application, view: View, allowed: Permission) -> str | None:
+    """Until the last approval all old pods stay, so that going back is a switch."""
+    if not app.blue_green or allowed.free or allowed.finished:
+        return None
+    old = sum(1 for p in view.pods(app.name) if ready(p) and image_of(p) == STABLE_IMAGE)
+    return f"{old} of {allowed.least} old pods are ready" if old < allowed.least else None
+
+
+def doubled_pods_are_not_autoscaled(
+    app: Application, view: View, allowed: Permission
+) -> str | None:
+    """While there are old and new pods side by side before the last approval, no autoscaler sizes them."""
+    scaler = view.get(AUTOSCALERS, app.name)
+    images = {image_of(pod) for pod in view.pods(app.name) if not deleting(pod)}
+    if not app.blue_green or scaler is None or len(images) < 2:
+        return None
+    if allowed.free or allowed.finished or allowed.image == STABLE_IMAGE:
+        return None
+    behavior = scaler["spec"].get("behavior") or {}
+    ways = [behavior.get(way, {}).get("selectPolicy") for way in ("scaleUp", "scaleDown")]
+    return None if ways == ["Disabled", "Disabled"] else f"the autoscaler may move: {ways}"
+
+
 RULES: tuple[Rule, ...] = (
+    blue_green_keeps_every_old_pod,
+    doubled_pods_are_not_autoscaled,
     weights_are_well_formed,
     routes_lead_to_ready_pods,
     new_pods_find_the_stable_service_pinned,

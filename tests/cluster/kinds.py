@@ -10,6 +10,7 @@ DAEMON_SETS = Kind("apps", "v1", "daemonsets")
 CLONE_SETS = Kind("apps.kruise.io", "v1alpha1", "clonesets")
 ADVANCED_STATEFUL_SETS = Kind("apps.kruise.io", "v1beta1", "statefulsets")
 ADVANCED_DAEMON_SETS = Kind("apps.kruise.io", "v1alpha1", "daemonsets")
+AUTOSCALERS = Kind("autoscaling", "v2", "horizontalpodautoscalers")
 REPLICA_SETS = Kind("apps", "v1", "replicasets")
 PODS = Kind("", "v1", "pods")
 SERVICES = Kind("", "v1", "services")
@@ -36,6 +37,7 @@ RECORDED = (
     DEPLOYMENTS,
     STATEFUL_SETS,
     DAEMON_SETS,
+    AUTOSCALERS,
     REPLICA_SETS,
     PODS,
     SERVICES,

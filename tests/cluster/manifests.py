@@ -52,6 +52,12 @@ class Application:
     grace: int = 1
     workload: str = "Deployment"
     """What the application is, by its name in `WORKLOADS`."""
+    blue_green: bool = False
+
+    @property
+    def beside(self) -> bool:
+        """New pods come beside all old ones, which stay to the end."""
+        return self.canary or self.blue_green
 
     @property
     def workload_kind(self) -> Kind:
@@ -81,7 +87,7 @@ class Application:
     def automatic(self, step: int) -> bool:
         """Whether a step (1-based) ends without a person."""
         plan = self.steps[step - 1]
-        whole = step == len(self.steps) and plan.pods == self.replicas
+        whole = step == len(self.steps) and plan.pods == self.replicas and not self.blue_green
         return plan.pause is not None or whole
 
 
@@ -184,9 +190,23 @@ def destination_rule(app: Application) -> JsonObject:
     }
 
 
+def autoscaler(app: Application) -> JsonObject:
+    """An autoscaler that is content with what there is."""
+    target = {"apiVersion": app.api_version, "kind": app.kind_name, "name": app.name}
+    spec = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 20}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": app.name, "namespace": app.namespace, "annotations": KEPT},
+        "spec": spec,
+    }
+
+
 def objects(app: Application) -> list[JsonObject]:
     """Everything the owner has before there is a Rollout."""
     made = [workload(app), service(app)]
+    if app.blue_green:
+        made.append(autoscaler(app))
     if app.virtual_service:
         made.append(virtual_service(app))
     if app.shared:
@@ -232,7 +252,7 @@ def rollout(app: Application, steps: Sequence[JsonObject] | None = None) -> Json
                 "kind": app.kind_name,
                 "name": app.name,
             },
-            "strategy": {"canary": plan},
+            "strategy": {"blueGreen" if app.blue_green else "canary": plan},
         },
     }
 

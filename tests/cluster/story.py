@@ -21,6 +21,7 @@ from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.invariants import Deed, Times, Violation, judge, judge_end
 from tests.cluster.kinds import (
+    AUTOSCALERS,
     DESTINATION_RULES,
     EVENTS,
     PODS,
@@ -34,6 +35,7 @@ from tests.cluster.manifests import Application
 from tests.cluster.view import ready
 
 KINDS = {
+    "HorizontalPodAutoscaler": AUTOSCALERS,
     "Service": SERVICES,
     "VirtualService": VIRTUAL_SERVICES,
     "DestinationRule": DESTINATION_RULES,
@@ -120,7 +122,8 @@ class Story:
         another approval counts as the same one sent again.
         """
         exact: JsonObject = {"moonshift": {"approval": {"step": step}}}
-        plain: JsonObject = {"canaryStatus": {"currentStepState": "StepReady"}}
+        part = "blueGreenStatus" if self.app.blue_green else "canaryStatus"
+        plain: JsonObject = {part: {"currentStepState": "StepReady"}}
         path = f"{path_of(self.key(kind))}/status"
         body = {"status": plain if step == 1 else exact}
         self._did("approve", await self.plane.client("approver").patch(path, body))
@@ -135,11 +138,9 @@ class Story:
     async def restart(self, image: str) -> None:
         """Change the template in mid-release, and wait until the release is about it."""
         status = (await self.client.get(path_of(self.key(ROLLOUTS))))["status"]
-        before = status["canaryStatus"]["canaryRevision"]
+        before = revision_of(status)
         await self.release(image)
-        begun = await self.rollout(
-            lambda s: s.get("canaryStatus", {}).get("canaryRevision") != before
-        )
+        begun = await self.rollout(lambda s: revision_of(s) != before)
         self._last = begun.resource_version
 
     async def approve_all(self, first: int = 1) -> None:
@@ -194,7 +195,7 @@ class Story:
 
     async def _snapshot(self) -> None:
         """What the owner has now is what should be there in the end."""
-        for kind in (self.workload, SERVICES, VIRTUAL_SERVICES, DESTINATION_RULES):
+        for kind in (self.workload, AUTOSCALERS, SERVICES, VIRTUAL_SERVICES, DESTINATION_RULES):
             key = self.key(kind)
             if key in self.recorder.state():
                 self.expected[key] = copy.deepcopy(await self.client.get(path_of(key)))
@@ -266,12 +267,15 @@ class Story:
             ),
         )
 
-    async def settled(self) -> None:
+    async def settled(self, step: int = 0) -> None:
         """There are as many ready pods as the owner asks for; a held Deployment counts the old ones only."""
         if self.app.canary:
             await self.pods_ready()
             return
-        await self.recorder.until_state(lambda state: self._ready_in(state) == self.size)
+        wanted = self.size
+        if self.app.blue_green:
+            wanted += -(-self.app.steps[step - 1].pods * self.size // self.app.replicas)
+        await self.recorder.until_state(lambda state: self._ready_in(state) == wanted)
 
     def _ready_in(self, state: Mapping[Key, JsonObject]) -> int:
         return sum(
@@ -289,7 +293,7 @@ class Story:
         return await self.rollout(
             lambda status: (
                 status.get("phase") == "Healthy"
-                and status.get("canaryStatus", {}).get("finalisingStep") == "END"
+                and sub_status(status).get("finalisingStep") == "END"
             )
         )
 
@@ -383,15 +387,26 @@ def available(workload: JsonObject) -> int:
     return int(status.get("availableReplicas") or status.get("numberAvailable") or 0)
 
 
+def sub_status(status: JsonObject) -> JsonObject:
+    """The release as clients of either style read it."""
+    return status.get("canaryStatus") or status.get("blueGreenStatus") or {}
+
+
+def revision_of(status: JsonObject) -> str:
+    """The revision that the release is about."""
+    inner = sub_status(status)
+    return str(inner.get("canaryRevision") or inner.get("updatedRevision") or "")
+
+
 def at(status: JsonObject, step: int, state: str) -> bool:
     """The release is at a state of a step."""
-    canary = status.get("canaryStatus") or {}
-    return canary.get("currentStepIndex") == step and canary.get("currentStepState") == state
+    inner = sub_status(status)
+    return inner.get("currentStepIndex") == step and inner.get("currentStepState") == state
 
 
 def step_of(status: JsonObject) -> int:
     """The number of the present step."""
-    return int((status.get("canaryStatus") or {}).get("currentStepIndex", 0))
+    return int(sub_status(status).get("currentStepIndex", 0))
 
 
 def instant(text: str) -> datetime:

@@ -26,10 +26,26 @@ LAST = len(STEPS)
 Disturbance = Callable[[Story, int], Awaitable[None]]
 
 
-def application(workload: str, *, canary: bool = False, traffic: bool = True) -> Application:
-    steps = STEPS if traffic else tuple(StepPlan(step.pods) for step in STEPS)
+ALL_AT_ONCE = (StepPlan(2, 0), StepPlan(4, 0), StepPlan(4, 50))
+"""Blue-green: half of the new pods, all of them, then the traffic."""
+
+
+def application(
+    workload: str, *, canary: bool = False, blue_green: bool = False, traffic: bool = True
+) -> Application:
+    """An application of three steps, each of which waits for its approval."""
+    steps: tuple[StepPlan, ...] = ALL_AT_ONCE if blue_green else STEPS
+    if not traffic:
+        steps = tuple(StepPlan(step.pods) for step in steps)
     return Application(
-        "shop", "", canary, steps, virtual_service=traffic, workload=workload, replicas=4
+        "shop",
+        "",
+        canary,
+        steps,
+        virtual_service=traffic,
+        workload=workload,
+        blue_green=blue_green,
+        replicas=4,
     )
 
 
@@ -72,7 +88,7 @@ async def is_scaled_up(story: Story, step: int) -> None:
     await story.begin()
     await story.reach(step)
     await story.scale(6)
-    await story.settled()
+    await story.settled(step)
     await story.paused_at(step)
     await story.approve(step)
     await story.approve_all(step + 1)
@@ -84,7 +100,7 @@ async def is_scaled_down(story: Story, step: int) -> None:
     await story.begin()
     await story.reach(step)
     await story.scale(3)
-    await story.settled()
+    await story.settled(step)
     await story.paused_at(step)
     await story.approve(step)
     await story.approve_all(step + 1)

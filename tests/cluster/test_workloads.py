@@ -14,6 +14,8 @@ from tests.cluster.together import Together
 STYLES = {
     "Deployment, partition": application("Deployment"),
     "Deployment, canary": application("Deployment", canary=True),
+    "Deployment, blue-green": application("Deployment", blue_green=True),
+    "Deployment, blue-green, no traffic": application("Deployment", blue_green=True, traffic=False),
     "StatefulSet, partition": application("StatefulSet"),
     "StatefulSet, partition, no traffic": application("StatefulSet", traffic=False),
     "DaemonSet, partition": application("DaemonSet"),

@@ -370,8 +370,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "rollout.situation",
         (
             "a workload of one pod that was scaled up is pinned to nothing",
-            "        return self.batch(index) >= self.replicas or not self.old_revision_runs\n",
-            "        return self.batch(index) >= self.replicas\n",
+            "        return leaves_none or not self.old_revision_runs\n",
+            "        return leaves_none\n",
             DISTURBANCES,
         ),
     ),

@@ -3,7 +3,8 @@
 Two means: the *hold* makes pods of a revision never count as available, so that the Deployment controller stops where
 its knobs say; the *latch* is `paused` with a token of ours, from admission until our first move. Invariants:
 
-* the hold is never put on a revision that runs already: a way back is latched without it;
+* the hold is never put on a revision that runs already: a way back is latched without it (except under blue-green,
+  where nothing may be unavailable and the way back is a switch);
 * while the latch is on, `paused` stays true whoever writes;
 * what the owner writes in mid-release is recorded and given back at the end, never lost and never obeyed early;
 * our marks are taken from the old object, because `kubectl rollout undo` replaces all annotations;
@@ -261,8 +262,12 @@ def _changed_in_release(change: _Change, record: OwnersRecord) -> JsonObject | R
     record = updated_record(record, change.old, change.new)
     renewed = msgspec.structs.replace(record, release=change.release)
     if change.back_to_stable():
-        new = without_hold(with_knobs(change.new, knobs(change.old)), renewed)
-        return _latched(new, renewed)
+        new = with_knobs(change.new, knobs(change.old))
+        if change.rollout.spec.strategy.blue_green is None:
+            return _latched(without_hold(new, renewed), renewed)
+        # Here the stable revision is whole. If it counted as available, the Deployment's controller would take the
+        # others away at once, latched or not, and the traffic with them.
+        return _latched(with_hold(new), renewed)
     if ending(change.rollout):
         # The release is being ended; what comes now follows it under the owner's own values.
         return _protected(change, record)

@@ -18,10 +18,10 @@ from controller.domain.decision import (
     RemoveFinalizer,
 )
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout import announcing, batches, routing
+from controller.domain.rollout import announcing, autoscalers, batches, routing
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.shared_routing import leave
-from controller.domain.rollout.situation import Situation, position
+from controller.domain.rollout.situation import Situation, Style, position
 from controller.domain.rollout.status import with_canary
 from controller.domain.rollout.turn import Stop
 
@@ -66,6 +66,14 @@ def _restore_routes(sit: Situation, status: RolloutStatus) -> Stop | None:
         return Stop(status=announcing.forgotten(status), actions=actions)
     problem = routing.unrestorable_routes(sit, status)
     return Stop(status=status, problem=problem) if problem is not None else None
+
+
+def _route_to_new(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """Blue-green: all traffic to the new pods, and the margin over, before the old ones go all at once."""
+    if sit.style is not Style.BLUE_GREEN or not sit.routes_in_use:
+        return None
+    actions = routing.everything_to_new(sit, status)
+    return Stop(status=status, actions=actions) if actions else _margin(sit, status)
 
 
 def _margin(sit: Situation, status: RolloutStatus) -> Stop | None:
@@ -190,11 +198,13 @@ def _marked(sit: Situation) -> bool:
 
 _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
     Goal.SUCCESS: (
+        (FinalisingStep.ROUTE_TO_NEW, _route_to_new),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
         (FinalisingStep.RESUME_WORKLOAD, _promote),
         (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.ROLLBACK: (
@@ -205,6 +215,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RESUME_WORKLOAD, _resume_workload),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.CONTINUOUS: (
@@ -220,6 +231,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.ROUTE_TO_STABLE, _margin),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.DELETING: (
@@ -228,6 +240,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.ROUTE_TO_STABLE, _margin),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _let_go),
     ),
     Goal.WORKLOAD_GONE: (
@@ -235,6 +248,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
     ),
     Goal.SCALED_AWAY: (
         (FinalisingStep.ROUTE_TO_STABLE, leave),

@@ -9,7 +9,8 @@ from datetime import datetime
 from msgspec import structs
 
 from controller.api.names import PLAN_HASH, ROLLOUT_FINALIZER
-from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
+from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepState
+from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
@@ -35,7 +36,7 @@ from controller.domain.rollout.release import (
     stable_at_admission,
     workload_gone,
 )
-from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.situation import Situation, Style, canary_status, position
 from controller.domain.rollout.status import (
     condition,
     mirrored,
@@ -125,13 +126,13 @@ def unsupported(sit: Situation) -> Refusal | None:
             problem.message,
             object=f"{spec.workload_ref.kind} {spec.workload_ref.name}",
         )
-    if spec.strategy.canary is None:
+    if sit.style is Style.BLUE_GREEN and sit.kind is not WorkloadKind.DEPLOYMENT:
         return Refusal(
             reasons.UNSUPPORTED_STYLE,
-            "spec.strategy: blueGreen is not released by this version: use canary",
+            f"spec.strategy: a {spec.workload_ref.kind} is not released blue-green by this version: use canary",
         )
-    if not spec.strategy.canary.steps:
-        return Refusal(reasons.INVALID_ROLLOUT, "spec.strategy.canary.steps: must not be empty")
+    if not sit.steps:
+        return Refusal(reasons.INVALID_ROLLOUT, "spec.strategy: steps must not be empty")
     return None
 
 
@@ -195,19 +196,19 @@ def _at_rest(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     """What clients read between releases: a finished sub-status, kept up to date with the workload."""
     if not canary_status(status).canary_revision:
         revision = sit.present_revision
+        inner = sit.sub_status(
+            rollout_hash=sit.seen.plan_hash,
+            stable_revision=revision,
+            canary_revision=sit.template_hash,
+            pod_template_hash=revision,
+            current_step_index=len(sit.steps),
+            next_step_index=-1,
+            last_update_time=sit.now,
+        )
         status = structs.replace(
-            status,
+            status.with_release(inner),
             message=messages.HEALTHY,
             moonshift=MoonshiftStatus(state=StepState.COMPLETED),
-            canary_status=CanaryStatus(
-                rollout_hash=sit.seen.plan_hash,
-                stable_revision=revision,
-                canary_revision=sit.template_hash,
-                pod_template_hash=revision,
-                current_step_index=len(sit.steps),
-                next_step_index=-1,
-                last_update_time=sit.now,
-            ),
         )
     if canary_status(status).canary_revision == sit.template_hash:
         status = with_canary(

@@ -8,7 +8,6 @@ from msgspec import UNSET, structs
 
 from controller.api import names
 from controller.api.rollout import (
-    CanaryStatus,
     FinalisingStep,
     MoonshiftStatus,
     Phase,
@@ -68,7 +67,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         started_at=sit.now,
         route_plan=routing.observed_plan(sit) or "",
     )
-    seen = CanaryStatus(
+    seen = sit.sub_status(
         observed_workload_generation=sit.meta.generation,
         observed_rollout_id=sit.rollout_id,
         rollout_hash=sit.seen.plan_hash,
@@ -79,7 +78,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         current_step_state=StepState.BEFORE_STEP_UPGRADE,
         last_update_time=sit.now,
     )
-    status = structs.replace(status, canary_status=seen, moonshift=ours, blue_green_status=UNSET)
+    status = structs.replace(status.with_release(seen), moonshift=ours)
     status = without_condition(without_condition(status, "Succeeded"), DRIFTED)
     status = progressing(status, reasons.INITIALIZING, messages.INITIALIZING, sit.now)
     text = f"release of revision {sit.template_hash} started; stable is {stable[0] or 'unknown'}"
@@ -298,7 +297,7 @@ def workload_gone(sit: Situation, status: RolloutStatus) -> Turn:
         return stop
     return Advance(
         structs.replace(
-            status, phase=Phase.INITIAL, canary_status=UNSET, moonshift=UNSET, conditions=()
+            status.with_release(None), phase=Phase.INITIAL, moonshift=UNSET, conditions=()
         ),
         actions=recorded(sit, status, Outcome.WORKLOAD_DELETED),
     )

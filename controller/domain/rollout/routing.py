@@ -11,7 +11,7 @@ from typing import assert_never
 from controller.api import names
 from controller.api.meta import Key
 from controller.api.networking import Service
-from controller.api.rollout import PatchMetadata, RolloutStatus
+from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
@@ -250,12 +250,16 @@ def canary_services(sit: Situation) -> tuple[Action, ...]:
 
 def wanted_plan(sit: Situation, status: RolloutStatus, index: int) -> RoutePlan:
     """What the gateway objects have to say at this step."""
+    return _plan_of(sit, status, sit.step(index))
+
+
+def _plan_of(sit: Situation, status: RolloutStatus, step: Step) -> RoutePlan:
     return route_plan(
         namespace=sit.namespace,
         rollout=sit.seen.rollout.metadata.name,
         release=position(status).release,
         references=sit.references,
-        step=sit.step(index),
+        step=step,
         pod_metadata=sit.strategy.patch_pod_template_metadata or PatchMetadata(),
         rollout_uid=sit.seen.rollout.metadata.uid,
     )
@@ -287,7 +291,15 @@ def endpoints_margin(sit: Situation, status: RolloutStatus) -> Stop | None:
 
 def ensure_routes(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
     """Gateway objects that do not follow this step's plan, or were touched by somebody else."""
-    plan = wanted_plan(sit, status, index)
+    return _ensured(sit, wanted_plan(sit, status, index))
+
+
+def everything_to_new(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
+    """Gateway objects that do not give all traffic to the new revision."""
+    return _ensured(sit, _plan_of(sit, status, Step(traffic="100%")))
+
+
+def _ensured(sit: Situation, plan: RoutePlan) -> tuple[Action, ...]:
     wrong = any(
         not isinstance(route.state, RoutePresent)
         or route.state.plan != plan.identity

@@ -7,6 +7,7 @@ pure look-ups; nothing here decides what happens next.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,7 @@ from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
 from controller.api.podsets import PodSet
 from controller.api.rollout import (
+    BlueGreenStatus,
     CanaryStatus,
     CanaryStrategy,
     MoonshiftStatus,
@@ -44,13 +46,12 @@ class Style(StrEnum):
 
     CANARY = "Canary"
     PARTITION = "Partition"
+    BLUE_GREEN = "BlueGreen"
 
 
 def canary_status(status: RolloutStatus) -> CanaryStatus:
     """The sub-status clients read, empty before the first release."""
-    return (
-        status.canary_status if isinstance(status.canary_status, CanaryStatus) else CanaryStatus()
-    )
+    return status.of_release or CanaryStatus()
 
 
 def position(status: RolloutStatus) -> MoonshiftStatus:
@@ -69,7 +70,7 @@ class Situation(Value, frozen=True):
     @property
     def strategy(self) -> CanaryStrategy:
         """The canary strategy; empty when the Rollout has none."""
-        return self.seen.rollout.spec.strategy.canary or CanaryStrategy()
+        return self.seen.rollout.spec.strategy.plan or CanaryStrategy()
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -79,8 +80,16 @@ class Situation(Value, frozen=True):
     @property
     def style(self) -> Style:
         """Canary style only where an extra Deployment was asked for, beside a Deployment."""
+        if self.seen.rollout.spec.strategy.blue_green is not None:
+            return Style.BLUE_GREEN
         extra = self.strategy.enable_extra_workload_for_canary
         return Style.CANARY if extra and self.kind is WorkloadKind.DEPLOYMENT else Style.PARTITION
+
+    def sub_status(self, **fields: Any) -> CanaryStatus:
+        """A fresh sub-status of the release, in the words of its style."""
+        if self.style is Style.BLUE_GREEN:
+            return BlueGreenStatus(**fields)
+        return CanaryStatus(**fields)
 
     def step(self, index: int) -> Step:
         """The 1-based step, kept inside the plan (a plan may have been shortened by hand)."""
@@ -94,7 +103,8 @@ class Situation(Value, frozen=True):
         """A partition step that leaves no old pod, or finds none: a pinned stable Service would lead nowhere."""
         if self.style is Style.CANARY:
             return False
-        return self.batch(index) >= self.replicas or not self.old_revision_runs
+        leaves_none = self.style is Style.PARTITION and self.batch(index) >= self.replicas
+        return leaves_none or not self.old_revision_runs
 
     @property
     def old_revision_runs(self) -> bool:

@@ -19,7 +19,7 @@ from controller.domain.rollout.situation import canary_status, position
 def with_canary(status: RolloutStatus, **changes: object) -> RolloutStatus:
     """The sub-status clients read, changed."""
     changed: CanaryStatus = structs.replace(canary_status(status), **changes)
-    return structs.replace(status, canary_status=changed)
+    return status.with_release(changed)
 
 
 def with_position(status: RolloutStatus, **changes: object) -> RolloutStatus:

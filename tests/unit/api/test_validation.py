@@ -139,7 +139,9 @@ def test_warnings_name_what_will_not_happen() -> None:
         trafficRoutings=[{"service": "s", "ingress": {"name": "i"}}],
     )
     assert "Ingress cannot tell revisions apart" in warnings(beta(shared))[0]
-    assert "blueGreen is not released" in warnings(beta({"blueGreen": {"steps": []}}))[0]
+    clones = beta({"blueGreen": {"steps": []}}, "CloneSet", "apps.kruise.io/v1alpha1")
+    assert "is not released blue-green" in warnings(clones)[0]
+    assert warnings(beta({"blueGreen": {"steps": []}})) == ()
     (idle,) = warnings(beta(canary({"replicas": 1}, {"replicas": 2}, {"replicas": 2})))
     assert idle.startswith("step 3 adds no pod")
     assert warnings(beta(canary({"replicas": 2}, {"replicas": 2, "traffic": "5%"}))) == ()

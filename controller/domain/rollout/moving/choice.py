@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from controller.api.workload_kinds import WorkloadKind
+from controller.domain.rollout.moving.blue_green import BlueGreenDeployment
 from controller.domain.rollout.moving.extra_deployment import ExtraDeployment
 from controller.domain.rollout.moving.mechanism import Mechanism
 from controller.domain.rollout.moving.node_by_node import NodeByNode
@@ -11,6 +12,7 @@ from controller.domain.rollout.moving.partitioned import PartitionedSet
 from controller.domain.rollout.situation import Situation, Style
 
 _PACED, _EXTRA = PacedDeployment(), ExtraDeployment()
+_BLUE_GREEN = BlueGreenDeployment()
 _PARTITIONED, _NODE_BY_NODE = PartitionedSet(), NodeByNode()
 
 
@@ -19,6 +21,8 @@ def mechanism_of(sit: Situation) -> Mechanism:
     match sit.style:
         case Style.CANARY:
             return _EXTRA
+        case Style.BLUE_GREEN:
+            return _BLUE_GREEN
         case Style.PARTITION:
             return _by_partition(sit.workload.kind)
         case _:

@@ -19,7 +19,14 @@ from controller.api.names import (
     STABLE_REVISION,
     WORKLOAD_TYPE,
 )
-from controller.api.rollout import MoonshiftStatus, Rollout, RolloutStatus
+from controller.api.rollout import (
+    BlueGreenStrategy,
+    MoonshiftStatus,
+    Rollout,
+    RolloutStatus,
+    Step,
+    Strategy,
+)
 from controller.api.workloads import ReplicaSet
 from controller.domain.admission.hold import record_of
 from controller.domain.admission.verdict import Amended, Refused, Unchanged, Verdict
@@ -447,3 +454,18 @@ def test_a_release_without_an_older_revision_has_no_stable_one() -> None:
     bare = msgspec.structs.replace(replica_set("v1", 1), metadata=ObjectMeta(name="x"))
     new = stored(deployment(), deployment("v2"), (bare,))
     assert STABLE_REVISION not in child(new, "metadata", "labels")
+
+
+def test_a_way_back_from_blue_green_keeps_the_hold_because_the_stable_revision_is_whole() -> None:
+    under = rollout()
+    plan = BlueGreenStrategy(steps=(Step(replicas=1),))
+    spec = msgspec.structs.replace(under.spec, strategy=Strategy(blue_green=plan))
+    under = msgspec.structs.replace(under, spec=spec)
+    old = deployment()
+    held = stored(old, with_image(old, "v2"), ONE, under)
+    both = (replica_set("v1", 1, 10), replica_set("v2", 2, 10))
+    back = stored(held, with_image(held, "v1"), both, under)
+    assert child(back, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    assert child(back, "spec")["paused"] is True
+    partition = stored(held, with_image(held, "v1"), both)
+    assert child(partition, "spec").get("minReadySeconds") is None

@@ -14,6 +14,7 @@ from controller.api.rollout import (
     RolloutStatus,
     StepState,
     Strategy,
+    WorkloadRef,
 )
 from controller.api.workloads import template_hash
 from controller.domain import reasons
@@ -142,9 +143,12 @@ def test_the_workload_without_a_replica_set_yet_has_no_stable_revision() -> None
     ("rollout", "reason"),
     [
         pytest.param(
-            with_spec(make_rollout(), strategy=Strategy(blue_green=BlueGreenStrategy())),
+            with_spec(
+                make_rollout(ref=WorkloadRef("apps.kruise.io/v1alpha1", "CloneSet", "web")),
+                strategy=Strategy(blue_green=BlueGreenStrategy()),
+            ),
             reasons.UNSUPPORTED_STYLE,
-            id="blue-green",
+            id="blue-green of a CloneSet",
         ),
         pytest.param(
             with_spec(make_rollout(), strategy=Strategy(canary=CanaryStrategy())),

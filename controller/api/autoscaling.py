@@ -1,0 +1,39 @@
+"""HorizontalPodAutoscalers, in the part that a blue-green release holds still.
+
+Invariant: `behavior` is kept as the bytes the API server sent, because it is its owner's and is given back as it was.
+"""
+
+import msgspec
+
+from controller.api.meta import ObjectMeta
+from controller.api.workload_kinds import KindName
+
+AUTOSCALER = KindName("autoscaling/v2", "HorizontalPodAutoscaler")
+
+
+class ScaleTarget(msgspec.Struct, frozen=True, rename="camel"):
+    """The workload an autoscaler sizes."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class AutoscalerSpec(msgspec.Struct, frozen=True, rename="camel"):
+    """What an autoscaler sizes, and how."""
+
+    scale_target_ref: ScaleTarget = ScaleTarget()
+    behavior: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class Autoscaler(msgspec.Struct, frozen=True):
+    """A HorizontalPodAutoscaler."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: AutoscalerSpec = AutoscalerSpec()
+
+    def sizes(self, group: str, kind: str, name: str) -> bool:
+        """It sizes this workload; versions do not matter."""
+        target = self.spec.scale_target_ref
+        named = (KindName(target.api_version, target.kind).group, target.kind, target.name)
+        return named == (group, kind, name)

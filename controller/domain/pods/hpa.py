@@ -1,0 +1,56 @@
+"""Autoscalers under blue-green: held still while there are twice the pods, and given back exactly as they were.
+
+Why `selectPolicy: Disabled`: it is the API's own way to say so, on every autoscaler of the workload (the original
+renames the target of one of them, which GitOps tools undo and a crash leaves behind, D35). Invariants: the owner's
+`behavior` is saved in the same write that holds; one that was absent is absent again; a held autoscaler is known by its
+annotation alone, so any process can give it back.
+"""
+
+import msgspec
+
+from controller.api.autoscaling import Autoscaler
+from controller.api.jsontree import JsonObject, text
+from controller.api.names import ORIGINAL_BEHAVIOR
+
+STILL: JsonObject = {
+    "scaleUp": {"selectPolicy": "Disabled"},
+    "scaleDown": {"selectPolicy": "Disabled"},
+}
+"""What is merged into `spec.behavior`."""
+
+
+def saved(autoscaler: Autoscaler) -> bool:
+    """We hold it, or have held it."""
+    return ORIGINAL_BEHAVIOR in autoscaler.metadata.annotations
+
+
+def still(autoscaler: Autoscaler) -> bool:
+    """It sizes nothing."""
+    behavior = _behavior(autoscaler)
+    return all(text(behavior, way, "selectPolicy") == "Disabled" for way in STILL)
+
+
+def original(autoscaler: Autoscaler) -> str:
+    """JSON of the owner's behavior, `null` where they wrote none; what was saved before wins."""
+    kept = autoscaler.metadata.annotations.get(ORIGINAL_BEHAVIOR)
+    if kept is not None:
+        return kept
+    found = autoscaler.spec.behavior
+    return "null" if found is msgspec.UNSET else bytes(found).decode()
+
+
+def owners_behavior(autoscaler: Autoscaler) -> msgspec.Raw | None:
+    """The owner's behavior to give back; None when there was none, or nothing readable was saved."""
+    kept = autoscaler.metadata.annotations[ORIGINAL_BEHAVIOR]
+    try:
+        found: JsonObject | None = msgspec.json.decode(kept, type=JsonObject | None)
+    except msgspec.DecodeError:
+        return None
+    return None if found is None else msgspec.Raw(kept.encode())
+
+
+def _behavior(autoscaler: Autoscaler) -> JsonObject:
+    found = autoscaler.spec.behavior
+    if found is msgspec.UNSET:
+        return {}
+    return msgspec.json.decode(found, type=JsonObject | None) or {}

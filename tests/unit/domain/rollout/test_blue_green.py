@@ -1,0 +1,320 @@
+"""Blue-green: all new pods beside all old ones, the switch, the end of the old ones, and autoscalers meanwhile."""
+
+import msgspec
+import pytest
+from msgspec import UNSET, structs
+
+from controller.api import names
+from controller.api.autoscaling import Autoscaler, AutoscalerSpec, ScaleTarget
+from controller.api.jsontree import JsonObject
+from controller.api.meta import Key, ObjectMeta
+from controller.api.names import ORIGINAL_BEHAVIOR
+from controller.api.rollout import (
+    BlueGreenStatus,
+    BlueGreenStrategy,
+    CanaryStatus,
+    Phase,
+    RolloutStatus,
+    Step,
+    StepState,
+    Strategy,
+)
+from controller.domain.pods.hpa import owners_behavior
+from controller.domain.rollout.status import condition
+from controller.simulation.world import World
+from tests.unit.builders import (
+    KEY,
+    NAMESPACE,
+    make_deployment,
+    make_rollout,
+    make_routing,
+    make_step,
+    make_world,
+    ours_of,
+    release,
+    revision_of,
+    sizes_of,
+    status_of,
+    wait,
+    weight_of,
+    with_spec,
+    workload_of,
+)
+from tests.unit.domain.rollout.scenes import approve, history, pin_of
+
+PLAN = (make_step("50%", "0%"), make_step("100%", "0%"), make_step("100%", "50%"))
+HPA = Key(NAMESPACE, "web")
+
+
+def blue_green(*steps: Step, replicas: int = 4, traffic: bool = True) -> World:
+    """A world at rest under a blue-green Rollout."""
+    routings = (make_routing(),) if traffic else ()
+    plan = BlueGreenStrategy(steps=steps or PLAN, traffic_routings=routings)
+    rollout = with_spec(make_rollout(), strategy=Strategy(blue_green=plan))
+    return make_world(rollout, make_deployment(replicas=replicas))
+
+
+def inner(world: World) -> BlueGreenStatus:
+    """The sub-status clients read."""
+    found = status_of(world).blue_green_status
+    assert isinstance(found, BlueGreenStatus)
+    return found
+
+
+def autoscaled(world: World, behavior: str | None = None, name: str = "web") -> None:
+    """An autoscaler of the workload."""
+    raw = UNSET if behavior is None else msgspec.Raw(behavior.encode())
+    world.cluster.autoscalers.put(
+        Autoscaler(
+            metadata=ObjectMeta(name=name, namespace=NAMESPACE),
+            spec=AutoscalerSpec(ScaleTarget("apps/v1", "Deployment", "web"), raw),
+        )
+    )
+
+
+def test_new_pods_come_beside_the_old_ones_and_the_traffic_follows_the_steps() -> None:
+    world = blue_green()
+    release(world)
+    seen = history(world, lambda: (sizes_of(world), weight_of(world)))
+    world.rest()
+    assert seen[-1] == ({"v1": 4, "v2": 2}, 0)
+    approve(world)
+    assert seen[-1] == ({"v1": 4, "v2": 4}, 0)
+    approve(world)
+    assert seen[-1] == ({"v1": 4, "v2": 4}, 50)
+    assert inner(world).current_step_state == StepState.STEP_PAUSED
+    assert pin_of(world) == revision_of(world, "v1")
+    assert pin_of(world, "web-canary") == revision_of(world, "v2")
+    before = len(seen)
+    approve(world)
+    assert next(entry[1] for entry in seen[before:]) == 100
+    assert seen[-1] == ({"v2": 4}, None)
+    assert all(entry[0].get("v1", 0) == 4 for entry in seen if entry[1] in (0, 50))
+
+
+def test_the_old_pods_go_no_sooner_than_the_margin_after_the_last_switch() -> None:
+    world = blue_green()
+    release(world)
+    for _ in range(2):
+        world.rest()
+        approve(world)
+    wait(world, 3)
+    world.people.approve(KEY)
+    world.run_until(lambda: weight_of(world) == 100)
+    switched = world.cluster.now
+    world.run_until(lambda: sizes_of(world).get("v1", 0) < 4)
+    assert (world.cluster.now - switched).total_seconds() >= 3
+
+
+def test_clients_read_it_under_the_names_of_blue_green() -> None:
+    world = blue_green()
+    release(world)
+    world.rest()
+    status = status_of(world)
+    assert status.canary_status is UNSET
+    said = msgspec.to_builtins(inner(world))
+    assert said["updatedReplicas"] == said["updatedReadyReplicas"] == 2
+    assert said["updatedRevision"] == workload_hash(world)
+    assert "canaryRevision" not in said
+    assert status.current_step_index == 1
+    assert status.current_step_state == "StepPaused"
+
+
+def workload_hash(world: World) -> str:
+    """Hash of the workload's template."""
+    return world.cluster.hash_of(workload_of(world).spec.template)
+
+
+def over(world: World) -> None:
+    """Nothing of ours is left."""
+    meta = workload_of(world).metadata
+    assert status_of(world).phase == Phase.HEALTHY
+    assert not {*names.OURS_ON_WORKLOAD} & meta.annotations.keys()
+    assert workload_of(world).spec.min_ready_seconds == 0
+    assert pin_of(world) == ""
+    assert weight_of(world) is None
+    for found in world.cluster.autoscalers:
+        assert ORIGINAL_BEHAVIOR not in found.metadata.annotations
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_rollback_is_a_switch(step: int) -> None:
+    world = blue_green()
+    autoscaled(world)
+    release(world)
+    world.rest()
+    for _ in range(step - 1):
+        approve(world)
+    release(world, "v1")
+    seen = history(world, lambda: (sizes_of(world), weight_of(world)))
+    world.rest()
+    assert all(sizes["v1"] == 4 for sizes, _ in seen)
+    assert all(
+        sizes.get("v2", 0) == seen[0][0]["v2"] for sizes, weight in seen if weight is not None
+    )
+    assert seen[-1] == ({"v1": 4}, None)
+    over(world)
+    succeeded = condition(status_of(world), "Succeeded")
+    assert succeeded is not None
+    assert succeeded.status == "False"
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_third_revision_takes_the_place_of_the_second(step: int) -> None:
+    world = blue_green()
+    autoscaled(world)
+    release(world)
+    world.rest()
+    for _ in range(step - 1):
+        approve(world)
+    release(world, "v3")
+    seen = history(world, lambda: sizes_of(world))
+    world.rest()
+    assert all(sizes["v1"] == 4 for sizes in seen)
+    assert sizes_of(world) == {"v1": 4, "v3": 2}
+    assert inner(world).current_step_index == 1
+    for _ in range(3):
+        approve(world)
+    assert sizes_of(world) == {"v3": 4}
+    over(world)
+
+
+@pytest.mark.parametrize("how", ["disable", "delete"])
+def test_disabling_or_deleting_mid_way_leaves_nothing_held(how: str) -> None:
+    world = blue_green()
+    autoscaled(world, '{"scaleUp":{"selectPolicy":"Min"}}')
+    release(world)
+    world.rest()
+    if how == "disable":
+        world.people.disable(KEY)
+    else:
+        world.cluster.rollouts.delete(KEY)
+    world.rest()
+    assert sizes_of(world) == {"v2": 4}
+    assert workload_of(world).spec.min_ready_seconds == 0
+    found = world.cluster.autoscalers[HPA]
+    assert found.metadata.annotations == {}
+    assert found.spec.behavior == msgspec.Raw(b'{"scaleUp":{"selectPolicy":"Min"}}')
+
+
+# --- autoscalers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("behavior", [None, '{"scaleDown":{"stabilizationWindowSeconds":60}}'])
+def test_every_autoscaler_of_the_workload_is_held_and_given_back_as_it_was(
+    behavior: str | None,
+) -> None:
+    world = blue_green()
+    for name in ("web", "other"):
+        autoscaled(world, behavior, name)
+    foreign = Autoscaler(
+        metadata=ObjectMeta(name="foreign", namespace=NAMESPACE),
+        spec=AutoscalerSpec(ScaleTarget("apps/v1", "Deployment", "shop")),
+    )
+    world.cluster.autoscalers.put(foreign)
+    before = {found.metadata.name: found.spec for found in world.cluster.autoscalers}
+    release(world)
+    world.rest()
+    for name in ("web", "other"):
+        held: JsonObject = msgspec.json.decode(
+            msgspec.json.encode(world.cluster.autoscalers[Key(NAMESPACE, name)].spec.behavior)
+        )
+        assert held == {
+            "scaleUp": {"selectPolicy": "Disabled"},
+            "scaleDown": {"selectPolicy": "Disabled"},
+        }
+    assert world.cluster.autoscalers[Key(NAMESPACE, "foreign")].spec == foreign.spec
+    for _ in range(3):
+        approve(world)
+    assert {found.metadata.name: found.spec for found in world.cluster.autoscalers} == before
+    over(world)
+
+
+def test_an_autoscaler_is_held_before_the_first_pod_is_doubled_and_when_it_comes_later() -> None:
+    world = blue_green()
+    autoscaled(world)
+    release(world)
+    world.run_until(lambda: "v2" in sizes_of(world))
+    assert ORIGINAL_BEHAVIOR in world.cluster.autoscalers[HPA].metadata.annotations
+    world.rest()
+    autoscaled(world, name="late")
+    world.rest()
+    late = world.cluster.autoscalers[Key(NAMESPACE, "late")]
+    assert late.metadata.annotations == {ORIGINAL_BEHAVIOR: "null"}
+
+
+def test_a_hand_that_frees_an_autoscaler_does_not_change_what_is_given_back() -> None:
+    world = blue_green()
+    autoscaled(world, '{"scaleUp":{}}')
+    release(world)
+    world.rest()
+    held = world.cluster.autoscalers[HPA]
+    freed = structs.replace(held.spec, behavior=msgspec.Raw(b'{"scaleUp":{"selectPolicy":"Max"}}'))
+    world.cluster.autoscalers.put(structs.replace(held, spec=freed))
+    world.rest()
+    again = world.cluster.autoscalers[HPA]
+    assert again.metadata.annotations == {ORIGINAL_BEHAVIOR: '{"scaleUp":{}}'}
+    assert again.spec == held.spec
+
+
+def test_an_unreadable_record_leaves_no_behavior_behind() -> None:
+    odd = Autoscaler(metadata=ObjectMeta(annotations={ORIGINAL_BEHAVIOR: "?"}))
+    assert owners_behavior(odd) is None
+
+
+# --- odds and ends ------------------------------------------------------------------------------
+
+
+def test_a_hand_edit_of_the_knobs_is_corrected() -> None:
+    world = blue_green()
+    release(world)
+    world.rest()
+    before = workload_of(world)
+    spec = structs.replace(before.spec, strategy=make_deployment().spec.strategy)
+    world.cluster.deployments.put(structs.replace(before, spec=spec))
+    world.rest()
+    assert workload_of(world).spec.strategy == before.spec.strategy
+
+
+def test_without_traffic_the_old_pods_go_after_the_last_approval() -> None:
+    world = blue_green(make_step("50%"), make_step("100%"), traffic=False)
+    release(world)
+    world.rest()
+    assert sizes_of(world) == {"v1": 4, "v2": 2}
+    approve(world)
+    assert sizes_of(world) == {"v1": 4, "v2": 4}
+    approve(world)
+    assert sizes_of(world) == {"v2": 4}
+    over(world)
+
+
+def test_scaled_mid_way_both_revisions_keep_their_share() -> None:
+    world = blue_green(make_step("100%", "0%"))
+    release(world)
+    world.rest()
+    world.people.edit(KEY, replicas=6)
+    world.rest()
+    assert sizes_of(world) == {"v1": 6, "v2": 6}
+    world.people.edit(KEY, replicas=3)
+    world.rest()
+    assert sizes_of(world) == {"v1": 3, "v2": 3}
+
+
+def test_a_workload_that_was_paused_by_its_owner_is_waited_for() -> None:
+    world = blue_green()
+    release(world)
+    record = workload_of(world).metadata.annotations
+    bare = {name: value for name, value in record.items() if name != names.ORIGINAL_STRATEGY}
+    meta = structs.replace(workload_of(world).metadata, annotations=bare)
+    world.cluster.deployments.put(structs.replace(workload_of(world), metadata=meta))
+    world.rest()
+    assert sizes_of(world) == {"v1": 4}
+    assert ours_of(world).step == 1
+
+
+def test_the_sub_status_of_the_other_style_goes() -> None:
+    status = RolloutStatus(canary_status=CanaryStatus())
+    changed = status.with_release(BlueGreenStatus(canary_revision="x"))
+    assert changed.canary_status is UNSET
+    assert changed.of_release == BlueGreenStatus(canary_revision="x")
+    assert RolloutStatus().of_release is None
