@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import yaml
 
+from controller.api import names
 from demo.stage import ROOT, Product
 from localcluster.api import JsonObject
 from localcluster.errors import RequestRefused
@@ -22,7 +23,15 @@ from tests.cluster.gateways import (
     share_of,
 )
 from tests.cluster.invented import install, right
-from tests.cluster.kinds import RECORDED, ROLLOUTS, SERVICES, VIRTUAL_SERVICES, collection, path_of
+from tests.cluster.kinds import (
+    DEPLOYMENTS,
+    RECORDED,
+    ROLLOUTS,
+    SERVICES,
+    VIRTUAL_SERVICES,
+    collection,
+    path_of,
+)
 from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
 from tests.cluster.story import Story, condition
 from tests.cluster.test_cli import run
@@ -256,3 +265,57 @@ async def test_parts_of_a_percent_go_through_an_http_route(
     found = await story.client.get(path_of(story.key(HTTP_ROUTES)))
     weights = [ref["weight"] for ref in found["spec"]["rules"][1]["backendRefs"]]
     assert weights == [9950, 50]
+
+
+# --- what is given back when something is gone -----------------------------------------------------
+
+
+async def test_a_damaged_original_stops_everything_and_wipes_nothing(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    story = await begin(product, world, namespace_of_product)
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    await shares(story, 20)
+    damage = {"metadata": {"annotations": {names.ORIGINAL_SPEC: '{"spec":{}}'}}}
+    await story.client.patch(path_of(story.key(LANES)), damage)
+    await story.approve(1)
+    stalled = await story.rollout(
+        lambda s: condition(s, "Stalled").get("reason") == "OriginalCorrupt"
+    )
+    said = condition(stalled.object["status"], "Stalled")["message"]
+    assert "nothing is written, so that nothing is lost" in said
+    assert share_of(story.recorder.state(), LANES, namespace_of_product) == 20
+    assert share_of(story.recorder.state(), HTTP_ROUTES, namespace_of_product) == 20
+
+    await story.delete()
+    # The way out that the message names: the object by hand, and both annotations gone.
+    keys = (names.ORIGINAL_SPEC, names.ROUTE_STATE)
+    repaired = {
+        "metadata": {"annotations": dict.fromkeys(keys)},
+        "spec": {"lanes": [{"service": "shop"}, {"service": "x"}]},
+    }
+    await story.client.patch(path_of(story.key(LANES)), repaired)
+    await story.gone(ROLLOUTS)
+    await shares(story, None)
+
+
+async def test_routes_come_back_when_workload_service_and_script_are_gone(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    story = await begin(product, world, namespace_of_product)
+    before = {kind: await spec_of(story, kind) for kind in LED}
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    await shares(story, 20)
+    config = Key(Kind("", "v1", "configmaps"), "kruise-rollout", names.CONFIGURATION)
+    kept = await product.plane.client().get(path_of(config))
+    await product.plane.client().delete(path_of(config))
+    try:
+        await story.client.delete(path_of(story.key(SERVICES)))
+        await story.client.delete(path_of(story.key(DEPLOYMENTS)), propagationPolicy="Background")
+        await shares(story, None)
+        assert {kind: await spec_of(story, kind) for kind in LED} == before
+    finally:
+        kept["metadata"] = {key: kept["metadata"][key] for key in ("name", "namespace")}
+        await product.plane.client().create(collection(config.kind, config.namespace), kept)
