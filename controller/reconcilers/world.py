@@ -145,7 +145,13 @@ class Routes:
         known = self._known.get(at)
         if known is None or not known.is_of(found, reference, made):
             raws = tuple(bytes(item.raw) for item in made)
-            state = see_route(reference, bytes(found.raw), rollout=rollout.name, made=raws)
+            state = see_route(
+                reference,
+                bytes(found.raw),
+                rollout=rollout.name,
+                namespace=rollout.namespace,
+                made=raws,
+            )
             known = self._known[at] = _Judged(found, reference, made, state)
             _bound(self._known, REMEMBERED_ROUTES)
         return known.state

@@ -123,6 +123,9 @@ local function scale_for(total, sum)
     if sum < 100 then
         scales = {1, 100, 100 / sum, 10000 / sum}
     end
+    if params.scale and sum * params.scale > MAX_WEIGHT + 1e-9 then
+        error("with params.scale the weights would be more than " .. MAX_WEIGHT .. ", which no " .. KIND .. " can say")
+    end
     for _, scale in ipairs(params.scale and {params.scale} or scales) do
         if params.scale or (sum * scale <= MAX_WEIGHT + 1e-9 and says(scale, total, sum)) then
             return scale
@@ -160,7 +163,8 @@ local function groups_of(entries, absent)
 end
 
 -- Divides what the stable Service has among `entries`, of which only `parts` have shares; an entry without a weight has
--- `absent`. The sum stays. At 0 % nothing is added: some gateways drop a route over a backend that is not ready.
+-- `absent`. The sum stays. At 0 % nothing is added: some gateways drop a route over a backend that is not ready. Others want
+-- to get to know a backend before it has a share: obj.announce.
 local function split(entries, absent, parts)
     parts = parts or entries
     local groups = groups_of(parts, absent)
@@ -173,7 +177,7 @@ local function split(entries, absent, parts)
         sum = sum + (entry.weight or absent)
     end
     found, done = found or #groups > 0, done or total > 0
-    if total == 0 or (obj.canaryWeight == 0 and not declared) then
+    if total == 0 or (obj.canaryWeight == 0 and not declared and not obj.announce) then
         return
     end
     if sum == total and total < 100 then

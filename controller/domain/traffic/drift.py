@@ -147,14 +147,20 @@ def _instant(text: str) -> datetime | None:
     return found if found.tzinfo is not None else None
 
 
-def other_user(record: RouteRecord | None, rollout: str, subject: str) -> Refusal | None:
+def other_user(
+    record: RouteRecord | None, rollout: str, subject: str, namespace: str = ""
+) -> Refusal | None:
     """A refusal when another Rollout leads traffic with the object; two would overwrite each other."""
-    if record is None or not rollout or record.rollout in ("", rollout):
+    if record is None or not rollout or record.rollout == "":
         return None
+    elsewhere = bool(namespace and record.namespace and record.namespace != namespace)
+    if record.rollout == rollout and not elsewhere:
+        return None
+    user = f"{record.namespace}/{record.rollout}" if elsewhere else record.rollout
     return Refusal(
         reason="GatewayObjectInUse",
         message=(
-            f"{subject} is in use by Rollout {record.rollout}; one object follows one Rollout at a time: wait until "
+            f"{subject} is in use by Rollout {user}; one object follows one Rollout at a time: wait until "
             f"that release ends, or restore the object"
         ),
         object=subject,
@@ -162,12 +168,17 @@ def other_user(record: RouteRecord | None, rollout: str, subject: str) -> Refusa
 
 
 def see_route(
-    reference: Reference, raw: bytes | None, *, rollout: str = "", made: tuple[bytes, ...] = ()
+    reference: Reference,
+    raw: bytes | None,
+    *,
+    rollout: str = "",
+    namespace: str = "",
+    made: tuple[bytes, ...] = (),
 ) -> RouteState:
     """What a pass may know of the object: `raw` as the cache holds it, None when it does not exist.
 
-    With `rollout` given, an object that another Rollout uses is unreadable for this one. `made` is what was made
-    beside it for this Rollout.
+    With `rollout` (and its `namespace`) given, an object that another Rollout uses is unreadable for this one.
+    `made` is what was made beside it for this Rollout.
     """
     beside = tuple(item for item in map(see_made, made) if item is not None and not item.leaving)
     if raw is None:
@@ -175,7 +186,7 @@ def see_route(
     found = judge(raw, str(reference))
     if isinstance(found, Refusal):
         return RouteUnreadable(reason=found.reason, message=found.message)
-    taken = other_user(found.record, rollout, str(reference))
+    taken = other_user(found.record, rollout, str(reference), namespace)
     if taken is not None:
         return RouteUnreadable(reason=taken.reason, message=taken.message)
     record = found.record

@@ -28,7 +28,8 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     `level` is the object's place in dependency order: objects of a higher level point at those below, so restoring
     goes downwards. `original` and `desired` are SHA-256 sums, of the stored original's text and of D; `packed` is D.
     `objects` are the checksums of what was made beside the object, by kind and name. `corrected` are the places where
-    somebody's change was put back last, and `corrected_at` when.
+    somebody's change was put back last, and `corrected_at` when. `namespace` is the Rollout's: an object without one
+    may be led from several.
     `announced`: the object's kind is one whose proxies learn of Services from it.
     """
 
@@ -43,6 +44,7 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     corrected: tuple[str, ...] = ()
     corrected_at: datetime | None = None
     announced: bool = False
+    namespace: str = ""
 
 
 def checksum(data: bytes) -> str:
@@ -66,6 +68,7 @@ def write_state(
     corrected: tuple[str, ...] = (),
     corrected_at: datetime | None = None,
     announced: bool = False,
+    namespace: str = "",
 ) -> str:
     """The annotation's text; `original` is the text of the other annotation."""
     content = encode(desired)
@@ -83,6 +86,7 @@ def write_state(
         corrected=corrected,
         corrected_at=corrected_at,
         announced=announced,
+        namespace=namespace,
     )
     return msgspec.json.encode(record).decode()
 

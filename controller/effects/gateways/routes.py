@@ -158,7 +158,7 @@ class GatewayRoutes:
                 return refusals.not_found(target.subject)
             if isinstance(standing, Refusal):
                 return standing
-            if taken := other_user(standing.record, plan.rollout, target.subject):
+            if taken := other_user(standing.record, plan.rollout, target.subject, plan.namespace):
                 return taken
             if standing.touched and standing.held:
                 return refusals.held(standing, target.subject)
@@ -277,6 +277,7 @@ class GatewayRoutes:
             corrected=change.corrected[0],
             corrected_at=change.corrected[1],
             announced=change.announced,
+            namespace=plan.namespace,
         )
         ours = {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
         body = with_content(live, desired, ours)
@@ -365,7 +366,8 @@ def _corrections(
 
 def _is_led(standing: Standing, action: RestoreRoutes, target: Target) -> bool:
     """This Rollout leads traffic with the object."""
-    return standing.in_use and not other_user(standing.record, action.rollout, target.subject)
+    taken = other_user(standing.record, action.rollout, target.subject, action.namespace)
+    return standing.in_use and taken is None
 
 
 def _as_served(references: tuple[Reference, ...], live: Tree) -> tuple[Reference, ...]:

@@ -98,6 +98,9 @@ local function scale_for(total, sum)
     if sum < 100 then
         scales = {1, 100, 100 / sum, 10000 / sum}
     end
+    if params.scale and sum * params.scale > MAX_WEIGHT + 1e-9 then
+        error("with params.scale the weights would be more than " .. MAX_WEIGHT .. ", which no " .. KIND .. " can say")
+    end
     for _, scale in ipairs(params.scale and {params.scale} or scales) do
         if params.scale or (sum * scale <= MAX_WEIGHT + 1e-9 and says(scale, total, sum)) then
             return scale

@@ -186,6 +186,26 @@ def test_scripts_of_a_config_map_are_used(tmp_path: Path) -> None:
     assert "+  share: 20" in found["steps"][0]["routes"][0]["diff"]
 
 
+@pytest.mark.parametrize("form", ["gateway", "ingress", "customNetworkRefs"])
+def test_parameters_go_with_every_form_of_reference(tmp_path: Path, form: str) -> None:
+    params = {"params": {"scale": 100}}
+    routing: dict[str, Any] = {
+        "gateway": {"httpRouteName": "web", **params},
+        "ingress": {"name": "web", "classType": "alb", **params},
+        "customNetworkRefs": [
+            {"apiVersion": ROUTE["apiVersion"], "kind": "HTTPRoute", "name": "web", **params}
+        ],
+    }
+    plan = rollout({"replicas": 1, "traffic": "5%"}, **{form: routing[form]})
+    found = simulate(tmp_path, plan, workload(), SERVICE, ROUTE, INGRESS, form="json")
+    if form == "ingress":
+        assert found.exit_code == 1
+        assert "more than 999, which no Ingress can say" in found.output
+    else:
+        assert found.exit_code == 0
+        assert "9500" in found.output
+
+
 def test_a_file_that_is_no_manifest_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("{")
     result = CliRunner().invoke(cli, ["simulate", "-f", str(tmp_path)])

@@ -61,3 +61,8 @@ def test_every_script_has_cases_and_is_short(path: Path) -> None:
         assert sum(case.script == path for case in cases()) >= 7
     assert len(path.read_bytes()) < 64 * 1024
     assert all(len(line) <= 130 for line in path.read_text().splitlines())
+
+
+def test_the_class_alb_is_the_script_of_references_to_an_ingress() -> None:
+    kind = FOLDER / "networking.k8s.io" / "Ingress" / "trafficRouting.lua"
+    assert (FOLDER / "trafficrouting_ingress" / "alb.lua").read_text() == kind.read_text()

@@ -9,7 +9,7 @@ import pytest
 
 from controller.api import names
 from controller.domain.decision import Done, NotYet, Refusal, RestoreRoutes
-from controller.domain.observation import RoutePresent
+from controller.domain.observation import RoutePresent, RouteUnreadable
 from controller.domain.traffic.drift import see_route
 from controller.domain.traffic.plan import announcement
 from controller.effects.gateways import GatewayRoutes
@@ -556,3 +556,14 @@ async def test_an_announcement_that_fails_keeps_nobody_waiting(
     scripts.add("VirtualService", Refused("RUNTIME_ERROR", "no"), "--@announce")
     assert await routes.ensure(announcement(plan(ONE))) == Done()
     assert server.writes == []
+
+
+async def test_a_rollout_of_the_same_name_elsewhere_is_another_one(
+    server: ObjectServer, routes: GatewayRoutes
+) -> None:
+    await routes.ensure(plan(ONE))
+    raw = json.dumps(server.objects[VS]).encode()
+    seen = see_route(ONE[0], raw, rollout="web", namespace="other")
+    assert isinstance(seen, RouteUnreadable)
+    assert "in use by Rollout demo/web" in seen.message
+    assert isinstance(see_route(ONE[0], raw, rollout="web", namespace="demo"), RoutePresent)
