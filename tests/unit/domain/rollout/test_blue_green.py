@@ -243,18 +243,39 @@ def test_an_autoscaler_is_held_before_the_first_pod_is_doubled_and_when_it_comes
     assert late.metadata.annotations == {ORIGINAL_BEHAVIOR: "null"}
 
 
-def test_a_hand_that_frees_an_autoscaler_does_not_change_what_is_given_back() -> None:
+@pytest.mark.parametrize("behavior", [msgspec.Raw(b'{"scaleUp":{"selectPolicy":"Max"}}'), UNSET])
+def test_a_hand_that_frees_an_autoscaler_does_not_change_what_is_given_back(
+    behavior: msgspec.Raw | msgspec.UnsetType,
+) -> None:
     world = blue_green()
     autoscaled(world, '{"scaleUp":{}}')
     release(world)
     world.rest()
     held = world.cluster.autoscalers[HPA]
-    freed = structs.replace(held.spec, behavior=msgspec.Raw(b'{"scaleUp":{"selectPolicy":"Max"}}'))
+    freed = structs.replace(held.spec, behavior=behavior)
     world.cluster.autoscalers.put(structs.replace(held, spec=freed))
     world.rest()
     again = world.cluster.autoscalers[HPA]
     assert again.metadata.annotations == {ORIGINAL_BEHAVIOR: '{"scaleUp":{}}'}
     assert again.spec == held.spec
+
+
+def test_traffic_goes_back_to_stable_pods_however_few_of_them_are_ready() -> None:
+    world = blue_green()
+    release(world)
+    world.rest()
+    for _ in range(2):
+        approve(world)
+    assert weight_of(world) == 50
+    stable = [pod for pod in world.cluster.pods if pod.revision == revision_of(world, "v1")]
+    world.people.fail_pods(frozenset(pod.metadata.uid for pod in stable[:2]))
+    release(world, "v1")
+    world.rest()
+    assert weight_of(world) is None
+    world.people.heal()
+    world.rest()
+    assert status_of(world).phase == Phase.HEALTHY
+    assert sizes_of(world) == {"v1": 4}
 
 
 def test_an_unreadable_record_leaves_no_behavior_behind() -> None:
