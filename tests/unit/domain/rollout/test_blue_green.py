@@ -269,6 +269,7 @@ def test_traffic_goes_back_to_stable_pods_however_few_of_them_are_ready() -> Non
     assert weight_of(world) == 50
     stable = [pod for pod in world.cluster.pods if pod.revision == revision_of(world, "v1")]
     world.people.fail_pods(frozenset(pod.metadata.uid for pod in stable[:2]))
+    world.rest()
     release(world, "v1")
     world.rest()
     assert weight_of(world) is None
