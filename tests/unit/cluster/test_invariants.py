@@ -12,6 +12,7 @@ from localcluster.history import Change, Key, Kind
 from tests.cluster import manifests
 from tests.cluster.invariants import Deed, judge, judge_end
 from tests.cluster.kinds import (
+    AUTOSCALERS,
     DEPLOYMENTS,
     DESTINATION_RULES,
     PODS,
@@ -24,6 +25,8 @@ from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPl
 
 APP = Application("shop", "here", True, (StepPlan(1, 20), StepPlan(2, 50)), True, replicas=2)
 SHARED = replace(APP, shared=True)
+DOUBLED = replace(APP, canary=False, blue_green=True, steps=(StepPlan(2, 0), StepPlan(2, 50)))
+ORDERED = replace(APP, canary=False, workload="StatefulSet")
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -50,6 +53,11 @@ class Tale:
     def do(self, what: str, image: str = "") -> "Tale":
         """A deed, at the present revision."""
         self.deeds.append(Deed(len(self.changes), what, image))
+        return self
+
+    def scale(self, size: int) -> "Tale":
+        """Another number of replicas, at the present revision."""
+        self.deeds.append(Deed(len(self.changes), "scale", size=size))
         return self
 
     def pod(self, name: str, image: str, version: str = "base") -> "Tale":
@@ -128,6 +136,23 @@ def finished() -> Tale:
     return tale.route(50, 50).do("approve").service("shop").endpoints("shop", "a", "b", "c", "d")
 
 
+def doubled(*ways: str) -> Tale:
+    """A blue-green release with all its pods, and an autoscaler that may move in some ways."""
+    tale = at_rest(DOUBLED).do("release", NEW_IMAGE).service("shop", "old")
+    behavior = {way: {"selectPolicy": "Max"} for way in ways}
+    still = {way: {"selectPolicy": "Disabled"} for way in ("scaleUp", "scaleDown")}
+    tale.put(AUTOSCALERS, "shop", {"spec": {"behavior": {**still, **behavior}}})
+    return tale.pod("c", NEW_IMAGE).pod("d", NEW_IMAGE)
+
+
+def scaled_down() -> Tale:
+    """A StatefulSet that lost its newest pod, which the route leads to, by a scale-down."""
+    tale = at_rest(ORDERED).do("release", NEW_IMAGE).service("shop", "old")
+    tale.service("shop-canary", "new").drop(PODS, "b").pod("b", NEW_IMAGE)
+    tale.endpoints("shop", "a").endpoints("shop-canary", "b").route(80, 20)
+    return tale.scale(1).drop(PODS, "b").endpoints("shop-canary")
+
+
 def test_a_good_history_passes() -> None:
     tale = finished().drop(PODS, "a").drop(PODS, "b").endpoints("shop", "c", "d").route(100)
     assert tale.drop(SERVICES, "shop-canary").broken() == set()
@@ -186,6 +211,18 @@ BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
         "there_is_one_extra_deployment_at_most",
         lambda: extra(extra(at_step_1(), "shop-1"), "shop-2"),
     ),
+    "an old pod that goes before the last approval of blue-green": (
+        "blue_green_keeps_every_old_pod",
+        lambda: doubled().drop(PODS, "a"),
+    ),
+    "an autoscaler at work on doubled pods": (
+        "doubled_pods_are_not_autoscaled",
+        lambda: doubled("scaleDown"),
+    ),
+    "a route that stays although a scale-down took its pods, and comes back to nobody": (
+        "routes_lead_to_ready_pods",
+        lambda: scaled_down().route(100).route(80, 20),
+    ),
     "a share that falls after the last approval": (
         "ShareNeverFalls",
         lambda: finished().route(100),
@@ -199,6 +236,14 @@ BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
         lambda: slow(at_step_1().do("release", STABLE_IMAGE).route(100).drop(PODS, "c")),
     ),
 }
+
+
+def test_doubled_pods_beside_a_held_autoscaler_pass() -> None:
+    assert doubled().broken() == set()
+
+
+def test_the_pods_that_a_scale_down_takes_are_not_held_against_the_release() -> None:
+    assert "routes_lead_to_ready_pods" not in scaled_down().broken()
 
 
 def extra(tale: Tale, name: str) -> Tale:

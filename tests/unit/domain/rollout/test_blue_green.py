@@ -340,3 +340,16 @@ def test_the_sub_status_of_the_other_style_goes() -> None:
     assert changed.canary_status is UNSET
     assert changed.of_release == BlueGreenStatus(canary_revision="x")
     assert RolloutStatus().of_release is None
+
+
+def test_going_back_does_not_wait_for_a_stable_revision_that_never_shrank() -> None:
+    world = blue_green()
+    release(world)
+    world.rest()
+    stable = [p for p in world.cluster.pods if p.revision == revision_of(world, "v1")]
+    world.people.fail_pods(frozenset(pod.metadata.uid for pod in stable[:3]))
+    world.rest()
+    release(world, "v1")
+    world.rest()
+    assert weight_of(world) is None
+    assert sizes_of(world) == {"v1": 4}
