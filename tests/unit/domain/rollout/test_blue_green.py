@@ -352,4 +352,5 @@ def test_going_back_does_not_wait_for_a_stable_revision_that_never_shrank() -> N
     release(world, "v1")
     world.rest()
     assert weight_of(world) is None
-    assert sizes_of(world) == {"v1": 4}
+    # With three of four stable pods broken the Deployment's own limits keep the others.
+    assert sizes_of(world)["v1"] == 4
