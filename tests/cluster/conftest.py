@@ -10,6 +10,7 @@ import os
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,8 @@ from localcluster.openkruise import KRUISE, start_kruise
 from localcluster.plane import Plane
 from localcluster.progress import ConsoleReporter
 from localcluster.record import Recorder
-from tests.cluster import manifests
-from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE
+from tests.cluster import manifests, table
+from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE, ROLLOUTS, collection
 
 HERE = Path(__file__).parent
 GATEWAY_KINDS = ROOT / "demo" / "crds"
@@ -145,6 +146,24 @@ async def namespace_of_kruise(kruise_plane: Plane) -> AsyncIterator[str]:
         yield name
 
 
+EARLY = "test-early"
+"""Namespace with a Rollout of a CloneSet from before there were any."""
+
+
+async def _rollout_of_a_kind_to_come(plane: Plane) -> None:
+    """A Rollout of a CloneSet on a plane that does not serve the kind is Stalled and says so."""
+    await plane.client().create("/api/v1/namespaces", {"metadata": {"name": EARLY}})
+    app = table.application("CloneSet", traffic=False)
+    body = manifests.rollout(replace(app, namespace=EARLY))
+    await plane.client("developer").create(collection(ROLLOUTS, EARLY), body)
+    async with plane.recorder(ROLLOUTS) as rollouts:
+        await rollouts.until(
+            lambda c: (
+                "is not served by this cluster" in c.object.get("status", {}).get("message", "")
+            )
+        )
+
+
 @pytest.fixture(scope="session")
 async def kruise_product(
     plane_available: None, tmp_path_factory: pytest.TempPathFactory
@@ -155,6 +174,7 @@ async def kruise_product(
         await started.apply(yaml.safe_dump_all(manifests.nodes()))
         folder = tmp_path_factory.mktemp("kruise-product")
         async with running_product(started, folder) as running:
+            await _rollout_of_a_kind_to_come(started)
             await start_kruise(started)
             yield running
 

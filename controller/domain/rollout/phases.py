@@ -189,7 +189,21 @@ def _healthy(sit: Situation, status: RolloutStatus) -> Turn:
             object=sit.workload_name,
         )
         return Stop(status, problem=problem)
-    return Stop(_at_rest(sit, status))
+    status, notes = _changed_unheld(sit, status)
+    return Stop(_at_rest(sit, status), notes=notes)
+
+
+def _changed_unheld(
+    sit: Situation, status: RolloutStatus
+) -> tuple[RolloutStatus, tuple[Note, ...]]:
+    """A template that no release was about is said once, and is what runs from now on."""
+    known = canary_status(status).canary_revision
+    if not known or known == sit.template_hash:
+        return status, ()
+    status = with_canary(
+        status, canary_revision=sit.template_hash, pod_template_hash=sit.present_revision
+    )
+    return status, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
 
 
 def _at_rest(sit: Situation, status: RolloutStatus) -> RolloutStatus:

@@ -8,6 +8,7 @@ from controller.api import names
 from controller.api.jsontree import JsonObject
 from controller.api.rollout import Phase, StepState
 from controller.domain import reasons
+from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
 from controller.simulation.world import World
 from tests.unit.builders import (
@@ -25,6 +26,7 @@ from tests.unit.builders import (
     set_of,
     status_of,
     strategy_of,
+    template,
     versions_of,
     wait,
     weight_of,
@@ -397,3 +399,21 @@ def test_a_step_that_waits_causes_no_write(which: str) -> None:
     before = world.cluster.versions.last
     wait(world, 600)
     assert world.cluster.versions.last == before
+
+
+def test_a_change_that_admission_did_not_see_is_said_once_and_known_from_then_on() -> None:
+    world = make_set_world("StatefulSet")
+    pod_set = set_of(world)
+    spec = structs.replace(pod_set.spec, template=template("v2"))
+    world.cluster.pod_sets.put(structs.replace(pod_set, spec=spec))
+    seen = world.observe(KEY)
+    assert seen is not None
+    notes = decide(seen, world.cluster.now).notes
+    assert [note.reason for note in notes] == [reasons.NOT_HELD]
+    world.rest()
+    assert versions_of(world) == {"v2": 5}
+    assert status_of(world).phase == Phase.HEALTHY
+    assert inner_of(world).canary_revision == world.cluster.hash_of(template("v2"))
+    again = world.observe(KEY)
+    assert again is not None
+    assert decide(again, world.cluster.now).notes == ()
