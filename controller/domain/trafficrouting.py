@@ -37,6 +37,7 @@ from controller.domain.decision import (
     Value,
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
+from controller.domain.traffic.guard import Drift, drift_among
 from controller.domain.traffic.plan import references_of, route_plan
 
 OWNER_PREFIX = "trafficrouting/"
@@ -69,6 +70,7 @@ class TrafficRoutingDecision(Value, frozen=True):
     actions: tuple[Action, ...] = ()
     notes: tuple[Note, ...] = ()
     problem: Refusal | None = None
+    wake_at: datetime | None = None
 
 
 def owner_of(routing: TrafficRouting) -> str:
@@ -90,7 +92,8 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
     routing = seen.routing
     has_finalizer = TRAFFIC_ROUTING_FINALIZER in routing.metadata.finalizers
     open_lanes = () if routing.metadata.deleting else _open_lanes(seen)
-    problem = _problem(seen, open_lanes)
+    drift = drift_among(seen.routes, routing.metadata.namespace, now) if open_lanes else Drift()
+    problem = _problem(seen, open_lanes) or drift.held
     phase = _phase(seen)
     actions: tuple[Action, ...] = ()
     if not routing.metadata.deleting and not has_finalizer:
@@ -98,14 +101,18 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
             _finalizers(routing, (*routing.metadata.finalizers, TRAFFIC_ROUTING_FINALIZER)),
         )
     if problem is None:
-        actions += _route_actions(seen, open_lanes)
+        actions += _route_actions(seen, open_lanes, now if drift.put_back else None)
         if routing.metadata.deleting and has_finalizer and not actions:
             others = tuple(
                 name for name in routing.metadata.finalizers if name != TRAFFIC_ROUTING_FINALIZER
             )
             actions = (_finalizers(routing, others),)
     status = _status(seen, phase, open_lanes, problem, now)
-    return TrafficRoutingDecision(status, actions, _notes(routing.status, status, problem), problem)
+    notes = _notes(routing.status, status, problem)
+    if drift.put_back and problem is None:
+        text = f"{drift.put_back}; it is put back"
+        notes += (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
+    return TrafficRoutingDecision(status, actions, notes, problem, drift.wake_at)
 
 
 def refused_routing(
@@ -171,7 +178,9 @@ def _metadata_of(rollout: Rollout) -> PatchMetadata:
     return patch or PatchMetadata()
 
 
-def _route_actions(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> tuple[Action, ...]:
+def _route_actions(
+    seen: TrafficRoutingSeen, open_lanes: tuple[str, ...], at: datetime | None = None
+) -> tuple[Action, ...]:
     """Open lanes follow the plan; the gateway objects of the others are what they were."""
     plan = _plan(seen, open_lanes)
     led = {(ref.group, ref.kind, ref.name) for ref in plan.references}
@@ -195,7 +204,7 @@ def _route_actions(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> tup
             ),
         )
     if wrong:
-        actions += (EnsureRoutes(plan),)
+        actions += (EnsureRoutes(plan, at),)
     return actions
 
 

@@ -142,6 +142,8 @@ class TrafficRoutingReconciler:
         decision = decide_traffic_routing(seen, now)
         writes = Writes(self._kube, self._ledger.scoped(key))
         wake_after: float | None = None
+        if decision.wake_at is not None:
+            wake_after = max(0.0, (decision.wake_at - now).total_seconds())
         for action in decision.actions:
             match await self._apply(action, writes, self._routes_for(key)):
                 case Done():
@@ -164,8 +166,8 @@ class TrafficRoutingReconciler:
             match action:
                 case SetFinalizers():
                     return await set_finalizers(writes, action)
-                case EnsureRoutes(plan=plan):
-                    return await routes.ensure(plan)
+                case EnsureRoutes(plan=plan, at=at):
+                    return await routes.ensure(plan, at)
                 case RestoreRoutes():
                     return await routes.restore(action)
                 case _:

@@ -30,9 +30,11 @@ from controller.api.trafficrouting import (
     TrafficRoutingStrategy,
 )
 from controller.api.workloads import Deployment
-from controller.domain.decision import RestoreRoutes
+from controller.domain import reasons
+from controller.domain.decision import EnsureRoutes, RestoreRoutes
 from controller.domain.observation import RoutePresent, RouteSeen, RouteUnreadable
 from controller.domain.rollout.status import condition
+from controller.domain.traffic.guard import AGAIN
 from controller.domain.traffic.plan import references_of
 from controller.domain.trafficrouting import (
     TrafficRoutingSeen,
@@ -40,6 +42,7 @@ from controller.domain.trafficrouting import (
     refused_routing,
 )
 from controller.simulation.cluster import Route
+from controller.simulation.shared_routes import SharedRoutes
 from controller.simulation.world import World
 from tests.unit.builders import (
     NAMESPACE,
@@ -346,6 +349,40 @@ def test_routes_that_somebody_touched_are_put_back() -> None:
     world.cluster.touch_routes()
     world.rest()
     assert not any(route.touched for route in world.cluster.routes)
+
+
+def touched_lane(world: World, **changes: object) -> TrafficRoutingSeen:
+    """What a pass over the TrafficRouting sees after argocd wrote over a weight of an open lane."""
+    observed = SharedRoutes(world.cluster, world.observe, world._route).see(routing_of(world))
+    place = "spec.http[0].route[1].weight"
+    given = {
+        "touched": True,
+        "editor": "argocd",
+        "edited_at": world.cluster.now,
+        "places": (place,),
+    } | changes
+    (route,) = observed.routes
+    state = structs.replace(route.state, **given)
+    return structs.replace(observed, routes=(structs.replace(route, state=state),))
+
+
+def test_a_lane_that_another_writer_insists_on_is_held() -> None:
+    world = shared_world("a")
+    change(world, A)
+    world.rest()
+    now = world.cluster.now
+    first = decide_traffic_routing(touched_lane(world), now)
+    (action,) = first.actions
+    assert isinstance(action, EnsureRoutes)
+    assert action.at == now
+    assert [note.reason for note in first.notes] == [reasons.ROUTE_PUT_BACK]
+    place = ("spec.http[0].route[1].weight",)
+    again = touched_lane(world, corrected=place, corrected_at=now)
+    second = decide_traffic_routing(again, now)
+    assert second.actions == ()
+    assert second.problem is not None
+    assert second.problem.reason == reasons.ROUTE_HELD
+    assert second.wake_at == now + AGAIN
 
 
 def test_a_rollout_that_never_was_a_member_has_nothing_to_leave() -> None:

@@ -8,9 +8,10 @@ from controller.api.rollout import Pause, Step, StepState
 from controller.domain import reasons
 from controller.domain.decision import Decision, EnsureRoutes
 from controller.domain.observation import Observation, RoutePresent
-from controller.domain.rollout.drifting import AGAIN, DRIFTED
+from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
+from controller.domain.traffic.guard import AGAIN
 from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
