@@ -7,7 +7,7 @@ Invariant: what stops the release in the cluster stops it here, with the same wo
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 import msgspec
 from msgspec import structs
@@ -16,7 +16,14 @@ from controller.api import names
 from controller.api.meta import Key
 from controller.api.networking import Service
 from controller.api.podsets import PodSet
-from controller.api.rollout import Pause, Phase, Rollout, StepState
+from controller.api.rollout import (
+    BlueGreenStrategy,
+    CanaryStrategy,
+    Pause,
+    Phase,
+    Rollout,
+    StepState,
+)
 from controller.api.workloads import Deployment
 from controller.domain.decision import (
     Done,
@@ -293,7 +300,7 @@ def _problem(outcome: Outcome) -> str:
 
 
 def _references(rollout: Rollout) -> tuple[Reference, ...]:
-    canary = rollout.spec.strategy.canary
+    canary = rollout.spec.strategy.plan
     if canary is None:
         return ()
     return references_of(canary.traffic_routings, canary.disable_generate_canary_service)
@@ -306,19 +313,30 @@ ALL = "101%"
 def _each_step_waits(rollout: Rollout) -> Rollout:
     """The plan with an approval at the end of every step."""
     spec = rollout.spec
-    canary = spec.strategy.canary
-    if canary is None:
-        return rollout
+    strategy = structs.replace(
+        spec.strategy,
+        paused=False,
+        canary=_waiting(spec.strategy.canary),
+        blue_green=_waiting(spec.strategy.blue_green),
+    )
+    return structs.replace(rollout, spec=structs.replace(spec, strategy=strategy, disabled=False))
+
+
+_Style = TypeVar("_Style", CanaryStrategy, BlueGreenStrategy)
+
+
+def _waiting(style: _Style | None) -> _Style | None:
+    """The steps of one style, each with an approval at its end."""
+    if style is None:
+        return None
     steps = tuple(
         structs.replace(
             step, pause=Pause(), replicas=ALL if step.replicas == "100%" else step.replicas
         )
-        for step in canary.steps
+        for step in style.steps
     )
-    strategy = structs.replace(
-        spec.strategy, paused=False, canary=structs.replace(canary, steps=steps)
-    )
-    return structs.replace(rollout, spec=structs.replace(spec, strategy=strategy, disabled=False))
+    changed: _Style = structs.replace(style, steps=steps)
+    return changed
 
 
 def _changed(template: msgspec.Raw) -> msgspec.Raw:

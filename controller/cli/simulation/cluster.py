@@ -25,7 +25,10 @@ async def completed(
         found += [rollout] if rollout is not None else []
     if rollout is None:
         return found
-    needed = needed_for(rollout_of(rollout, namespace))
+    read = rollout_of(rollout, namespace)
+    if read.spec.strategy.plan is None:
+        return found
+    needed = needed_for(read)
     wanted = [(needed.workload.api_version, needed.workload.kind, needed.workload.name)]
     wanted += [("v1", "Service", service) for service in needed.services]
     wanted += [(item.api_version, item.kind, item.name) for item in needed.references]

@@ -15,7 +15,7 @@ from controller.api.conversion import Unconvertible, converted
 from controller.api.names import CONFIGURATION, V1BETA1
 from controller.api.networking import Service
 from controller.api.podsets import PodSet
-from controller.api.rollout import Rollout, WorkloadRef
+from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Rollout, WorkloadRef
 from controller.api.workloads import Deployment
 from controller.cli.failures import Failure
 from controller.cli.scripts.cases import defaulted
@@ -96,17 +96,26 @@ def rollout_of(obj: Tree, namespace: str) -> Rollout:
         resource_version="",
         generation=0,
     )
-    canary = rollout.spec.strategy.canary
-    if canary is None:
-        raise Failure("blueGreen cannot be simulated yet; canary style and partition style can")
-    steps = tuple(
-        msgspec.structs.replace(step, matches=defaulted(step.matches)) for step in canary.steps
-    )
+    strategy = rollout.spec.strategy
     strategy = msgspec.structs.replace(
-        rollout.spec.strategy, canary=msgspec.structs.replace(canary, steps=steps)
+        strategy, canary=_filled(strategy.canary), blue_green=_filled(strategy.blue_green)
     )
     spec = msgspec.structs.replace(rollout.spec, strategy=strategy)
     return Rollout(metadata=meta, spec=spec)
+
+
+_Style = TypeVar("_Style", CanaryStrategy, BlueGreenStrategy)
+
+
+def _filled(style: _Style | None) -> _Style | None:
+    """The types of matches that a step leaves out."""
+    if style is None:
+        return None
+    steps = tuple(
+        msgspec.structs.replace(step, matches=defaulted(step.matches)) for step in style.steps
+    )
+    changed: _Style = msgspec.structs.replace(style, steps=steps)
+    return changed
 
 
 class Needed(msgspec.Struct, frozen=True):
@@ -118,8 +127,8 @@ class Needed(msgspec.Struct, frozen=True):
 
 
 def needed_for(rollout: Rollout) -> Needed:
-    """The workload, the stable Services, the gateway objects."""
-    canary = rollout.spec.strategy.canary
+    """The workload, the stable Services, the gateway objects; the plan has a style, admission has seen to it."""
+    canary = rollout.spec.strategy.plan
     assert canary is not None
     pairs = services_of(canary.traffic_routings, canary.disable_generate_canary_service)
     return Needed(

@@ -61,7 +61,7 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
 
 def report_of(rollout: Rollout, played: Played, warnings: tuple[str, ...]) -> Report:
     """The report of a release that was played."""
-    canary = rollout.spec.strategy.canary
+    canary = rollout.spec.strategy.plan
     steps = canary.steps if canary is not None else ()
     return Report(
         rollout=str(rollout.metadata.key),

@@ -135,6 +135,16 @@ def test_other_workloads_are_played_too(tmp_path: Path) -> None:
     assert [(step["oldPods"], step["newPods"]) for step in found["steps"]] == [(3, 1), (0, 4)]
 
 
+def test_blue_green_is_played_too(tmp_path: Path) -> None:
+    plan = rollout({"replicas": "100%", "traffic": "0%"}, {"replicas": "100%", "traffic": "100%"})
+    strategy = plan["spec"]["strategy"]
+    strategy["blueGreen"] = strategy.pop("canary")
+    found = report(simulate(tmp_path, plan, workload(), SERVICE, ROUTE, form="json"))
+    assert [(step["oldReady"], step["newReady"]) for step in found["steps"]] == [(4, 4), (4, 4)]
+    diff = found["steps"][1]["routes"][0]["diff"]
+    assert any("web-canary" in line for line in diff)
+
+
 @pytest.mark.parametrize(
     ("objects", "said"),
     [
