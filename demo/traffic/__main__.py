@@ -43,7 +43,11 @@ LOG_LINES = 30
     help="What to release; may be repeated. Three of them if not said.",
 )
 @click.option("--together", is_flag=True, help="All at the same time behind one gateway.")
-@click.option("--rounds", default=1, show_default=True, help="How often to release each of them.")
+@click.option(
+    "--requests",
+    default=0,
+    help="Release them again until so many requests were sent in all; once if not said.",
+)
 @click.option("--rate", default=300.0, show_default=True, help="Requests per second and release.")
 @click.option(
     "--measured",
@@ -55,7 +59,7 @@ LOG_LINES = 30
 def main(
     chosen: tuple[str, ...],
     together: bool,
-    rounds: int,
+    requests: int,
     rate: float,
     measured: int,
     as_json: bool,
@@ -67,7 +71,7 @@ def main(
             _go_inside(console)
         scenarios = [named(name) for name in chosen or SHOWN]
         player = Player(console, rate, measured, as_json)
-        held = asyncio.run(player.play(scenarios, together, rounds))
+        held = asyncio.run(player.play(scenarios, together, requests))
     except ClusterError as error:
         click.echo(f"error: {error}", err=True)
         held = False
@@ -99,7 +103,7 @@ class Player:
         self._as_json = as_json
         self._count = 0
 
-    async def play(self, scenarios: list[Scenario], together: bool, rounds: int) -> bool:
+    async def play(self, scenarios: list[Scenario], together: bool, requests: int) -> bool:
         """Return whether everything was as asked for; logs are kept where it was not."""
         folder = Path(tempfile.mkdtemp(prefix="moonshift-traffic-"))
         reporter = ConsoleReporter(self._console)
@@ -108,10 +112,7 @@ class Player:
         try:
             programs = await ensure_gateway(reporter)
             async with lab(folder, programs, reporter) as running:
-                results = [
-                    await self._batch(running, batch) for _ in range(rounds) for batch in batches
-                ]
-            held = all(results)
+                held = await self._rounds(running, batches, requests)
         finally:
             if held:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -119,14 +120,24 @@ class Player:
                 click.echo(f"logs and audit log: {folder}", err=True)
         return held
 
-    async def _batch(self, running: Lab, scenarios: list[Scenario]) -> bool:
+    async def _rounds(self, running: Lab, batches: list[list[Scenario]], requests: int) -> bool:
+        held, stuck, sent = True, False, 0
+        while True:
+            for batch in batches:
+                reports = await self._batch(running, batch)
+                sent += sum(report.requests for report in reports)
+                told = [self._tell(report) for report in reports]
+                held = held and all(told)
+                stuck = stuck or any(report.trouble for report in reports)
+            if stuck or sent >= requests:
+                self._console.print(f"{sent} requests in all")
+                return held
+
+    async def _batch(self, running: Lab, scenarios: list[Scenario]) -> list[Report]:
         releases = [self._release(running, scenario) for scenario in scenarios]
         if self._as_json or not self._console.is_terminal:
-            reports = await asyncio.gather(*(release.play() for release in releases))
-        else:
-            reports = await self._shown(releases)
-        held = [self._tell(report) for report in reports]
-        return all(held)
+            return await asyncio.gather(*(release.play() for release in releases))
+        return await self._shown(releases)
 
     def _release(self, running: Lab, scenario: Scenario) -> Release:
         self._count += 1

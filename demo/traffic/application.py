@@ -1,7 +1,8 @@
 """The objects of a scenario: Deployment, Service, route, Rollout.
 
-Invariant: pods take half a second to become ready and two to stop, so that a release under traffic has pods in every
-state; the route names the stable Service only. It must not talk to a cluster.
+Invariant: pods take half a second to become ready, and answer for five more seconds once they are told to stop, as
+well-behaved ones do (how soon a gateway hears that a pod stops is Kubernetes' business; two seconds were too few on
+two busy processors); the route names the stable Service only. It must not talk to a cluster.
 """
 
 from demo.traffic.scenarios import HEADER, OLD, Scenario, Step, Style
@@ -11,14 +12,14 @@ from localcluster.traffic.gateway import NAMESPACE as GATEWAY_NAMESPACE
 from localcluster.traffic.pods import PORT
 
 NAME = "shop"
-TIMES = {"sim.moonshift.dev/ready-ms": "500", "sim.moonshift.dev/term-ms": "2000"}
+TIMES = {"sim.moonshift.dev/ready-ms": "500", "sim.moonshift.dev/term-ms": "5000"}
 ROUTE_VERSIONS = {"HTTPRoute": "gateway.networking.k8s.io/v1", "HTTPProxy": "projectcontour.io/v1"}
 
 
-def objects(scenario: Scenario) -> list[JsonObject]:
-    """Return everything but the Rollout."""
+def objects(scenario: Scenario, host: str) -> list[JsonObject]:
+    """Return everything but the Rollout; `host` is that of its requests, of this one application."""
     routes = {"HTTPRoute": http_route, "HTTPProxy": http_proxy}
-    return [deployment(scenario), service(), routes[scenario.kind](scenario)]
+    return [deployment(scenario), service(), routes[scenario.kind](host)]
 
 
 def deployment(scenario: Scenario) -> JsonObject:
@@ -50,7 +51,7 @@ def service() -> JsonObject:
     }
 
 
-def http_route(scenario: Scenario) -> JsonObject:
+def http_route(host: str) -> JsonObject:
     """Return a route of the Gateway API."""
     return {
         "apiVersion": ROUTE_VERSIONS["HTTPRoute"],
@@ -58,20 +59,20 @@ def http_route(scenario: Scenario) -> JsonObject:
         "metadata": {"name": NAME},
         "spec": {
             "parentRefs": [{"name": GATEWAY, "namespace": GATEWAY_NAMESPACE}],
-            "hostnames": [scenario.host],
+            "hostnames": [host],
             "rules": [{"backendRefs": [{"name": NAME, "port": 80}]}],
         },
     }
 
 
-def http_proxy(scenario: Scenario) -> JsonObject:
+def http_proxy(host: str) -> JsonObject:
     """Return a route of Contour's own kind."""
     route = {"conditions": [{"prefix": "/"}], "services": [{"name": NAME, "port": 80}]}
     return {
         "apiVersion": ROUTE_VERSIONS["HTTPProxy"],
         "kind": "HTTPProxy",
         "metadata": {"name": NAME},
-        "spec": {"virtualhost": {"fqdn": scenario.host}, "routes": [route]},
+        "spec": {"virtualhost": {"fqdn": host}, "routes": [route]},
     }
 
 

@@ -10,6 +10,8 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
 
+import aiohttp
+
 from demo.traffic import application
 from demo.traffic.application import NAME
 from demo.traffic.lab import (
@@ -24,7 +26,7 @@ from demo.traffic.lab import (
 from demo.traffic.report import LostRequest, Report, ShareSeen
 from demo.traffic.scenarios import NEW, OLD, SORTS, THIRD, Ending, Scenario, Step
 from localcluster.api import JsonObject
-from localcluster.errors import NotReady
+from localcluster.errors import ClusterError, NotReady
 from localcluster.history import Key, Kind
 from localcluster.traffic.gateway import PORT
 from localcluster.traffic.load import Load
@@ -50,12 +52,20 @@ class Release:
         self._lab = lab
         self._namespace = namespace
         self._measured = measured
-        self._load = Load(PORT, scenario.host, SORTS, rate, self.tally)
+        self._host = f"{scenario.name}.{namespace}.example"
+        self._load = Load(PORT, self._host, SORTS, rate, self.tally)
         self._shares: list[ShareSeen] = []
 
     async def play(self) -> Report:
-        """Play it and return what was seen."""
-        begun = time.monotonic()
+        """Play it and return what was seen; what keeps it from its end is part of that."""
+        begun, trouble = time.monotonic(), ""
+        try:
+            await self._play()
+        except (ClusterError, aiohttp.ClientError, TimeoutError) as error:
+            trouble = f"{self.tally.stage}: {str(error) or type(error).__name__}"
+        return self._report(time.monotonic() - begun, trouble)
+
+    async def _play(self) -> None:
         await self._deploy()
         async with self._requests():
             await self._measure("before", {sort.name: 0.0 for sort in SORTS}, NEW)
@@ -72,7 +82,7 @@ class Release:
             survivor = self.scenario.survivor
             await self._reach("the end", lambda state: self._is_over(state, survivor))
             await self._measure("after", {sort.name: 1.0 for sort in SORTS}, survivor)
-        return self._report(time.monotonic() - begun)
+        await self._lab.plane.client().delete(f"/api/v1/namespaces/{self._namespace}")
 
     @property
     def objects(self) -> dict[str, JsonObject]:
@@ -87,7 +97,7 @@ class Release:
         self.tally.stage = "deploying"
         client = self._lab.plane.client("developer")
         await client.create("/api/v1/namespaces", {"metadata": {"name": self._namespace}})
-        for body in application.objects(self.scenario):
+        for body in application.objects(self.scenario, self._host):
             await client.create(self._collection(body["kind"]), body)
         await self._reach("the pods", lambda state: self._pods(state, OLD) == self._all)
         await client.create(self._collection("Rollout"), application.rollout(self.scenario))
@@ -127,17 +137,20 @@ class Release:
             raise NotReady(f"{self.scenario.name}: {what} {error}; {self._situation()}") from error
 
     async def _settled(self) -> None:
-        """Return when Envoy does what the route says."""
-        wanted = shares_of_route(self.objects["route"])
-        try:
-            async with asyncio.timeout(SETTLE_SECONDS):
-                while wanted != shares_in_envoy(
-                    await self._lab.gateway.routes(), self.scenario.host
-                ):
-                    await asyncio.sleep(POLL_SECONDS)
-                    wanted = shares_of_route(self.objects["route"])
-        except TimeoutError as error:
-            raise NotReady(f"{self.scenario.name}: Envoy does not do {sorted(wanted)}") from error
+        """Return when Envoy does what the route says; it is asked for, since what is recorded may be older."""
+        until = time.monotonic() + SETTLE_SECONDS
+        path = f"{self._collection(self.scenario.kind)}/{NAME}"
+        while True:
+            wanted = shares_of_route(await self._lab.plane.client("developer").get(path))
+            done = shares_in_envoy(await self._lab.gateway.routes(), self._host)
+            if done == wanted:
+                return
+            if time.monotonic() > until:
+                raise NotReady(
+                    f"{self.scenario.name}, {self.tally.stage}: the route says {sorted(wanted)}, "
+                    f"Envoy does {sorted(done)} after {SETTLE_SECONDS:.0f} s"
+                )
+            await asyncio.sleep(POLL_SECONDS)
 
     def _paused_at(self, step: int) -> Callable[[State], bool]:
         def arrived(state: State) -> bool:
@@ -180,7 +193,7 @@ class Release:
             seen = window.total(sort), window.answered[sort, image]
             self._shares.append(ShareSeen(stretch, sort, image, share, *seen))
 
-    def _report(self, seconds: float) -> Report:
+    def _report(self, seconds: float, trouble: str) -> Report:
         return Report(
             scenario=self.scenario.name,
             requests=self.tally.requests,
@@ -188,6 +201,7 @@ class Release:
             shares=tuple(self._shares),
             lost=tuple(LostRequest(f.at, f.stage, f.sort, f.why) for f in self.tally.failures),
             seconds=round(seconds, 1),
+            trouble=trouble,
         )
 
     # --- look-ups ------------------------------------------------------------------------------------

@@ -45,11 +45,14 @@ class Report(msgspec.Struct, frozen=True):
     shares: tuple[ShareSeen, ...]
     lost: tuple[LostRequest, ...]
     seconds: float
+    trouble: str = ""
+    """Why the release did not come to its end; empty where it did."""
 
 
 def complaints(report: Report, least: int) -> list[str]:
     """Return everything that is wrong with a release; `least` is how many requests a stretch must have had."""
-    found = [
+    found = [report.trouble] if report.trouble else []
+    found += [
         f"lost at {lost.at:.2f} s, {lost.during}: {lost.sort} request: {lost.why}"
         for lost in report.lost
     ]

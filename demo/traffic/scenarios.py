@@ -1,7 +1,7 @@
 """What is released under traffic, and how.
 
-Why it exists: tests and the live show play the same releases. Invariant: a scenario is a value; each has a namespace
-and a host of its own, so that several can share one gateway. It must do no I/O.
+Why it exists: tests and the live show play the same releases. Invariant: a scenario is a value that may be played
+several times at once. It must do no I/O.
 """
 
 from dataclasses import dataclass
@@ -59,11 +59,6 @@ class Scenario:
     """The step (1-based) after which it is rolled back or overtaken; 0 where it is neither."""
     replicas: int = 5
     grace: int = 1
-
-    @property
-    def host(self) -> str:
-        """The host name of its requests."""
-        return f"{self.name}.example"
 
     @property
     def played(self) -> tuple[Step, ...]:

@@ -42,7 +42,7 @@ PORT = 8080
 """Where requests are taken: Contour adds 8000 to the Gateway's port 80."""
 XDS_PORT, HEALTH_PORT, METRICS_PORT = 8001, 8000, 8012
 READY_SECONDS = 60.0
-PROBE = aiohttp.ClientTimeout(total=2.0)
+PROBE = aiohttp.ClientTimeout(total=10.0)
 GATEWAY_OBJECTS: tuple[dict[str, Any], ...] = (
     {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
     {

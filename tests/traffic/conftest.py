@@ -4,11 +4,16 @@ Invariant: where the machine does not allow one they are skipped, loudly, with t
 MOONSHIFT_REQUIRE_NETNS=1 that is an error.
 """
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from localcluster.build import ensure_built
+from localcluster.progress import ConsoleReporter
+from localcluster.traffic.gateway import ensure_gateway
 from localcluster.traffic.namespace import refusal
 
 HERE = Path(__file__).parent
@@ -30,6 +35,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if reason and os.environ.get("MOONSHIFT_REQUIRE_NETNS") == "1":
         raise pytest.UsageError(f"a network namespace is required, but {reason}")
     session.config.stash[NO_NETWORK] = reason
+    if not reason and any("releases" in item.name for item in mine):
+        capture = session.config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            asyncio.run(_build())
+
+
+async def _build() -> None:
+    """Build what releases need before the first test, so that no test's time limit pays for it."""
+    reporter = ConsoleReporter(Console(stderr=True))
+    await ensure_built(reporter)
+    await ensure_gateway(reporter)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -36,6 +36,9 @@ def test_a_share_within_four_and_a_half_deviations_is_right(good: ShareSeen) -> 
             report(lost=(LostRequest(1.0, "step 1", PLAIN, "503"),), failed=1), "503", id="lost"
         ),
         pytest.param(report(failed=60), "60 requests", id="many lost"),
+        pytest.param(
+            Report("canary", 1, 0, (), (), 1.0, "step 1: not ready"), "not ready", id="no end"
+        ),
     ],
 )
 def test_what_is_wrong_is_said(bad: Report, text: str) -> None:
@@ -62,10 +65,10 @@ def weighted(**weights: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ["canary", "proxy"])
 def test_a_route_and_what_envoy_makes_of_it_are_the_same_shares(kind: str) -> None:
-    scenario = named(kind)
-    route = application.objects(scenario)[2]
-    alone = envoy(scenario.host, {"cluster": "r1/shop/80/da39a3ee5e"})
-    assert shares_of_route(route) == shares_in_envoy(alone, scenario.host)
+    host = "shop.example"
+    route = application.objects(named(kind), host)[2]
+    alone = envoy(host, {"cluster": "r1/shop/80/da39a3ee5e"})
+    assert shares_of_route(route) == shares_in_envoy(alone, host)
     spec = route["spec"]
     rule = spec.get("rules", spec.get("routes"))[0]
     backends = rule.get("backendRefs", rule.get("services"))
@@ -74,16 +77,16 @@ def test_a_route_and_what_envoy_makes_of_it_are_the_same_shares(kind: str) -> No
         {"name": "shop-canary", "port": 80, "weight": 20},
         {"name": "idle", "port": 80, "weight": 0},
     ]
-    divided = envoy(scenario.host, weighted(shop=4, shop_canary=1))
-    assert shares_of_route(route) == shares_in_envoy(divided, scenario.host)
-    assert shares_of_route(route) != shares_in_envoy(alone, scenario.host)
+    divided = envoy(host, weighted(shop=4, shop_canary=1))
+    assert shares_of_route(route) == shares_in_envoy(divided, host)
+    assert shares_of_route(route) != shares_in_envoy(alone, host)
     assert shares_in_envoy(divided, "other.example") == frozenset()
 
 
-def test_every_scenario_has_a_host_and_a_name_of_its_own() -> None:
-    assert len({scenario.host for scenario in SCENARIOS}) == len(SCENARIOS)
+def test_every_scenario_has_a_name_of_its_own_and_all_its_objects() -> None:
+    assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS)
     for scenario in SCENARIOS:
-        assert len(application.objects(scenario)) == 3
+        assert len(application.objects(scenario, "shop.example")) == 3
         assert len(application.rollout(scenario)["spec"]["strategy"]["canary"]["steps"]) == len(
             scenario.steps
         )
