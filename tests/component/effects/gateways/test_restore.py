@@ -11,7 +11,7 @@ from controller.effects.gateways import GatewayRoutes
 from controller.errors import ServerFault
 
 from . import world
-from .test_ensure import BOTH, DR, ONE, VS, routes, rules, scripts, server
+from .leading import BOTH, DR, ONE, VS, rules
 from .world import ObjectServer, Scripts, plan
 
 __all__ = ["routes", "scripts", "server"]

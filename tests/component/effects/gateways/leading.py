@@ -1,0 +1,44 @@
+"""Two gateway objects that are led, and ways to look at what became of them."""
+
+import json
+from typing import Any
+
+from controller.domain.decision import Refusal
+from controller.domain.observation import RoutePresent
+from controller.domain.traffic.drift import see_route
+from controller.effects.gateways import GatewayRoutes
+
+from .world import ObjectServer, plan, references
+
+VS, DR = ("VirtualService", "web"), ("DestinationRule", "web")
+ONE = references(VS)
+BOTH = references(VS, DR, shared=True)
+
+
+def rules() -> dict[str, Any]:
+    return {
+        "hosts": ["web.example.com"],
+        "http": [
+            {
+                "match": [{"uri": {"prefix": "/admin"}}],
+                "route": [{"destination": {"host": "admin"}}],
+            },
+            {"route": [{"destination": {"host": "web"}}]},
+        ],
+    }
+
+
+def state(server: ObjectServer, reference: Any = ONE[0]) -> RoutePresent:
+    seen = see_route(reference, json.dumps(server.objects[reference.kind, reference.name]).encode())
+    assert isinstance(seen, RoutePresent)
+    return seen
+
+
+def weights(server: ObjectServer) -> list[int]:
+    return [entry["weight"] for entry in server.spec(*VS)["http"][-1]["route"]]
+
+
+async def refused(routes: GatewayRoutes, wanted: Any = None) -> Refusal:
+    outcome = await routes.ensure(wanted or plan(ONE))
+    assert isinstance(outcome, Refusal)
+    return outcome
