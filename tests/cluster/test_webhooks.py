@@ -203,8 +203,8 @@ async def test_a_second_rollout_on_the_workload_is_refused(shop: Shop) -> None:
 async def test_what_a_release_stands_on_is_frozen(shop: Shop) -> None:
     path = f"{shop.rollouts}/web"
     await shop.client.patch(f"{path}/status", {"status": {"phase": "Progressing"}})
-    steps = {"spec": {"strategy": {"canary": {"steps": [{"replicas": 1}, {"replicas": 2}]}}}}
-    with pytest.raises(RequestRefused, match="the number of steps cannot change"):
+    steps = {"spec": {"strategy": {"canary": {"steps": [{"replicas": 3}, {"replicas": 4}]}}}}
+    with pytest.raises(RequestRefused, match="the number of steps may change in mid-release only"):
         await shop.client.patch(path, steps)
     more = {"spec": {"strategy": {"paused": True, "canary": {"steps": [{"replicas": 2}]}}}}
     await shop.client.patch(path, more)
@@ -255,6 +255,9 @@ async def test_the_controllers_account_may_do_what_it_must_and_no_more(own_plane
     assert await may("get", "", "secrets", own, name="kruise-rollout-webhook-certs")
     assert not await may("list", "", "secrets", own)
     assert not await may("get", "", "secrets", "any", name="kruise-rollout-webhook-certs")
-    assert not await may("delete", "", "pods", "any")
+    assert await may("delete", "", "pods", "any")  # node by node, for DaemonSets
+    assert not await may("create", "", "pods", "any")
+    assert not await may("deletecollection", "", "pods", "any")
+    assert not await may("create", "", "pods", "any", subresource="exec")
     assert not await may("list", "", "configmaps", "any")
     assert not await may("delete", kinds, "rollouts", "any")

@@ -14,7 +14,6 @@ from . import world
 from .leading import BOTH, DR, ONE, VS, rules
 from .world import ObjectServer, Scripts, plan
 
-__all__ = ["routes", "scripts", "server"]
 ALL = RestoreRoutes("demo", BOTH, "r1", "web")
 
 
