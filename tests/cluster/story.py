@@ -27,6 +27,7 @@ from tests.cluster.kinds import (
     PODS,
     ROLLOUTS,
     SERVICES,
+    SLICES,
     VIRTUAL_SERVICES,
     collection,
     path_of,
@@ -278,10 +279,19 @@ class Story:
         await self.recorder.until_state(lambda state: self._ready_in(state) == wanted)
 
     def _ready_in(self, state: Mapping[Key, JsonObject]) -> int:
+        """Ready pods that some Service leads to: slices follow a little later."""
+        here = {key: obj for key, obj in state.items() if key.namespace == self.app.namespace}
+        led_to = {
+            (endpoint.get("targetRef") or {}).get("name")
+            for key, part in here.items()
+            if key.kind == SLICES
+            for endpoint in part.get("endpoints") or ()
+            if endpoint["conditions"].get("ready")
+        }
         return sum(
             1
-            for key, pod in state.items()
-            if key.kind == PODS and key.namespace == self.app.namespace and ready(pod)
+            for key, pod in here.items()
+            if key.kind == PODS and ready(pod) and pod["metadata"]["name"] in led_to
         )
 
     async def paused_at(self, step: int) -> Change:
