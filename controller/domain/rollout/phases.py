@@ -224,13 +224,12 @@ def _at_rest(sit: Situation, status: RolloutStatus) -> RolloutStatus:
             message=messages.HEALTHY,
             moonshift=MoonshiftStatus(state=StepState.COMPLETED),
         )
-    if canary_status(status).canary_revision == sit.template_hash:
-        status = with_canary(
-            status,
-            observed_rollout_id=sit.rollout_id,
-            observed_workload_generation=sit.meta.generation,
-        )
-    return with_canary(status, current_step_state=StepState.COMPLETED)
+    return with_canary(
+        status,
+        observed_rollout_id=sit.rollout_id,
+        observed_workload_generation=sit.meta.generation,
+        current_step_state=StepState.COMPLETED,
+    )
 
 
 def _progressing(sit: Situation, status: RolloutStatus) -> Turn:
