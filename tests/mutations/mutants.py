@@ -156,8 +156,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "a deleted Rollout goes at once",
-            "    return stop or Stop(_terminated(sit, status), (RemoveFinalizer(),))\n",
-            "    return Stop(_terminated(sit, status), (RemoveFinalizer(),))\n",
+            (
+                "    if stop is not None:\n        return stop\n"
+                "    under_way = bool(position(status).release)\n"
+            ),
+            "    under_way = bool(position(status).release)\n",
             DISTURBANCES,
         ),
         (
@@ -181,9 +184,11 @@ MUTATIONS: tuple[Mutation, ...] = (
             "success restores the routes before the workload is upgraded",
             (
                 "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
                 "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
             ),
             (
+                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
                 "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
                 "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n"
             ),
@@ -215,10 +220,15 @@ MUTATIONS: tuple[Mutation, ...] = (
             "a third revision behind a shared Service ignores the margin",
             (
                 "    Goal.CONTINUOUS: (\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
                 "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
                 "        (FinalisingStep.ROUTE_TO_STABLE, _margin),\n"
             ),
-            "    Goal.CONTINUOUS: (\n        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n",
+            (
+                "    Goal.CONTINUOUS: (\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
+            ),
             ROUTING,
         ),
         (
@@ -258,8 +268,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "nothing is repaired while a step waits",
-            "    return structs.replace(turn, actions=_kept(sit, turn.status, index))\n",
-            "    return turn\n",
+            "    turn = structs.replace(turn, actions=_kept(sit, turn.status, index))\n",
+            "",
             DISTURBANCES,
         ),
         (
