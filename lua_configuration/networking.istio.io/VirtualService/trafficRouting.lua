@@ -178,17 +178,10 @@ local function whole(value)
     return math.abs(value - math.floor(value + 0.5)) < 1e-9
 end
 
--- 1, or what the weights are multiplied by: a share of the step that is more than nothing must not be rounded to nothing.
+-- What the weights are multiplied by: nothing where the step's share is a whole number already, else a hundred. Rounded, 10 %
+-- of a weight of 5 would be nothing, and 5 % of 90 would be 4.4 %.
 local function scale_for(total)
-    if params.scale then
-        return params.scale
-    end
-    local share = total * obj.canaryWeight / 100
-    local vanishes = (share > 0 and share < 0.5) or (share < total and total - share < 0.5)
-    if vanishes or (not whole(obj.canaryWeight) and not whole(share)) then
-        return 100
-    end
-    return 1
+    return params.scale or (whole(total * obj.canaryWeight / 100) and 1 or 100)
 end
 
 -- One entry for the new revision per destination that differs; entries that are there already are used.

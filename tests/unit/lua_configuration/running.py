@@ -18,19 +18,25 @@ def script_of(kind: str) -> Path:
     return FOLDER / kind / "trafficRouting.lua"
 
 
-def original_of(kind: str, spec: str, name: str = "web") -> Tree:
-    """An object of the kind; its spec as YAML."""
+def original_of(kind: str, spec: str | Tree, name: str = "web") -> Tree:
+    """An object of the kind; its spec, or that as YAML."""
     group, _, last = kind.rpartition("/")
     return {
         "apiVersion": f"{group}/v1",
         "kind": last,
         "metadata": {"name": name, "namespace": "demo"},
-        "spec": yaml.safe_load(spec),
+        "spec": yaml.safe_load(spec) if isinstance(spec, str) else spec,
     }
 
 
 async def run(
-    worker: Worker, kind: str, spec: str, weight: float = -1, *, name: str = "web", **more: Any
+    worker: Worker,
+    kind: str,
+    spec: str | Tree,
+    weight: float = -1,
+    *,
+    name: str = "web",
+    **more: Any,
 ) -> pb.ExecuteResponse:
     """One call. `more` are keys of `obj`."""
     obj = step_obj(original_of(kind, spec, name), {}, 0, service="web", shared=False)
@@ -38,7 +44,9 @@ async def run(
     return await worker.run(script_of(kind).read_bytes(), json.dumps(obj), name=kind)
 
 
-async def answered(worker: Worker, kind: str, spec: str, weight: float = -1, **more: Any) -> Tree:
+async def answered(
+    worker: Worker, kind: str, spec: str | Tree, weight: float = -1, **more: Any
+) -> Tree:
     """The spec that a script gives."""
     answer = await run(worker, kind, spec, weight, **more)
     assert answer.message == ""

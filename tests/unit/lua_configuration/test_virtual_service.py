@@ -66,8 +66,8 @@ async def refusal(worker: Worker, spec: dict[str, Any], weight: int = -1, **more
         pytest.param(
             [to("svc", 33), to("o1", 33), to("o2", 34)],
             5,
-            [to("svc", 31), to("svc-canary", 2), to("o1", 33), to("o2", 34)],
-            id="the-sum-stays",
+            [to("svc", 3135), to("svc-canary", 165), to("o1", 3300), to("o2", 3400)],
+            id="what-is-no-whole-number-is-said-in-hundredths",
         ),
         pytest.param(
             [to("svc", 50, subset="a"), to("svc", 50, subset="b")],

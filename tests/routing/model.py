@@ -1,0 +1,61 @@
+"""Requests, and who answers them with what probability.
+
+Why it exists: a gateway object is right if requests go where they should, whatever it looks like. Invariant: shares
+are exact fractions; a request that nobody answers has none. Every family of gateways has a simulator of its own here,
+written from the gateway's documentation and not from our scripts: (spec, request) → shares by Service.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+Tree = Mapping[str, Any]
+Shares = dict[str, Fraction]
+HOST = "web.example.com"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request; header names are lower case."""
+
+    path: str = "/"
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """The cookies of the header."""
+        pairs = (part.split("=", 1) for part in self.headers.get("cookie", "").split("; ") if part)
+        return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+
+
+Simulator = Callable[[Tree, Request], Shares]
+
+
+def divided(weights: Iterable[tuple[str, int | float]]) -> Shares:
+    """Return shares by weight; what has no weight has no share."""
+    counts: Counter[str] = Counter()
+    for name, weight in weights:
+        counts[name] += Fraction(weight)  # type: ignore[assignment] # a Counter adds up any number
+    whole = sum(counts.values())
+    return {name: Fraction(part) / whole for name, part in counts.items() if part}
+
+
+def below(prefix: str, path: str) -> bool:
+    """The path is the prefix or continues it after a slash."""
+    bare = prefix.rstrip("/")
+    return path == bare or path.startswith(f"{bare}/")
+
+
+def whole(pattern: str, value: str | None) -> bool:
+    """An expression that has to fit the whole value (RE2 in Envoy's proxies)."""
+    return value is not None and re.fullmatch(pattern, value) is not None
+
+
+def within(pattern: str, value: str | None) -> bool:
+    """An expression that has to be found in the value (PCRE, Go)."""
+    return value is not None and re.search(pattern, value) is not None

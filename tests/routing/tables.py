@@ -1,0 +1,223 @@
+"""Routing tables as owners write them, in every kind's own words.
+
+Invariant: one abstract table (rules by path prefix and, some, a header; backends with weights) is said by every family
+in its own way, so that what is claimed about one is claimed about all. Rendering invents nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.routing.model import HOST
+
+STABLE, CANARY, LEGACY, ADMIN = "web", "web-canary", "legacy", "admin"
+TENANT, ACME = "x-tenant", "acme"
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Requests below a path, perhaps of one tenant only, and where they go; a weight of None is left out."""
+
+    prefix: str
+    tenant: bool
+    backends: tuple[tuple[str, int | None], ...]
+
+
+Table = Sequence[Rule]
+Render = Callable[[Table], Spec]
+
+
+def weighted(rule: Rule, name: str, **more: Any) -> list[Spec]:
+    """Return the backends of a rule with their name under `name`."""
+    return [
+        {name: backend, **more, **({} if weight is None else {"weight": weight})}
+        for backend, weight in rule.backends
+    ]
+
+
+def http_route(table: Table) -> Spec:
+    """HTTPRoute."""
+    header = {"headers": [{"type": "Exact", "name": TENANT, "value": ACME}]}
+    return {
+        "hostnames": [HOST],
+        "rules": [
+            {
+                "matches": [
+                    {
+                        "path": {"type": "PathPrefix", "value": rule.prefix},
+                        **(header if rule.tenant else {}),
+                    }
+                ],
+                "backendRefs": weighted(rule, "name", port=80),
+            }
+            for rule in table
+        ],
+    }
+
+
+def virtual_service(table: Table) -> Spec:
+    """Istio VirtualService."""
+    header = {"headers": {TENANT: {"exact": ACME}}}
+    return {
+        "hosts": [HOST],
+        "http": [
+            {
+                "match": [{"uri": {"prefix": rule.prefix}, **(header if rule.tenant else {})}],
+                "route": [
+                    {
+                        "destination": {"host": backend},
+                        **({} if weight is None else {"weight": weight}),
+                    }
+                    for backend, weight in rule.backends
+                ],
+            }
+            for rule in table
+        ],
+    }
+
+
+def http_proxy(table: Table) -> Spec:
+    """Contour HTTPProxy."""
+    header = [{"header": {"name": TENANT, "exact": ACME}}]
+    return {
+        "virtualhost": {"fqdn": HOST},
+        "routes": [
+            {
+                "conditions": [{"prefix": rule.prefix}, *(header if rule.tenant else ())],
+                "services": weighted(rule, "name", port=80),
+            }
+            for rule in table
+        ],
+    }
+
+
+def ingress_route(table: Table) -> Spec:
+    """Traefik IngressRoute."""
+    return {
+        "routes": [
+            {
+                "kind": "Rule",
+                "match": f"Host(`{HOST}`) && PathPrefix(`{rule.prefix}`)"
+                + (f" && Header(`{TENANT}`, `{ACME}`)" if rule.tenant else ""),
+                "services": weighted(rule, "name", port=80),
+            }
+            for rule in table
+        ]
+    }
+
+
+def apisix_route(table: Table) -> Spec:
+    """Apache APISIX ApisixRoute; a rule for one tenant goes before the one for all."""
+    expr = {"subject": {"scope": "Header", "name": TENANT}, "op": "Equal", "value": ACME}
+    return {
+        "http": [
+            {
+                "name": f"rule-{number}",
+                **({"priority": 10} if rule.tenant else {}),
+                "match": {
+                    "hosts": [HOST],
+                    "paths": [f"{rule.prefix.rstrip('/')}/*"],
+                    **({"exprs": [expr]} if rule.tenant else {}),
+                },
+                "backends": weighted(rule, "serviceName", servicePort=80),
+            }
+            for number, rule in enumerate(table)
+        ]
+    }
+
+
+def virtual_server(table: Table) -> Spec:
+    """NGINX VirtualServer: rules of one path are one route, those of a tenant its matches."""
+
+    def outcome(rule: Rule) -> Spec:
+        if len(rule.backends) == 1:
+            return {"action": {"pass": rule.backends[0][0]}}
+        first = round(100 * (rule.backends[0][1] or 0) / sum(w or 0 for _, w in rule.backends))
+        shares = (max(1, min(99, first)), 100 - max(1, min(99, first)))
+        return {
+            "splits": [
+                {"weight": share, "action": {"pass": name}}
+                for share, (name, _) in zip(shares, rule.backends, strict=True)
+            ]
+        }
+
+    def route(prefix: str) -> Spec:
+        rules = [rule for rule in table if rule.prefix == prefix]
+        condition = {"header": TENANT, "value": ACME}
+        matches = [{"conditions": [condition], **outcome(r)} for r in rules if r.tenant]
+        rest = next((outcome(r) for r in rules if not r.tenant), {"action": {"pass": ADMIN}})
+        return {"path": prefix, **({"matches": matches} if matches else {}), **rest}
+
+    services = (STABLE, LEGACY, ADMIN)
+    return {
+        "host": HOST,
+        "upstreams": [{"name": name, "service": name, "port": 80} for name in services],
+        "routes": [route(prefix) for prefix in dict.fromkeys(rule.prefix for rule in table)],
+    }
+
+
+def only_weights(wrap: Callable[[Rule], Spec]) -> Render:
+    """Return how a kind without rules says the first rule that leads to the stable Service."""
+    return lambda table: wrap(next(r for r in table if any(n == STABLE for n, _ in r.backends)))
+
+
+def openshift_route(rule: Rule) -> Spec:
+    """OpenShift Route."""
+    first, *others = [{"kind": "Service", **entry} for entry in weighted(rule, "name")]
+    return {"to": first, **({"alternateBackends": others} if others else {})}
+
+
+def traffic_split(rule: Rule) -> Spec:
+    """SMI TrafficSplit."""
+    backends = [{"service": name, "weight": weight or 1} for name, weight in rule.backends]
+    return {"service": STABLE, "backends": backends}
+
+
+def service_splitter(rule: Rule) -> Spec:
+    """Consul ServiceSplitter: percentages."""
+    if len(rule.backends) == 1:
+        return {"splits": [{"weight": 100, "service": STABLE}]}
+    first = max(1, min(99, rule.backends[0][1] or 50))
+    names = [name for name, _ in rule.backends]
+    return {
+        "splits": [
+            {"weight": first, "service": names[0]},
+            {"weight": 100 - first, "service": names[1]},
+        ]
+    }
+
+
+def upstream_group(rule: Rule) -> Spec:
+    """Gloo UpstreamGroup."""
+    return {
+        "destinations": [
+            {
+                "weight": weight or 1,
+                "destination": {"kube": {"ref": {"name": name, "namespace": "demo"}, "port": 80}},
+            }
+            for name, weight in rule.backends
+        ]
+    }
+
+
+def mesh_tcp_route(rule: Rule) -> Spec:
+    """Kuma MeshTCPRoute."""
+    refs = weighted(rule, "name", kind="MeshService", port=80)
+    target = {"kind": "MeshService", "name": STABLE}
+    return {"to": [{"targetRef": target, "rules": [{"default": {"backendRefs": refs}}]}]}
+
+
+def traefik_service(rule: Rule) -> Spec:
+    """TraefikService."""
+    return {"weighted": {"services": weighted(rule, "name", port=80)}}
+
+
+def traefik_layer_four(rule: Rule) -> Spec:
+    """IngressRouteTCP and IngressRouteUDP."""
+    return {"routes": [{"match": "HostSNI(`*`)", "services": weighted(rule, "name", port=80)}]}
+
+
+def gateway_layer_four(rule: Rule) -> Spec:
+    """TCPRoute, TLSRoute, UDPRoute."""
+    return {"rules": [{"backendRefs": weighted(rule, "name", port=80)}]}
