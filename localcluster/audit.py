@@ -74,8 +74,11 @@ class AuditLog:
         if not self._path.exists():
             return []
         with self._path.open("rb") as file:
-            file.seek(cursor)
+            # A mark may be set while a line is being written: that line was answered before it.
+            file.seek(max(0, cursor - 1))
             *lines, _unfinished = file.read().split(b"\n")
+        if cursor:
+            del lines[:1]
         records = (_record(_DECODER.decode(line)) for line in lines if line)
         return [
             r

@@ -69,6 +69,13 @@ def test_a_cursor_hides_what_was_before_it(tmp_path: Path) -> None:
     assert [r.user for r in audit.since()] == ["a", "b"]
 
 
+def test_a_cursor_in_the_middle_of_a_line_skips_it(tmp_path: Path) -> None:
+    audit = log(tmp_path, line("a", "get")[:-20])
+    cursor = audit.mark()
+    (tmp_path / "audit.jsonl").write_bytes(line("a", "get") + line("b", "get"))
+    assert [record.user for record in audit.since(cursor)] == ["b"]
+
+
 def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:
     audit = log(tmp_path, line("a", "get"), line("b", "get")[:-20])
     assert [r.user for r in audit.since()] == ["a"]
