@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis import Phase as Search
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -455,11 +456,14 @@ EXAMPLES = {"quick": 150, "thorough": 2000, "long": 5000}
 """By profile, which the environment variable MOONSHIFT_PROFILE names; only the quick one is the same each time."""
 PROFILE = os.environ.get("MOONSHIFT_PROFILE", "quick")
 
+FIND_ONLY = "MOONSHIFT_FIND_ONLY" in os.environ
+"""Stop at the first example that fails, and do not look for the smallest: who only asks whether there is one."""
 RUNS = settings(
     max_examples=EXAMPLES[PROFILE],
     stateful_step_count=14,
     deadline=None,
     derandomize=PROFILE != "long",
+    phases=tuple(Search)[: 3 if FIND_ONLY else None],
     report_multiple_bugs=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
