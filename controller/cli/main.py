@@ -13,6 +13,7 @@ import click
 from controller.cli.approve import approve
 from controller.cli.describe import describe
 from controller.cli.get import get
+from controller.cli.history import history
 from controller.cli.jump import jump
 from controller.cli.options import connection_options
 from controller.cli.pause import pause
@@ -45,7 +46,8 @@ def rollout() -> None:
 @click.group(
     context_settings=_HELP,
     commands=[
-        *(get, describe, approve, jump, pause, resume, retry, status, undo, version, rollout),
+        *(get, describe, approve, jump, pause, resume, retry, status, undo, history),
+        *(version, rollout),
         *(simulate, test_scripts, run_script, lint_script, convert),
     ],
 )

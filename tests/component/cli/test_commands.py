@@ -160,6 +160,52 @@ async def test_a_jump_to_nowhere_is_refused(
     assert api.patches == []
 
 
+HISTORIES = "/apis/rollouts.kruise.io/v1alpha1/namespaces/default/rollouthistories"
+
+
+def record(name: str, ended: str, outcome: str) -> dict[str, Any]:
+    """A release that was written down."""
+    return {
+        "metadata": {"name": name, "namespace": "default"},
+        "status": {
+            "phase": "completed",
+            "revision": name,
+            "outcome": outcome,
+            "endedAt": ended,
+            "workingSeconds": 12,
+            "waitingSeconds": 3600,
+            "approvals": [{"step": 1, "by": "ann"}, {"step": 2, "by": "ann"}],
+            "canarySteps": [
+                {"canaryStepIndex": 1, "visits": [{"step": 1}]},
+                {"canaryStepIndex": 2},
+            ],
+        },
+    }
+
+
+async def test_history_lists_the_newest_release_first(tmp_path: Path) -> None:
+    items = [
+        record("older", "2026-01-01T00:00:00Z", "Succeeded"),
+        record("newer", "2026-02-01T00:00:00Z", "RolledBack"),
+    ]
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.overrides["GET", HISTORIES] = (200, {"metadata": {}, "items": items})
+        result = await api.run("history", "web")
+    assert result.exit_code == 0
+    head, first, second = result.output.splitlines()
+    assert head.split()[:4] == ["RELEASE", "OUTCOME", "STEPS", "WORKED"]
+    assert first.split()[:6] == ["newer", "RolledBack", "1/2", "12s", "60m", "ann"]
+    assert second.split()[0] == "older"
+
+
+async def test_history_says_why_there_is_none(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.overrides["GET", HISTORIES] = (200, {"metadata": {}, "items": []})
+        result = await api.run("history", "web")
+    assert result.exit_code == 1
+    assert "--feature-gates=RolloutHistory=true" in result.stderr
+
+
 async def test_a_retry_lets_go_of_the_revision_that_was_seen(tmp_path: Path) -> None:
     rollout = make_rollout()
     rollout["status"]["moonshift"]["failedTemplate"] = "abc"
