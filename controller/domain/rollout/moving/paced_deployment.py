@@ -6,7 +6,7 @@ arithmetic is in `pods/pacing`. Invariant: nothing is moved without the owner's 
 
 from controller.api import names
 from controller.api.rollout import RolloutStatus
-from controller.api.workloads import ReplicaSet
+from controller.api.workloads import ReplicaSet, RollingUpdate
 from controller.domain.decision import Action, PaceDeployment, ScaleReplicaSet
 from controller.domain.pods.deployment import (
     Knobs,
@@ -33,7 +33,9 @@ class PacedDeployment(Deployments):
         blocked = blocked_workload(sit, status)
         if blocked is not None:
             return blocked
-        return clear_abandoned(sit, status) if latched(sit.deployment) else None
+        if not latched(sit.deployment):
+            return None
+        return clear_abandoned(sit, status) or hold_takes_effect(sit, status)
 
     def grow(
         self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
@@ -97,6 +99,31 @@ def clear_abandoned(sit: Situation, status: RolloutStatus) -> Stop | None:
         pod.revision not in keep and not pod.metadata.deleting for pod in sit.workload.pods
     )
     return Stop(status=status) if leaving else None
+
+
+def hold_takes_effect(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """Pods of the new revision that are there already must not count as available when the latch comes off.
+
+    They do where a rollback had given the owner's minReadySeconds back: the Deployment's controller would take as many
+    stable pods in the very pass in which the hold comes on again. So it comes on while the latch still holds.
+    """
+    counted = any(
+        rs.active and hashed == sit.template_hash and rs.status.available_replicas
+        for rs, hashed in sit.workload.replica_sets
+    )
+    if not counted:
+        return None
+    spec = sit.deployment.spec
+    if spec.min_ready_seconds == names.HOLD_MIN_READY_SECONDS:
+        return Stop(status=status)
+    rolling = spec.strategy.rolling_update or RollingUpdate("25%", "25%")
+    held = PaceDeployment(
+        workload=sit.workload_key,
+        generation=sit.meta.generation,
+        max_surge=rolling.max_surge or 0,
+        max_unavailable=rolling.max_unavailable or 0,
+    )
+    return Stop(status=status, actions=(held,))
 
 
 def present_knobs(sit: Situation) -> Knobs:

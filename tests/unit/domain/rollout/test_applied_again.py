@@ -1,0 +1,99 @@
+"""A template that is applied again while its rollback is under way: its pods must not count as available."""
+
+from msgspec import structs
+
+from controller.api.names import HOLD_MIN_READY_SECONDS
+from controller.domain.decision import PaceDeployment
+from controller.domain.rollout.moving.paced_deployment import hold_takes_effect
+from controller.domain.rollout.situation import Situation
+from controller.simulation.world import World
+from tests.unit.builders import (
+    KEY,
+    inner_of,
+    make_deployment,
+    make_rollout,
+    make_steps,
+    make_world,
+    ours_of,
+    release,
+    sizes_of,
+    status_of,
+    workload_of,
+)
+from tests.unit.domain.rollout.scenes import approve, history
+
+STEPS = make_steps("10%", "30%", "50%", traffic=False)
+
+
+def given_back() -> World:
+    """Two new pods of five are being rolled back; the owner's own values are in force again."""
+    world = make_world(
+        make_rollout(steps=STEPS, traffic=False),
+        make_deployment(replicas=5, max_surge=0, max_unavailable="50%", min_ready_seconds=4),
+    )
+    release(world)
+    world.rest()
+    approve(world)
+    assert sizes_of(world) == {"v1": 3, "v2": 2}
+    release(world, "v1")
+    world.run_until(
+        lambda: ours_of(world).goal == "Rollback" and not workload_of(world).spec.paused
+    )
+    return world
+
+
+def situation(world: World) -> Situation:
+    seen = world.observe(KEY)
+    assert seen is not None
+    return Situation(seen=seen, now=world.cluster.now)
+
+
+def test_no_stable_pod_goes_for_pods_that_were_there_already() -> None:
+    world = given_back()
+    release(world)
+    sizes = history(world, lambda: tuple(sorted(sizes_of(world).items())))
+    world.rest()
+    assert inner_of(world).current_step_index == 1
+    assert all(dict(size).get("v1", 0) >= 3 for size in sizes)
+    assert sizes_of(world) == {"v1": 3, "v2": 2}
+
+
+def test_the_hold_comes_on_while_the_latch_still_holds() -> None:
+    world = given_back()
+    release(world)
+    world.tick()
+    world.tick()
+    stop = hold_takes_effect(situation(world), status_of(world))
+    assert stop is not None
+    (action,) = stop.actions
+    assert isinstance(action, PaceDeployment)
+    assert (action.latch, action.max_surge, action.max_unavailable) == ("", 0, "50%")
+    world.apply(KEY, action)
+    assert workload_of(world).spec.paused
+    assert workload_of(world).spec.min_ready_seconds == HOLD_MIN_READY_SECONDS
+    waiting = hold_takes_effect(situation(world), status_of(world))
+    assert waiting is not None
+    assert waiting.actions == ()
+    for _ in range(3):
+        world.tick()
+    assert hold_takes_effect(situation(world), status_of(world)) is None
+
+
+def test_a_strategy_without_knobs_gets_the_apis_own() -> None:
+    world = given_back()
+    release(world)
+    world.tick()
+    world.tick()
+    sit = situation(world)
+    spec = sit.deployment.spec
+    bare = structs.replace(
+        sit.deployment,
+        spec=structs.replace(spec, strategy=structs.replace(spec.strategy, rolling_update=None)),
+    )
+    workload = structs.replace(sit.workload, object=bare)
+    seen = structs.replace(sit.seen, workload=workload)
+    stop = hold_takes_effect(structs.replace(sit, seen=seen), status_of(world))
+    assert stop is not None
+    (action,) = stop.actions
+    assert isinstance(action, PaceDeployment)
+    assert (action.max_surge, action.max_unavailable) == ("25%", "25%")
