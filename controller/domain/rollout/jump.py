@@ -47,15 +47,25 @@ def wanted_step(sit: Situation, status: RolloutStatus) -> int | None:
     return None if mailbox in (following(sit, ours.step), NONE_FOLLOWS, 0) else mailbox
 
 
+def old_pods_are_going(sit: Situation, here: int, to: int) -> bool:
+    """A jump out of a step that takes all pods: the stable Service would be pinned to pods that go."""
+    return sit.takes_all(here) and sit.old_revision_runs and sit.batch(to) < sit.replicas
+
+
 def read_jump(sit: Situation, status: RolloutStatus) -> Advance | None:
     """Go where somebody asked to go, or put the wish back with a word; None when there is none."""
     index = wanted_step(sit, status)
     if index is None:
         return None
     here, steps = position(status).step, len(sit.steps)
-    if not 1 <= index <= steps:
+    if not 1 <= index <= steps or old_pods_are_going(sit, here, index):
         emptied = with_canary(with_position(status, jump=0), next_step_index=following(sit, here))
-        why = f"a jump to step({index}) was put back: the plan has steps 1 to {steps}"
+        known = f"the plan has steps 1 to {steps}"
+        going = (
+            f"step({here}) takes all pods, and the old ones are going: wait for it, or roll back"
+        )
+        text = going if 1 <= index <= steps else known
+        why = f"a jump to step({index}) was put back: {text}"
         return Advance(emptied, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
     text = f"jumped from step({here}) to step({index})"
     return Advance(go_to(sit, status, index), (Note(reasons.JUMPED, text),))

@@ -159,6 +159,20 @@ def test_a_jump_back_from_all_pods_finds_no_old_ones_and_routes_nothing() -> Non
     assert pin_of(world) == ""
 
 
+def test_a_jump_out_of_a_step_that_takes_all_pods_waits_for_the_old_ones_to_be_gone() -> None:
+    steps = (*make_steps("20%"), make_step("100%", pause=None), make_step("100%"))
+    world = started(steps=steps)
+    wait(world, 3)
+    world.people.approve(KEY)
+    world.run_until(lambda: at(world)[::2] == (2, StepState.STEP_UPGRADE))
+    world.people.jump(KEY, 1)
+    (why,) = said(world, reasons.JUMP_IGNORED)
+    assert why.endswith("takes all pods, and the old ones are going: wait for it, or roll back")
+    world.rest()
+    assert at(world)[::2] == (2, StepState.STEP_PAUSED)
+    assert pin_of(world) == ""
+
+
 # --- the plan is edited -----------------------------------------------------------------------------
 
 
