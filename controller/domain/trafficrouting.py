@@ -13,7 +13,6 @@ from typing import assert_never
 
 from msgspec import structs
 
-from controller.api.meta import Condition
 from controller.api.networking import EndpointSlice
 from controller.api.rollout import PatchMetadata, Phase, Rollout, Step
 from controller.api.trafficrouting import (
@@ -25,6 +24,7 @@ from controller.api.trafficrouting import (
 )
 from controller.api.workloads import Pod
 from controller.domain import reasons
+from controller.domain.conditions import set_condition
 from controller.domain.decision import (
     Action,
     EnsureRoutes,
@@ -59,8 +59,10 @@ class TrafficRoutingSeen(Value, frozen=True):
     members: tuple[MemberSeen, ...] = ()
     routes: tuple[RouteSeen, ...] = ()
     slices: tuple[EndpointSlice, ...] = ()
+    strays: tuple[str, ...] = ()
+    """Names of Rollouts that joined and are gone, or name another one: they cannot leave by themselves."""
     living: frozenset[str] = frozenset()
-    """Names of all Rollouts of the namespace that are under way, members or not."""
+    """Names of the Rollouts that name it and are under way, members or not."""
 
 
 class TrafficRoutingDecision(Value, frozen=True):
@@ -90,29 +92,34 @@ def joined(routing: TrafficRouting) -> tuple[str, ...]:
 def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRoutingDecision:
     """What happens next, from all that is known at `now`."""
     routing = seen.routing
-    has_finalizer = TRAFFIC_ROUTING_FINALIZER in routing.metadata.finalizers
     open_lanes = () if routing.metadata.deleting else _open_lanes(seen)
     drift = drift_among(seen.routes, routing.metadata.namespace, now) if open_lanes else Drift()
     problem = _problem(seen, open_lanes) or drift.held
-    phase = _phase(seen)
-    actions: tuple[Action, ...] = ()
-    if not routing.metadata.deleting and not has_finalizer:
-        actions += (
-            _finalizers(routing, (*routing.metadata.finalizers, TRAFFIC_ROUTING_FINALIZER)),
-        )
+    routes: tuple[Action, ...] = ()
     if problem is None:
-        actions += _route_actions(seen, open_lanes, now if drift.put_back else None)
-        if routing.metadata.deleting and has_finalizer and not actions:
-            others = tuple(
-                name for name in routing.metadata.finalizers if name != TRAFFIC_ROUTING_FINALIZER
-            )
-            actions = (_finalizers(routing, others),)
-    status = _status(seen, phase, open_lanes, problem, now)
+        routes = _route_actions(seen, open_lanes, now if drift.put_back else None)
+    settled = problem is None and not routes
+    actions = (*_finalizer_actions(seen, restored=settled), *routes)
+    status = _status(seen, open_lanes, problem, settled=settled, now=now)
     notes = _notes(routing.status, status, problem)
     if drift.put_back and problem is None:
         text = f"{drift.put_back}; it is put back"
         notes += (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
     return TrafficRoutingDecision(status, actions, notes, problem, drift.wake_at)
+
+
+def _finalizer_actions(seen: TrafficRoutingSeen, *, restored: bool) -> tuple[Action, ...]:
+    """Held by us as long as it lives, let go once its routes are restored; without Rollouts that cannot leave."""
+    meta = seen.routing.metadata
+    strays = {PROGRESSING_FINALIZER_PREFIX + name for name in seen.strays}
+    wanted = tuple(name for name in meta.finalizers if name not in strays)
+    if not meta.deleting and TRAFFIC_ROUTING_FINALIZER not in wanted:
+        wanted += (TRAFFIC_ROUTING_FINALIZER,)
+    if meta.deleting and restored:
+        wanted = tuple(name for name in wanted if name != TRAFFIC_ROUTING_FINALIZER)
+    if wanted == meta.finalizers:
+        return ()
+    return (SetFinalizers(meta.key, meta.resource_version, wanted),)
 
 
 def refused_routing(
@@ -225,10 +232,6 @@ def _in_use(route: RouteSeen) -> bool:
     return left or (isinstance(state, RoutePresent) and state.in_use)
 
 
-def _follows(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> bool:
-    return not _route_actions(seen, open_lanes)
-
-
 # --- what is wrong ----------------------------------------------------------------------------------
 
 
@@ -284,32 +287,29 @@ def _phase(seen: TrafficRoutingSeen) -> str:
 
 def _status(
     seen: TrafficRoutingSeen,
-    phase: str,
     open_lanes: tuple[str, ...],
     problem: Refusal | None,
+    *,
+    settled: bool,
     now: datetime,
 ) -> TrafficRoutingStatus:
+    phase = _phase(seen)
     message = problem.message if problem is not None else f"TrafficRouting is {phase}"
     status = structs.replace(
         seen.routing.status,
         observed_generation=seen.routing.metadata.generation,
         phase=phase,
         message=message,
-        members=_members(seen, open_lanes, problem, now),
+        members=_members(seen, open_lanes, now) if settled else seen.routing.status.members,
     )
     return _with_condition(status, problem, now)
 
 
 def _members(
-    seen: TrafficRoutingSeen,
-    open_lanes: tuple[str, ...],
-    problem: Refusal | None,
-    now: datetime,
+    seen: TrafficRoutingSeen, open_lanes: tuple[str, ...], now: datetime
 ) -> tuple[Member, ...]:
     """Whose lanes are open, and since when; who has left is remembered while its Rollout is under way."""
     before = {member.rollout: member for member in seen.routing.status.members}
-    if problem is not None or not _follows(seen, open_lanes):
-        return seen.routing.status.members
     members: list[Member] = []
     present = {member.rollout.metadata.name: member for member in seen.members}
     for name in sorted({*present, *before} & {*present, *seen.living}):
@@ -331,23 +331,11 @@ def _is_routed(seen: TrafficRoutingSeen, member: MemberSeen, open_lanes: tuple[s
 def _with_condition(
     status: TrafficRoutingStatus, problem: Refusal | None, now: datetime
 ) -> TrafficRoutingStatus:
-    stalled = "True" if problem is not None else "False"
-    reason = problem.reason if problem is not None else ""
-    text = problem.message if problem is not None else ""
-    old = next((c for c in status.conditions if c.type == "Stalled"), None)
-    if old is not None and (old.status, old.reason, old.message) == (stalled, reason, text):
-        return status
-    kept = old.last_transition_time if old is not None and old.status == stalled else now
-    new = Condition(
-        type="Stalled",
-        status=stalled,
-        reason=reason,
-        message=text,
-        last_update_time=now,
-        last_transition_time=kept,
+    value, reason, text = (
+        ("False", "", "") if problem is None else ("True", problem.reason, problem.message)
     )
-    others = tuple(c for c in status.conditions if c.type != "Stalled")
-    return structs.replace(status, conditions=(*others, new))
+    conditions = set_condition(status.conditions, "Stalled", value, reason, text, now)
+    return structs.replace(status, conditions=conditions)
 
 
 def _notes(
@@ -359,11 +347,6 @@ def _notes(
     if before.phase == after.phase:
         return ()
     return (Note(reasons.TRAFFIC_ROUTING_PHASE, after.message),)
-
-
-def _finalizers(routing: TrafficRouting, finalizers: tuple[str, ...]) -> SetFinalizers:
-    meta = routing.metadata
-    return SetFinalizers(meta.key, meta.resource_version, finalizers)
 
 
 def is_under_way(rollout: Rollout) -> bool:

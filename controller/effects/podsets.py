@@ -6,15 +6,13 @@ nothing; it never touches a template; a pod is deleted by its UID.
 
 from controller.api import names
 from controller.domain.decision import DeletePod, Done, MoveSet, ReleaseSet
-from controller.effects.writes import Writes, pointer
+from controller.effects.writes import Writes, generation_is, pointer
 from controller.kube.resources import PODS, Resource
-
-Operation = dict[str, object]
 
 
 async def move(writes: Writes, resource: Resource, action: MoveSet) -> Done:
     """Write the update strategy."""
-    operations = [_generation_is(action.generation)]
+    operations = [generation_is(action.generation)]
     if action.latch:
         latch = pointer("metadata", "annotations", names.LATCH)
         operations += [
@@ -28,7 +26,7 @@ async def move(writes: Writes, resource: Resource, action: MoveSet) -> Done:
 
 async def release(writes: Writes, resource: Resource, action: ReleaseSet) -> Done:
     """Give the owner's own update strategy back, and take our annotations and labels off, in one write."""
-    operations = [_generation_is(action.generation)]
+    operations = [generation_is(action.generation)]
     if action.owners is not None:
         strategy = action.owners.strategy
         operations.append(
@@ -36,18 +34,8 @@ async def release(writes: Writes, resource: Resource, action: ReleaseSet) -> Don
             if strategy is not None
             else {"op": "remove", "path": "/spec/updateStrategy"}
         )
-    marks = [("annotations", name) for name in action.annotations]
-    marks += [("labels", name) for name in action.labels]
-    operations += [{"op": "remove", "path": pointer("metadata", *mark)} for mark in marks]
-    if names.IN_PROGRESSING in action.annotations:
-        await writes.patch_and_disown(resource, action.workload, operations)
-    else:
-        await writes.patch(resource, action.workload, operations)
+    await writes.release(resource, action.workload, operations, action.annotations, action.labels)
     return Done(wrote=True)
-
-
-def _generation_is(generation: int) -> Operation:
-    return {"op": "test", "path": "/metadata/generation", "value": generation}
 
 
 async def delete_pod(writes: Writes, action: DeletePod) -> Done:

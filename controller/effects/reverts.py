@@ -20,7 +20,7 @@ from controller.domain.admission.verdict import (
 )
 from controller.domain.admission.workload import admit_deployment
 from controller.domain.decision import Done, Outcome, Refusal, RevertTemplate
-from controller.effects.writes import Writes
+from controller.effects.writes import Operation, Writes, generation_is
 from controller.errors import NotFound
 from controller.kube.resources import CONTROLLER_REVISIONS, REPLICA_SETS, Resource
 
@@ -44,9 +44,7 @@ async def revert(
     if isinstance(verdict, Refused):
         return Refusal("RevertRefused", verdict.message, object=str(action.workload))
     stored = verdict.obj if isinstance(verdict, Amended) else new
-    operations: list[dict[str, object]] = [
-        {"op": "test", "path": "/metadata/generation", "value": action.generation}
-    ]
+    operations = [generation_is(action.generation)]
     operations += [_plain(operation) for operation in json_patch(old, stored)]
     await writes.patch(resource, action.workload, operations)
     return Done(wrote=True)
@@ -73,8 +71,8 @@ def _template(source: JsonObject) -> JsonObject:
     return changed(template, ("metadata", "labels"), kept or None)
 
 
-def _plain(operation: PatchOperation) -> dict[str, object]:
-    plain: dict[str, object] = {"op": operation.op, "path": operation.path}
+def _plain(operation: PatchOperation) -> Operation:
+    plain: Operation = {"op": operation.op, "path": operation.path}
     if operation.op != "remove":
         plain["value"] = operation.value
     return plain

@@ -17,10 +17,8 @@ from controller.domain.decision import (
     ScaleCanaryDeployment,
     ScaleReplicaSet,
 )
-from controller.effects.writes import Writes, pointer
+from controller.effects.writes import Operation, Writes, generation_is, pointer
 from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS, Resource
-
-Operation = dict[str, object]
 
 
 async def label_workload(writes: Writes, resource: Resource, action: LabelWorkload) -> Done:
@@ -32,7 +30,7 @@ async def label_workload(writes: Writes, resource: Resource, action: LabelWorklo
 
 async def pace(writes: Writes, action: PaceDeployment) -> Done:
     """Write the knobs, and the hold with them: a hand edit of it is corrected by the same write."""
-    operations = [_generation_is(action.generation)]
+    operations = [generation_is(action.generation)]
     if action.latch:
         latch = pointer("metadata", "annotations", names.LATCH)
         operations += [
@@ -52,17 +50,12 @@ async def pace(writes: Writes, action: PaceDeployment) -> Done:
 
 async def release(writes: Writes, action: ReleaseDeployment) -> Done:
     """Give the owner's own values back, and take our annotations and labels off, in one write."""
-    operations = [_generation_is(action.generation)]
+    operations = [generation_is(action.generation)]
     if action.owners is not None:
         operations += _owners_operations(action.owners)
-    for name in action.annotations:
-        operations.append({"op": "remove", "path": pointer("metadata", "annotations", name)})
-    for name in action.labels:
-        operations.append({"op": "remove", "path": pointer("metadata", "labels", name)})
-    if names.IN_PROGRESSING in action.annotations:
-        await writes.patch_and_disown(DEPLOYMENTS, action.workload, operations)
-    else:
-        await writes.patch(DEPLOYMENTS, action.workload, operations)
+    await writes.release(
+        DEPLOYMENTS, action.workload, operations, action.annotations, action.labels
+    )
     return Done(wrote=True)
 
 
@@ -77,10 +70,6 @@ def _owners_operations(owners: OwnersValues) -> list[Operation]:
     deadline = owners.progress_deadline_seconds
     operations.append(_set("progressDeadlineSeconds", 600 if deadline is None else deadline))
     return operations
-
-
-def _generation_is(generation: int) -> Operation:
-    return {"op": "test", "path": "/metadata/generation", "value": generation}
 
 
 def _set(field: str, value: object) -> Operation:

@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from controller.api.meta import Key, ObjectMeta
+from controller.api.names import IN_PROGRESSING
 from controller.effects.ownership import hand_back
 from controller.errors import AlreadyExists, NotFound
 from controller.kube.client import Propagation
@@ -110,6 +111,23 @@ class Writes:
             lambda: self.read(resource, key),
         )
 
+    async def release(
+        self,
+        resource: Resource,
+        key: Key,
+        operations: Sequence[Mapping[str, object]],
+        annotations: Sequence[str],
+        labels: Sequence[str],
+    ) -> None:
+        """JSON patch that gives a workload back, marks taken off; with the mark of the release the fields go too."""
+        marks = [("annotations", name) for name in annotations]
+        marks += [("labels", name) for name in labels]
+        removed = [{"op": "remove", "path": pointer("metadata", *mark)} for mark in marks]
+        if IN_PROGRESSING in annotations:
+            await self.patch_and_disown(resource, key, [*operations, *removed])
+        else:
+            await self.patch(resource, key, [*operations, *removed])
+
     async def delete(
         self, resource: Resource, key: Key, uid: str, propagation: Propagation = "Background"
     ) -> None:
@@ -128,6 +146,15 @@ class Writes:
         meta = msgspec.json.decode(answer, type=_Answer).metadata
         self._ledger.wrote(resource.name, meta.key, meta.resource_version)
         return meta.resource_version
+
+
+Operation = dict[str, object]
+"""One operation of a JSON patch."""
+
+
+def generation_is(generation: int) -> Operation:
+    """The patch applies only to the spec that was looked at."""
+    return {"op": "test", "path": "/metadata/generation", "value": generation}
 
 
 def pointer(*parts: str) -> str:

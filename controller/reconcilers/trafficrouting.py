@@ -75,6 +75,8 @@ class SharedWorld:
         if routing is None:
             return None
         owner = Key(key.namespace, owner_of(routing))
+        named = self._caches.rollouts.index(SHARED_ROUTING, str(key))
+        naming = {rollout.metadata.name for rollout in named}
         entries = routing.spec.object_ref
         names = tuple(dict.fromkeys(entry.service for entry in entries))
         return TrafficRoutingSeen(
@@ -88,11 +90,8 @@ class SharedWorld:
                 for name in names
                 for part in self._caches.slices.index(SERVICE, str(Key(key.namespace, name)))
             ),
-            living=frozenset(
-                rollout.metadata.name
-                for rollout in self._caches.rollouts.index(SHARED_ROUTING, str(key))
-                if is_under_way(rollout)
-            ),
+            strays=tuple(name for name in joined(routing) if name not in naming),
+            living=frozenset(r.metadata.name for r in named if is_under_way(r)),
         )
 
     def _members(self, key: Key, routing: TrafficRouting) -> list[MemberSeen]:

@@ -59,6 +59,8 @@ class SharedRoutes:
         meta = routing.metadata
         entries = routing.spec.object_ref
         names = {entry.service for entry in entries}
+        named = [r for r in self._cluster.rollouts if shared_routing_of(r) == meta.name]
+        naming = {rollout.metadata.name for rollout in named}
         return TrafficRoutingSeen(
             routing=routing,
             members=tuple(
@@ -76,11 +78,8 @@ class SharedRoutes:
                 for part in self._cluster.slices
                 if part.metadata.namespace == meta.namespace and part.service in names
             ),
-            living=frozenset(
-                rollout.metadata.name
-                for rollout in self._cluster.rollouts
-                if shared_routing_of(rollout) == meta.name and is_under_way(rollout)
-            ),
+            strays=tuple(name for name in joined(routing) if name not in naming),
+            living=frozenset(r.metadata.name for r in named if is_under_way(r)),
         )
 
     def _pass_over(self, routing: TrafficRouting) -> None:

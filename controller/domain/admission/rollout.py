@@ -126,6 +126,7 @@ def _frozen(old: JsonObject, new: JsonObject) -> Findings:
         ("spec.workloadRef", child(was, "workloadRef"), child(now, "workloadRef")),
         ("spec.strategy", _style(was), _style(now)),
         ("spec.strategy.trafficRoutings", _routings(was), _routings(now)),
+        ("spec.strategy.trafficRoutingRef", _shared(was), _shared(now)),
     ]
     findings = tuple(
         FieldError(path, Fault.FORBIDDEN, f"{_WHAT[path]} cannot change while the phase is {phase}")
@@ -156,6 +157,7 @@ _WHAT = {
     "spec.workloadRef": "the workload",
     "spec.strategy": "the style (canary, partition, blue-green)",
     "spec.strategy.trafficRoutings": "what leads the traffic",
+    "spec.strategy.trafficRoutingRef": "the shared TrafficRouting",
 }
 
 
@@ -167,6 +169,10 @@ def _style(spec: JsonObject) -> str:
 
 def _plan(spec: JsonObject) -> JsonObject:
     return child(spec, "strategy", "blueGreen") or child(spec, "strategy", "canary")
+
+
+def _shared(spec: JsonObject) -> str:
+    return text(_plan(spec), "trafficRoutingRef")
 
 
 def _routings(spec: JsonObject) -> list[object]:

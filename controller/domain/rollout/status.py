@@ -1,7 +1,7 @@
 """Building the next status: conditions with honest timestamps, the mirrored position, kstatus.
 
-Invariant: setting what is already so changes nothing (no write, no new timestamp), and a change of a condition's status
-moves its transition time (the original copied stale ones, D32). `currentStepState` always mirrors our own position.
+Invariant: setting what is already so changes nothing (no write, no new timestamp). `currentStepState`
+always mirrors our own position.
 """
 
 from datetime import datetime
@@ -11,6 +11,7 @@ from msgspec import structs
 from controller.api.meta import Condition
 from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.domain import reasons
+from controller.domain.conditions import find_condition, set_condition
 from controller.domain.decision import Refusal
 from controller.domain.rollout import visits
 from controller.domain.rollout.situation import canary_status, position
@@ -41,27 +42,17 @@ def enter(status: RolloutStatus, state: StepState, now: datetime) -> RolloutStat
 
 def condition(status: RolloutStatus, kind: str) -> Condition | None:
     """The condition of that type."""
-    return next((c for c in status.conditions if c.type == kind), None)
+    return find_condition(status.conditions, kind)
 
 
 def with_condition(
     status: RolloutStatus, kind: str, value: str, reason: str, message: str, now: datetime
 ) -> RolloutStatus:
     """Set a condition; nothing changes when it says this already."""
-    old = condition(status, kind)
-    if old is not None and (old.status, old.reason, old.message) == (value, reason, message):
+    conditions = set_condition(status.conditions, kind, value, reason, message, now)
+    if conditions is status.conditions:
         return status
-    moved = old is None or old.status != value
-    new = Condition(
-        type=kind,
-        status=value,
-        reason=reason,
-        message=message,
-        last_update_time=now,
-        last_transition_time=now if moved or old is None else old.last_transition_time,
-    )
-    kept = tuple(c for c in status.conditions if c.type != kind)
-    return structs.replace(status, conditions=(*kept, new))
+    return structs.replace(status, conditions=conditions)
 
 
 def without_condition(status: RolloutStatus, kind: str) -> RolloutStatus:

@@ -400,6 +400,7 @@ async def test_new_files_are_looked_for_from_time_to_time(
     task = asyncio.create_task(tls.run(0.0))
     async with asyncio.timeout(5):
         await looked.wait()
+    assert not task.done()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
 

@@ -31,7 +31,7 @@ from controller.api.trafficrouting import (
 )
 from controller.api.workloads import Deployment
 from controller.domain import reasons
-from controller.domain.decision import EnsureRoutes, RestoreRoutes
+from controller.domain.decision import EnsureRoutes, RestoreRoutes, SetFinalizers
 from controller.domain.observation import RoutePresent, RouteSeen, RouteUnreadable
 from controller.domain.rollout.status import condition
 from controller.domain.traffic.guard import AGAIN
@@ -434,6 +434,30 @@ def test_a_route_left_in_use_is_finalized() -> None:
     assert decision.status.phase == "Finalizing"
     (action,) = decision.actions
     assert isinstance(action, RestoreRoutes)
+
+
+@pytest.mark.parametrize("deleting", [False, True])
+def test_a_rollout_that_cannot_leave_by_itself_is_let_go(deleting: bool) -> None:
+    stray = PROGRESSING_FINALIZER_PREFIX + "gone"
+    held = (stray, PROGRESSING_FINALIZER_PREFIX + "here", TRAFFIC_ROUTING_FINALIZER)
+    routing = lane("a", finalizers=held)
+    meta = structs.replace(routing.metadata, deletion_timestamp=NOW if deleting else None)
+    world_seen = structs.replace(
+        seen(routing=structs.replace(routing, metadata=meta)), strays=("gone",)
+    )
+    (action,) = decide_traffic_routing(world_seen, NOW).actions
+    assert isinstance(action, SetFinalizers)
+    assert action.finalizers == (held[1:2] if deleting else held[1:])
+
+
+def test_a_deleted_rollout_does_not_hold_the_lane() -> None:
+    world = shared_world("a")
+    routing = routing_of(world)
+    stray = PROGRESSING_FINALIZER_PREFIX + "gone"
+    meta = structs.replace(routing.metadata, finalizers=(*routing.metadata.finalizers, stray))
+    world.cluster.traffic_routings.put(structs.replace(routing, metadata=meta))
+    world.rest()
+    assert routing_of(world).metadata.finalizers == (TRAFFIC_ROUTING_FINALIZER,)
 
 
 def test_a_problem_is_said_once() -> None:

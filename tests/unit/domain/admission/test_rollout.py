@@ -70,6 +70,12 @@ FROZEN = [
         id="traffic",
     ),
     pytest.param(
+        ("spec", "strategy", "canary", "trafficRoutingRef"),
+        "lane",
+        "the shared TrafficRouting",
+        id="shared-traffic",
+    ),
+    pytest.param(
         ("spec", "strategy", "canary", "enableExtraWorkloadForCanary"),
         True,
         "the style",

@@ -1,0 +1,35 @@
+"""Setting a condition of any of our objects, with honest timestamps.
+
+Invariant: setting what is already so changes nothing (no write, no new timestamp), and a change of a condition's status
+moves its transition time (the original copied stale ones, D32).
+"""
+
+from datetime import datetime
+
+from controller.api.meta import Condition
+
+Conditions = tuple[Condition, ...]
+
+
+def find_condition(conditions: Conditions, kind: str) -> Condition | None:
+    """The condition of that type."""
+    return next((condition for condition in conditions if condition.type == kind), None)
+
+
+def set_condition(
+    conditions: Conditions, kind: str, value: str, reason: str, message: str, now: datetime
+) -> Conditions:
+    """The conditions with this one; the very same where it says this already."""
+    old = find_condition(conditions, kind)
+    if old is not None and (old.status, old.reason, old.message) == (value, reason, message):
+        return conditions
+    moved = old is None or old.status != value
+    new = Condition(
+        type=kind,
+        status=value,
+        reason=reason,
+        message=message,
+        last_update_time=now,
+        last_transition_time=now if moved or old is None else old.last_transition_time,
+    )
+    return (*(each for each in conditions if each.type != kind), new)
