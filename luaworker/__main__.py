@@ -39,6 +39,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--wall-ms", type=_positive, default=1000, help="time of a script (default 1000)")
     add("--memory-mb", type=_positive, default=64, help="memory of a script (default 64)")
     add("--concurrency", type=int, default=0, help="scripts at a time (default 3 per core)")
+    add(
+        "--demote-after-ms",
+        type=_positive,
+        default=30,
+        help="CPU time after which a script lets everybody else go first (default 30)",
+    )
     add("--metrics-bind-address", type=_address, default=":8080", help="0 switches it off")
     add("--health-probe-bind-address", type=_address, default=":8081", help="0 switches it off")
     add("--log-level", default="info", choices=("debug", "info", "warning", "error"))
@@ -62,6 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wall_ms=flags.wall_ms,
         memory_mb=flags.memory_mb,
         concurrency=flags.concurrency,
+        demote_after=flags.demote_after_ms / 1000,
         metrics_address=flags.metrics_bind_address,
         probe_address=flags.health_probe_bind_address,
         without=frozenset({Layer.SECCOMP}) if flags.insecure_no_seccomp else frozenset(),

@@ -26,7 +26,7 @@ class Bounds:
     """Limits of an attack's call: short on CPU, so that the corpus is quick; long on the wall, for busy machines."""
 
     cpu_ms: int = 100
-    wall_ms: int = 8_000
+    wall_ms: int = 10_000
     memory_bytes: int = 32 * MEGABYTE
     output_bytes: int = MEGABYTE
 

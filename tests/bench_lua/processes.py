@@ -15,7 +15,9 @@ _TICK = os.sysconf("SC_CLK_TCK")
 @asynccontextmanager
 async def measured_worker(folder: Path, *flags: str) -> AsyncIterator[Worker]:
     """A worker with its stock of spares full."""
-    async with worker(f"unix://{folder}/w", "--concurrency", str(CONCURRENCY), *flags) as running:
+    async with worker(
+        f"unix://{folder}/w", "--concurrency", str(CONCURRENCY), *flags, demotes=True
+    ) as running:
         await stock_full(running)
         yield running
 

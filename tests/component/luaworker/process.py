@@ -136,9 +136,15 @@ async def worker(
     probes: str = "0",
     address: str = "",
     command: Sequence[str] = (sys.executable, "-m", "luaworker"),
+    demotes: bool = False,
 ) -> AsyncIterator[Worker]:
-    """A worker that has answered its self-test, stopped at the end whatever happens."""
+    """A worker that has answered its self-test, stopped at the end whatever happens.
+
+    Nobody is demoted unless asked for: on a busy machine a demoted script gets no CPU at all, and what then ends it is
+    the wall clock, whatever the test was about."""
     command = [*command, "--listen", listen, *flags]
+    if not demotes:
+        command += ["--demote-after-ms", "600000"]
     command += ["--metrics-bind-address", metrics, "--health-probe-bind-address", probes]
     process = await asyncio.create_subprocess_exec(
         *command, cwd=ROOT, stderr=asyncio.subprocess.PIPE, env=dict(os.environ)
