@@ -119,14 +119,15 @@ class Story:
     async def approve(self, step: int = 1, kind: Kind = ROLLOUTS) -> None:
         """Let the step that waits go on.
 
-        Step 1 as `kubectl-kruise rollout approve` does it; others exactly, because what comes within two seconds of
-        another approval counts as the same one sent again.
+        The first time as `kubectl-kruise rollout approve` does it; then exactly, because what comes within two seconds
+        of another approval counts as the same one sent again.
         """
         exact: JsonObject = {"moonshift": {"approval": {"step": step}}}
         part = "blueGreenStatus" if self.app.blue_green else "canaryStatus"
         plain: JsonObject = {part: {"currentStepState": "StepReady"}}
         path = f"{path_of(self.key(kind))}/status"
-        body = {"status": plain if step == 1 else exact}
+        first = not any(deed.what == "approve" for deed in self.deeds)
+        body = {"status": plain if first else exact}
         self._did("approve", await self.plane.client("approver").patch(path, body))
 
     async def reach(self, last: int, first: int = 1) -> None:
@@ -152,12 +153,17 @@ class Story:
                 await self.approve(step)
 
     async def jump(self, step: int) -> None:
-        """Go to another step, as clients of the original do it."""
-        body = {"status": {"canaryStatus": {"nextStepIndex": step}}}
+        """Go to another step (or to the same one again), as clients of the original do it; wait until it is heard."""
+        part = "blueGreenStatus" if self.app.blue_green else "canaryStatus"
+        body = {"status": {part: {"nextStepIndex": step}}}
         path = f"{path_of(self.key(ROLLOUTS))}/status"
         answer = await self.plane.client("approver").patch(path, body)
-        self.deeds.append(Deed(int(answer["metadata"]["resourceVersion"]), "jump", step=step))
-        await self.event("Jumped")
+        self._last = int(answer["metadata"]["resourceVersion"])
+        self.deeds.append(Deed(self._last, "jump", step=step))
+        heard = await self.rollout(
+            lambda s: step_of(s) == step and sub_status(s).get("nextStepIndex") != step
+        )
+        self._last = heard.resource_version
 
     async def amend(self, patch: JsonObject, kind: Kind = ROLLOUTS) -> int:
         """Merge a patch into the Rollout (or another object); answers its revision."""

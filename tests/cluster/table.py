@@ -107,8 +107,26 @@ async def is_scaled_down(story: Story, step: int) -> None:
     await conclude(story)
 
 
+JUMPS = {1: LAST, 2: 1, 3: 3}
+"""From a step to another: forward over one, back, and to the same again."""
+
+
+async def jumps(story: Story, step: int) -> None:
+    """Somebody wants another step than the next."""
+    await story.begin()
+    await story.reach(step)
+    await story.jump(JUMPS[step])
+    await story.approve_all(JUMPS[step])
+    await conclude(story)
+
+
 WITH_REPLICAS: tuple[Disturbance, ...] = (is_scaled_up, is_scaled_down)
-AT_EVERY_STEP: tuple[Disturbance, ...] = (is_rolled_back, starts_over, loses_its_rollout)
+AT_EVERY_STEP: tuple[Disturbance, ...] = (
+    is_rolled_back,
+    starts_over,
+    loses_its_rollout,
+    jumps,
+)
 
 
 @dataclass(frozen=True, slots=True)

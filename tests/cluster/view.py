@@ -97,14 +97,20 @@ class View:
         ]
 
     def endpoints(self, service: str) -> list[JsonObject]:
-        """The pods that a Service's slices call ready and that still exist."""
+        """The pods that a Service's slices call ready and that still exist.
+
+        Another pod of the same name (a StatefulSet's) is not meant by a slice that has not heard of it yet.
+        """
         found = []
         for part in self.of(SLICES):
             if part["metadata"].get("labels", {}).get("kubernetes.io/service-name") != service:
                 continue
             for endpoint in part.get("endpoints") or ():
-                pod = self.get(PODS, (endpoint.get("targetRef") or {}).get("name", ""))
-                if endpoint["conditions"].get("ready") and pod is not None:
+                meant = endpoint.get("targetRef") or {}
+                pod = self.get(PODS, meant.get("name", ""))
+                if not endpoint["conditions"].get("ready") or pod is None:
+                    continue
+                if meant.get("uid") in (None, pod["metadata"].get("uid")):
                     found.append(pod)
         return found
 

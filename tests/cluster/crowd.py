@@ -1,0 +1,36 @@
+"""Several stories that keep step, so that one thing that happens to the controller happens to all of them.
+
+Invariant: a story that fails drops out and does not hold up the others; who asks for its result gets its failure.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from tests.cluster.story import Story
+
+Deed = Callable[[Story], Awaitable[object]]
+
+
+class Crowd:
+    """Stories by title."""
+
+    def __init__(self, stories: Mapping[str, Story]) -> None:
+        self._going = dict(stories)
+        self._failures: dict[str, BaseException] = {}
+
+    async def all(self, deed: Deed) -> None:
+        """Everybody does the same; returns when the last has."""
+        titles = list(self._going)
+        done = await asyncio.gather(
+            *(deed(self._going[title]) for title in titles), return_exceptions=True
+        )
+        for title, outcome in zip(titles, done, strict=True):
+            if isinstance(outcome, BaseException):
+                self._failures[title] = outcome
+                del self._going[title]
+
+    def result(self, title: str) -> None:
+        """Return if the story went well to here; raise what it raised."""
+        if title in self._failures:
+            raise self._failures[title]
+        assert title in self._going
