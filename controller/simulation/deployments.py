@@ -88,7 +88,7 @@ class DeploymentController:
                 name=f"{meta.name}-{revision}",
                 namespace=meta.namespace,
                 labels=labels,
-                annotations={REVISION: str(highest + 1)},
+                annotations={REVISION: str(highest + 1), **_marks(deployment)},
                 owner_references=(owner,),
             ),
             spec=ReplicaSetSpec(
@@ -109,10 +109,8 @@ class DeploymentController:
 
     def _resize(self, replica_set: ReplicaSet, size: int, deployment: Deployment) -> bool:
         """Give a ReplicaSet its size, and the marks by which the next scale event is known."""
-        replicas = deployment.spec.replicas
         spec = structs.replace(replica_set.spec, replicas=max(0, size))
-        marks = {DESIRED: str(replicas), MAX: str(replicas + max_surge(deployment))}
-        self._annotated(structs.replace(replica_set, spec=spec), marks)
+        self._annotated(structs.replace(replica_set, spec=spec), _marks(deployment))
         return spec.replicas != replica_set.spec.replicas
 
     # --- scale events ---------------------------------------------------------------------------
@@ -202,7 +200,8 @@ class DeploymentController:
             return new.spec.replicas > replicas and self._resize(new, replicas, deployment)
         room = replicas + max_surge(deployment) - sum(rs.spec.replicas for rs in owned)
         grown = new.spec.replicas + max(0, min(room, replicas - new.spec.replicas))
-        return self._resize(new, grown, deployment)
+        # What keeps its size keeps its marks: the next scale event then reckons with the surge of an earlier move.
+        return grown != new.spec.replicas and self._resize(new, grown, deployment)
 
     def _shrink_old(self, deployment: Deployment, new: ReplicaSet, old: list[ReplicaSet]) -> None:
         least = deployment.spec.replicas - max_unavailable(deployment)
@@ -254,6 +253,11 @@ class DeploymentController:
             unavailable_replicas=max(0, total - available),
         )
         self._cluster.deployments.put(structs.replace(deployment, status=status))
+
+
+def _marks(deployment: Deployment) -> dict[str, str]:
+    replicas = deployment.spec.replicas
+    return {DESIRED: str(replicas), MAX: str(replicas + max_surge(deployment))}
 
 
 def _complete(deployment: Deployment) -> bool:

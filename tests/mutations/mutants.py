@@ -170,12 +170,21 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
     ),
     *_of(
-        "rollout.status",
+        "conditions",
         (
             "a condition's transition time stands still",
             "    moved = old is None or old.status != value\n",
             "    moved = old is None\n",
             PHASES,
+        ),
+    ),
+    *_of(
+        "pods.deployment",
+        (
+            "knobs that round to nothing are taken for nothing",
+            "unavailable if surge or unavailable else min(1, replicas)",
+            "unavailable",
+            DISTURBANCES,
         ),
     ),
     *_of(

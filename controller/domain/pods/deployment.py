@@ -66,14 +66,18 @@ class WrittenKnobs(msgspec.Struct, frozen=True):
 
 
 def read_knobs(deployment: Deployment) -> Knobs:
-    """The knobs of a held Deployment in pods of its present size, with Kubernetes' rounding."""
+    """The knobs of a held Deployment in pods of its present size, with Kubernetes' rounding.
+
+    Where both come to nothing (25 % of 2 pods), Kubernetes lets one pod be missing: a surge written over that would
+    make a new pod too many.
+    """
     rolling = deployment.spec.strategy.rolling_update
     replicas = deployment.spec.replicas
     if rolling is None:
         return Knobs(0, 0)
-    return Knobs(
-        scaled_up(rolling.max_surge, replicas), scaled_down(rolling.max_unavailable, replicas)
-    )
+    surge = scaled_up(rolling.max_surge, replicas)
+    unavailable = scaled_down(rolling.max_unavailable, replicas)
+    return Knobs(surge, unavailable if surge or unavailable else min(1, replicas))
 
 
 def write_knobs(knobs: Knobs, replicas: int) -> WrittenKnobs:

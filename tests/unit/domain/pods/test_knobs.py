@@ -99,6 +99,12 @@ def test_counts_are_recognised_above_a_hundred_replicas() -> None:
     assert read_knobs(deployment) == Knobs(3, 2)
 
 
+@pytest.mark.parametrize(("replicas", "missing"), [(0, 0), (1, 1), (2, 1), (3, 1), (4, 1), (8, 2)])
+def test_knobs_that_round_to_nothing_let_one_pod_be_missing(replicas: int, missing: int) -> None:
+    deployment = make_deployment(replicas=replicas, max_surge="0%", max_unavailable="25%")
+    assert read_knobs(deployment) == Knobs(0, missing)
+
+
 def test_a_deployment_without_knobs_is_at_the_beginning() -> None:
     deployment = make_deployment()
     bare = msgspec.structs.replace(

@@ -15,6 +15,7 @@ from tests.unit.builders import (
     make_deployment,
     make_rollout,
     make_steps,
+    make_strategy,
     make_world,
     release,
     revision_of,
@@ -333,6 +334,25 @@ def test_deleting_a_rollout_leaves_the_owner_of_another_kind_of_the_same_name_al
     world.rest()
     assert world.cluster.rollouts.get(key) is None
     assert labels == [{names.WORKLOAD_TYPE: "deployment"}]
+
+
+@pytest.mark.parametrize("ticks", range(8))
+def test_scaled_in_at_once_never_makes_a_new_pod_too_many(ticks: int) -> None:
+    # The Deployment's controller takes the new pod with the others here, and brings it back by itself.
+    world = make_world(
+        make_rollout(strategy=make_strategy(steps=make_steps(1, 3), traffic=False)),
+        make_deployment(replicas=4),
+    )
+    release(world)
+    world.rest()
+    most: list[int] = []
+    world.watchers.append(lambda: most.append(sizes_of(world).get("v2", 0)))
+    world.people.edit(KEY, replicas=2)
+    for _ in range(ticks):
+        world.tick()
+    world.rest()
+    assert max(most) == 1
+    assert sizes_of(world) == {"v1": 1, "v2": 1}
 
 
 def test_scaled_in_by_one_a_step_keeps_exactly_its_pods() -> None:

@@ -1,0 +1,241 @@
+"""Random releases of the simulated cluster, written down act by act with what was seen after each, to be replayed.
+
+Invariant: the simulated world starts from the very manifests that the cluster is given, and rests after every act, so
+what is seen does not depend on who was faster. It must not look at a cluster.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import msgspec
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from msgspec import structs
+
+from controller.api.meta import Key, ObjectMeta
+from controller.api.networking import Service, ServiceSpec
+from controller.api.rollout import Phase as phases
+from controller.api.rollout import Rollout
+from controller.api.workloads import Deployment, DeploymentStrategy, RollingUpdate
+from controller.domain.rollout.situation import position
+from controller.simulation.cluster import Route
+from controller.simulation.world import World
+from tests.cluster import manifests
+from tests.cluster.manifests import Application, StepPlan
+from tests.cluster.rest import Rest, rest_of_world
+
+RUNS = 50
+IMAGES = (manifests.STABLE_IMAGE, manifests.NEW_IMAGE, manifests.THIRD_IMAGE)
+KEY = Key("shop", "shop")
+PLANS = (
+    (StepPlan(1, 20), StepPlan(2, 50), StepPlan(3, 75)),
+    (StepPlan(1), StepPlan(2, 50), StepPlan(4)),
+    (StepPlan(2, 30), StepPlan(2, 50)),
+)
+WITHOUT_TRAFFIC = (StepPlan(1), StepPlan(2), StepPlan(3))
+BESIDE = (StepPlan(2, 0), StepPlan(4, 0), StepPlan(4, 50))
+APPLICATIONS = (
+    *(
+        Application("shop", "shop", canary, plan, virtual_service=True)
+        for canary in (False, True)
+        for plan in PLANS
+    ),
+    *(Application("shop", "shop", canary, WITHOUT_TRAFFIC) for canary in (False, True)),
+    Application("shop", "shop", False, BESIDE, virtual_service=True, blue_green=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something a person does: `what`, and with which value."""
+
+    what: str
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An application, and what is seen after each act."""
+
+    app: Application
+    acts: tuple[tuple[Act, Rest], ...]
+
+
+class Rehearsal(RuleBasedStateMachine):
+    """One Deployment, one Rollout, and people who take their time."""
+
+    found: list[Run]
+
+    @initialize(app=st.sampled_from(APPLICATIONS), approvals=st.integers(0, 2))
+    def begin(self, app: Application, approvals: int) -> None:
+        self.app = app
+        self.acts: list[tuple[Act, Rest]] = []
+        self.world = _world(app)
+        self.before = self.world.cluster.versions.last
+        self.release(manifests.NEW_IMAGE)
+        for _ in range(approvals):
+            self.approve()
+
+    @property
+    def governed(self) -> bool:
+        return self.world.cluster.rollouts.get(KEY) is not None
+
+    @property
+    def step(self) -> int:
+        """The step of the release that is under way; 0 when none is."""
+        rollout = self.world.cluster.rollouts.get(KEY)
+        if rollout is None or rollout.status.phase != phases.PROGRESSING:
+            return 0
+        return position(rollout.status).step
+
+    @property
+    def switched_off(self) -> bool:
+        rollout = self.world.cluster.rollouts.get(KEY)
+        return rollout is not None and (rollout.spec.disabled or rollout.spec.strategy.paused)
+
+    @rule(image=st.sampled_from(IMAGES))
+    def release(self, image: str) -> None:
+        template = manifests.deployment(self.app, image)["spec"]["template"]
+        self.world.people.edit(KEY, template=_raw(template))
+        self.did(Act("release", image))
+
+    @rule(size=st.sampled_from((2, 3, 4, 6)))
+    def scale(self, size: int) -> None:
+        self.world.people.edit(KEY, replicas=size)
+        self.did(Act("scale", size))
+
+    @precondition(lambda self: self.governed and self.step)
+    @rule()
+    def approve(self) -> None:
+        step = self.step
+        self.world.people.approve_step(KEY, step)
+        self.did(Act("approve", step))
+
+    @precondition(lambda self: self.governed and self.step)
+    @rule(step=st.integers(1, 3))
+    def jump(self, step: int) -> None:
+        self.world.people.jump(KEY, step)
+        self.did(Act("jump", step))
+
+    @precondition(lambda self: self.step or self.switched_off)
+    @rule(paused=st.booleans())
+    def pause(self, paused: bool) -> None:
+        self.world.people.pause(KEY, paused)
+        self.did(Act("pause", paused))
+
+    @precondition(lambda self: self.step or self.switched_off)
+    @rule(disabled=st.booleans())
+    def disable(self, disabled: bool) -> None:
+        self.world.people.disable(KEY, disabled)
+        self.did(Act("disable", disabled))
+
+    @precondition(lambda self: self.step)
+    @rule()
+    def delete_rollout(self) -> None:
+        self.world.cluster.rollouts.delete(KEY)
+        self.did(Act("delete_rollout"))
+
+    @precondition(lambda self: not self.governed)
+    @rule()
+    def make_rollout(self) -> None:
+        self.world.cluster.rollouts.put(_rollout(self.app))
+        self.did(Act("make_rollout"))
+
+    @rule(image=st.sampled_from(IMAGES))
+    def evict(self, image: str) -> None:
+        """One pod of an image goes, where there is one."""
+        for replica_set in self.world.cluster.replica_sets:
+            if bytes(image.encode()) in bytes(replica_set.spec.template):
+                for pod in self.world.cluster.pods_of(replica_set)[:1]:
+                    self.world.people.delete_pod(pod.metadata.key)
+                    self.did(Act("evict", image))
+                    return
+
+    def did(self, act: Act) -> None:
+        """Write down what it led to; what changed nothing is not worth a replay."""
+        if self.world.cluster.versions.last == self.before:
+            return
+        self.world.rest()
+        self.before = self.world.cluster.versions.last
+        self.acts.append((act, rest_of_world(self.app, self.world.cluster)))
+
+    def teardown(self) -> None:
+        """Everybody wants the release to end."""
+        if not hasattr(self, "world"):
+            return
+        if not self.governed:
+            self.make_rollout()
+        self.disable(False)
+        self.pause(False)
+        for _ in self.app.steps:
+            if self.step:
+                self.approve()
+        self.found.append(Run(self.app, tuple(self.acts)))
+
+
+@cache
+def runs() -> tuple[Run, ...]:
+    """The same runs every time."""
+    machine = type("Collected", (Rehearsal,), {"found": []})
+    rules = settings(
+        max_examples=2 * RUNS,
+        stateful_step_count=8,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(machine, settings=rules)
+    found: list[Run] = machine.found  # type: ignore[attr-defined] # made by type() above
+    # Those in which the most happens while a release is under way come first.
+    return tuple(sorted(found, key=_eventless)[:RUNS])
+
+
+def _eventless(run: Run) -> tuple[int, int]:
+    met = [act.what for act, rest in run.acts if phases.PROGRESSING in rest.rollout]
+    return -len(set(met)), -len(met)
+
+
+# --- the world, from the manifests ----------------------------------------------------------------
+
+
+def _raw(tree: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(tree, order="sorted"))
+
+
+def _rollout(app: Application) -> Rollout:
+    return msgspec.json.decode(msgspec.json.encode(manifests.rollout(app)), type=Rollout)
+
+
+def _world(app: Application) -> World:
+    body = manifests.deployment(app)
+    made = msgspec.json.decode(msgspec.json.encode(body), type=Deployment)
+    spec = structs.replace(
+        made.spec,
+        template=_raw(body["spec"]["template"]),
+        strategy=DeploymentStrategy("RollingUpdate", RollingUpdate("25%", "25%")),
+        progress_deadline_seconds=600,
+    )
+    world = World(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
+    world.cluster.deployments.put(structs.replace(made, spec=spec))
+    selector = manifests.service(app)["spec"]["selector"]
+    world.cluster.services.put(
+        Service(
+            metadata=ObjectMeta(name=app.name, namespace=app.namespace), spec=ServiceSpec(selector)
+        )
+    )
+    world.cluster.put_route(app.namespace, "VirtualService", app.name, Route())
+    world.rest()
+    world.cluster.rollouts.put(_rollout(app))
+    world.rest()
+    return world

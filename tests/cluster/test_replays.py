@@ -1,0 +1,135 @@
+"""Random releases of the simulated cluster, lived again on a real control plane: after every act both look the same.
+
+Why: what a thousand simulated releases prove is worth as much as the simulation is true.
+"""
+
+import uuid
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from demo.stage import Product
+from localcluster.errors import NotReady
+from localcluster.history import Change
+from localcluster.record import Recorder
+from tests.cluster import manifests
+from tests.cluster.kinds import DEPLOYMENTS, PODS, ROLLOUTS, collection, path_of
+from tests.cluster.rehearsal import RUNS, Act, Run, runs
+from tests.cluster.rest import Rest, rest_of_view
+from tests.cluster.story import Story
+from tests.cluster.table import AT_ONCE
+from tests.cluster.together import Together
+from tests.cluster.view import View, deleting, image_of
+
+OFTEN = 8
+SECONDS = 40.0
+
+
+class Replay:
+    """A run, on the cluster."""
+
+    def __init__(self, run: Run, product: Product, recorder: Recorder, namespace: str) -> None:
+        self._app = replace(run.app, namespace=namespace)
+        self._run = run
+        self._recorder = recorder
+        self._plane = product.plane
+        self._story = Story(product.plane, recorder, self._app)
+        self._done: list[Act] = []
+
+    async def tell(self) -> None:
+        """Do what was done, and wait each time until what was seen is seen."""
+        space = {"metadata": {"name": self._app.namespace}}
+        await self._plane.client().create("/api/v1/namespaces", space)
+        await self._story.create(
+            *(o for o in manifests.objects(self._app) if o["kind"] != "HorizontalPodAutoscaler")
+        )
+        await self._story.pods_ready()
+        await self._story.govern()
+        for act, rest in self._run.acts:
+            self._done.append(act)
+            await self._reached(rest, await self._perform(act))
+
+    async def _perform(self, act: Act) -> int:
+        """The act; answers the revision from which on its consequences are looked for."""
+        story, approver = self._story, self._plane.client("approver")
+        match act.what:
+            case "release":
+                template = manifests.deployment(self._app, act.value)["spec"]["template"]
+                return await story.amend({"spec": {"template": template}}, DEPLOYMENTS)
+            case "scale":
+                path = f"{path_of(story.key(DEPLOYMENTS))}/scale"
+                answer = await story.client.patch(path, {"spec": {"replicas": act.value}})
+            case "approve" | "jump":
+                asked = {"approval": {"step": act.value}, "jump": act.value}
+                name = "approval" if act.what == "approve" else "jump"
+                body = {"status": {"moonshift": {name: asked[name]}}}
+                answer = await approver.patch(f"{path_of(story.key(ROLLOUTS))}/status", body)
+            case "pause":
+                return await story.amend({"spec": {"strategy": {"paused": act.value}}})
+            case "disable":
+                return await story.amend({"spec": {"disabled": act.value}})
+            case "delete_rollout":
+                answer = await story.client.delete(path_of(story.key(ROLLOUTS)))
+                return int(answer["metadata"].get("resourceVersion", 0))
+            case "make_rollout":
+                body = manifests.rollout(self._app)
+                answer = await story.client.create(collection(ROLLOUTS, self._app.namespace), body)
+            case "evict":
+                pod = next(p for p in story.pods() if image_of(p) == act.value and not deleting(p))
+                key = story.key(PODS, pod["metadata"]["name"])
+                answer = await story.client.delete(path_of(key))
+            case _:
+                raise ValueError(act.what)
+        return int(answer["metadata"]["resourceVersion"])
+
+    async def _reached(self, rest: Rest, since: int) -> None:
+        view, heard = View(self._app.namespace), since == 0
+
+        def looks_like_it(change: Change) -> bool:
+            nonlocal heard
+            if change.key.namespace != self._app.namespace:
+                return False
+            # Watches of different kinds do not wait for each other: what somebody did may be told late.
+            heard = heard or change.resource_version == since
+            view.apply(change)
+            return (
+                heard and change.resource_version >= since and rest_of_view(self._app, view) == rest
+            )
+
+        try:
+            await self._recorder.until(looks_like_it, SECONDS)
+        except NotReady as late:
+            now = rest_of_view(self._app, view)
+            raise NotReady(
+                f"after {self._done}\nis     {now}\nshould {rest}\n{late}\n{self._story.report()}"
+            ) from late
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=[] if n < OFTEN else pytest.mark.full) for n in range(RUNS)]
+)
+async def test_a_simulated_release_ends_the_same_on_the_cluster(
+    number: int, table: Together
+) -> None:
+    await table.result(str(number))
+
+
+@pytest.fixture(scope="module")
+async def table(request: pytest.FixtureRequest, product: Product, recorder: Recorder) -> Together:
+    """Give the selected runs, being replayed."""
+    together = Together(AT_ONCE)
+    selected = sorted(
+        int(str(item.callspec.params["number"]))
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.module is request.module
+    )
+    together.start(
+        (
+            str(n),
+            partial(Replay(runs()[n], product, recorder, f"test-{uuid.uuid4().hex[:10]}").tell),
+        )
+        for n in selected
+    )
+    return together
