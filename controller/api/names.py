@@ -27,6 +27,15 @@ KEPT_V1ALPHA1 = "moonshift.dev/v1alpha1"
 ROLLBACK_IN_BATCH = f"{GROUP}/rollback-in-batch"
 """Annotation on a Rollout: `true` rolls back batch by batch."""
 
+TRACK_CONFIG = "moonshift.dev/track-config"
+"""Annotation on a Rollout: `true` releases changes of the ConfigMaps and Secrets its pods refer to; on one of these:
+`false` leaves it out."""
+KEPT_CONFIG_OF = "moonshift.dev/kept-config-of"
+"""Annotation on a copy of a stable ConfigMap or Secret: `Kind/name` of what it is a copy of."""
+
+CONFIG_COPY_INFIX = "-config-"
+"""Between a Rollout's name and a hash: the name of such a copy."""
+
 # --- the workload -------------------------------------------------------------------------------
 
 WORKLOAD_TYPE = f"{GROUP}/workload-type"
@@ -56,6 +65,9 @@ ROLLOUT_UID = "moonshift.dev/rollout-uid"
 """Label on objects made for a Rollout (instead of an ownerReference, which foreground deletion would follow)."""
 TEMPLATE_HASH = "moonshift.dev/template-hash"
 """Annotation on the extra Deployment: hash of the workload's template it was made from."""
+
+CONFIG_HASH = "moonshift.dev/config-hash"
+"""Annotation on a pod template: which content of ConfigMaps and Secrets its revision was released for."""
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 """Label of the Deployment controller on ReplicaSets and pods; a Service is pinned by it."""

@@ -299,6 +299,27 @@ class OwnersValues(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     paused: bool = False
 
 
+class ConfigPair(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A revision and the content of the ConfigMaps and Secrets it was first seen with."""
+
+    template: str = ""
+    """Hash of the template."""
+    stamp: str = ""
+    """The template's annotation config-hash; empty where it has none."""
+    contents: dict[str, str] = {}
+    """Digest by `Kind/name`; empty where there is no such object."""
+
+
+class TrackedConfig(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """What is known of the configuration of the revisions; never its content."""
+
+    stable: ConfigPair | None = None
+    update: ConfigPair | None = None
+    """Of the revision being released, or being gone back from."""
+    unrestored: str = ""
+    """Why the content was not put back when the stable revision came back."""
+
+
 class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Moonshift's own position and timers: all that a new leader needs to go on.
 
@@ -347,6 +368,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     visits: tuple[StepVisit, ...] = ()
     """The steps of this release in the order they were come to."""
     started_at: datetime | None = None
+    config: TrackedConfig | None = None
+    """ConfigMaps and Secrets that are released with the pods; None where nobody asked for it."""
 
 
 class RolloutStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=False):

@@ -9,8 +9,9 @@ from enum import StrEnum
 
 import msgspec
 
+from controller.api.config import ConfigKind
 from controller.api.history import RolloutHistory
-from controller.api.meta import Key
+from controller.api.meta import Key, OwnerReference
 from controller.api.names import HOLD_MIN_READY_SECONDS, HOLD_PROGRESS_DEADLINE_SECONDS
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import (
@@ -293,6 +294,48 @@ class RevertTemplate(Value, frozen=True, tag=True):
     replica_sets: tuple[ReplicaSet, ...] = ()
 
 
+class StampTemplate(Value, frozen=True, tag=True):
+    """The pod template says which content it is released for (empty: nothing); held as admission would hold it."""
+
+    kind: KindName
+    workload: Key
+    generation: int
+    stamp: str
+    replica_sets: tuple[ReplicaSet, ...] = ()
+
+
+class KeepConfig(Value, frozen=True, tag=True):
+    """A copy of a ConfigMap or Secret of this digest exists, beside it."""
+
+    kind: ConfigKind
+    source: Key
+    digest: str
+    copy: str
+    rollout: OwnerReference
+
+
+class RestoreConfig(Value, frozen=True, tag=True):
+    """A ConfigMap or Secret has the content of this digest again, from our copy."""
+
+    kind: ConfigKind
+    target: Key
+    resource_version: str
+    digest: str
+    copy: str
+
+
+class DropConfig(Value, frozen=True, tag=True):
+    """A copy that nobody would go back to is gone."""
+
+    kind: ConfigKind
+    copy: Key
+    uid: str
+
+
+ConfigAction = KeepConfig | RestoreConfig | DropConfig
+"""Facts about ConfigMaps and Secrets: nothing else waits for them, least of all a way back."""
+
+
 class SetFinalizers(Value, frozen=True, tag=True):
     """A TrafficRouting carries exactly these finalizers."""
 
@@ -334,6 +377,8 @@ Action = (
     | RecordRelease
     | SetFinalizers
     | RevertTemplate
+    | StampTemplate
+    | ConfigAction
 )
 
 

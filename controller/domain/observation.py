@@ -15,6 +15,7 @@ from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.config.seen import ConfigState
 from controller.domain.decision import Reference, Value
 
 
@@ -136,6 +137,8 @@ class Observation(Value, frozen=True):
     """EndpointSlices of these Services."""
     traffic_routing: TrafficRouting | None = None
     """The TrafficRouting that the Rollout names."""
+    config: ConfigState | None = None
+    """The ConfigMaps and Secrets that the workload's pods read; None where nobody asked for them."""
     histories_kept: int = 0
     """How many records of releases are kept of a Rollout; 0 keeps none."""
     routes: tuple[RouteSeen, ...] = ()

@@ -53,6 +53,24 @@ RELEASE_CANCELED = "ReleaseCanceled"
 RELEASE_RESTARTED = "ReleaseRestarted"
 """Another revision came mid-way; the release starts again with it."""
 
+CONFIG_CHANGED = "ConfigChanged"
+"""A ConfigMap or Secret that pods read was changed, and is released."""
+CONFIG_RESTORED = "ConfigRestored"
+"""The content of the stable revision is put back."""
+
+# ConfigTracked
+CONFIG_TRACKED = "Tracked"
+CONFIG_GONE = "ConfigGone"
+"""A ConfigMap or Secret that pods read does not exist any more."""
+CONFIG_NOT_RESTORED = "ConfigNotRestored"
+"""The stable revision came back, and the content it ran with could not."""
+CONFIG_NOT_HELD = "ConfigNotHeld"
+"""A changed content would not be held by admission, so it is not released."""
+CONFIG_NOT_OURS = "ConfigCopyNotOurs"
+"""Something with the name of our copy exists."""
+TRACKING_OFF = "TrackingOff"
+"""The Rollout asks for tracking, and the controller was started without it."""
+
 # Stalled: a person has to change something
 WORKLOAD_NOT_FOUND = "WorkloadNotFound"
 UNSUPPORTED_WORKLOAD = "UnsupportedWorkload"

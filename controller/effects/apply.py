@@ -14,12 +14,14 @@ from controller.domain.decision import (
     DeleteCanaryService,
     DeletePod,
     Done,
+    DropConfig,
     EnsureCanaryDeployment,
     EnsureCanaryService,
     EnsureRoutes,
     FreeAutoscaler,
     HoldAutoscaler,
     HoldReplicaSet,
+    KeepConfig,
     LabelPod,
     LabelWorkload,
     MoveSet,
@@ -33,15 +35,18 @@ from controller.domain.decision import (
     ReleaseDeployment,
     ReleaseSet,
     RemoveFinalizer,
+    RestoreConfig,
     RestoreRoutes,
     RevertTemplate,
     RoutePlan,
     ScaleCanaryDeployment,
     ScaleReplicaSet,
     SetFinalizers,
+    StampTemplate,
     UnpinService,
 )
 from controller.effects import (
+    configs,
     hpa,
     pods,
     podsets,
@@ -127,7 +132,9 @@ class Pass:
                 return await podsets.delete_pod(self._writes, action)
             case HoldAutoscaler() | FreeAutoscaler():
                 return await hpa.write(self._writes, action)
-            case LabelWorkload() | MoveSet() | ReleaseSet() | RevertTemplate():
+            case KeepConfig() | RestoreConfig() | DropConfig():
+                return await configs.bring_about(self._writes, action)
+            case LabelWorkload() | MoveSet() | ReleaseSet() | RevertTemplate() | StampTemplate():
                 return await self._apply_to_any_workload(action)
             case _:
                 return await self._apply_to_workload(action)
@@ -172,7 +179,7 @@ class Pass:
                 assert_never(action)
 
     async def _apply_to_any_workload(
-        self, action: LabelWorkload | MoveSet | ReleaseSet | RevertTemplate
+        self, action: LabelWorkload | MoveSet | ReleaseSet | RevertTemplate | StampTemplate
     ) -> Outcome:
         resource = known_workload(*action.kind) or self._kinds.resource(action.kind)
         if resource is None:
@@ -182,6 +189,8 @@ class Pass:
                 return await workloads.label_workload(self._writes, resource, action)
             case RevertTemplate():
                 return await reverts.revert(self._writes, resource, action, self._rollout)
+            case StampTemplate():
+                return await reverts.stamp(self._writes, resource, action, self._rollout)
             case MoveSet():
                 return await podsets.move(self._writes, resource, action)
             case ReleaseSet():

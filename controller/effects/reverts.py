@@ -1,15 +1,17 @@
-"""The stable template back on a workload, as if its owner had written it.
+"""Templates that are written for the workload's owner: the stable one back, and the stamp of a changed content.
 
-Why through admission's own rules: our writes do not pass our webhook, and a change back has to be held exactly like an
-owner's, or pods would go before their traffic has. Invariant: the write tests the generation that was looked at.
+Why through admission's own rules: our writes do not pass our webhook, and a change has to be held exactly like an
+owner's, or pods would go before their traffic has. Invariant: the write tests the generation that was looked at; a
+stamp that would not be held is not written.
 """
 
 import msgspec
 
 from controller.api.jsontree import JsonObject, changed, child
-from controller.api.names import POD_TEMPLATE_HASH
+from controller.api.names import IN_PROGRESSING, POD_TEMPLATE_HASH
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import DEPLOYMENT, WorkloadKind, workload_kind
+from controller.domain import reasons
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.verdict import (
     Amended,
@@ -19,7 +21,8 @@ from controller.domain.admission.verdict import (
     json_patch,
 )
 from controller.domain.admission.workload import admit_deployment
-from controller.domain.decision import Done, Outcome, Refusal, RevertTemplate
+from controller.domain.config.references import stamped
+from controller.domain.decision import Done, Outcome, Refusal, RevertTemplate, StampTemplate
 from controller.effects.writes import Operation, Writes, generation_is
 from controller.errors import NotFound
 from controller.kube.resources import CONTROLLER_REVISIONS, REPLICA_SETS, Resource
@@ -39,23 +42,54 @@ async def revert(
         named = f"{source.kind} {action.source}"
         text = f"{named} is gone, and with it the template to go back to: apply the manifest you want to go back to"
         return Refusal("TemplateGone", text, object=named)
-    new = changed(old, _TEMPLATE, template)
-    verdict = _judged(old, new, action, rollout)
-    if isinstance(verdict, Refused):
-        return Refusal("RevertRefused", verdict.message, object=str(action.workload))
-    stored = verdict.obj if isinstance(verdict, Amended) else new
-    operations = [generation_is(action.generation)]
-    operations += [_plain(operation) for operation in json_patch(old, stored)]
-    await writes.patch(resource, action.workload, operations)
+    stored = _judged(old, changed(old, _TEMPLATE, template), action, rollout)
+    if isinstance(stored, Refused):
+        return Refusal("RevertRefused", stored.message, object=str(action.workload))
+    return await _write(writes, resource, action, json_patch(old, stored))
+
+
+async def stamp(
+    writes: Writes, resource: Resource, action: StampTemplate, rollout: Rollout
+) -> Outcome:
+    """Write the annotation that makes another revision of the template."""
+    old = _tree(await writes.read(resource, action.workload))
+    template = stamped(child(old, *_TEMPLATE), action.stamp)
+    stored = _judged(old, changed(old, _TEMPLATE, template), action, rollout)
+    if isinstance(stored, Refused):
+        return Refusal(reasons.CONFIG_NOT_HELD, stored.message, object=str(action.workload))
+    if IN_PROGRESSING not in child(stored, "metadata", "annotations"):
+        text = (
+            f"{action.kind.kind} {action.workload} is not held for a release as it is, so its changed configuration is "
+            "not released: its own controller may be off (OnDelete), or none of its pods may be wanted"
+        )
+        return Refusal(reasons.CONFIG_NOT_HELD, text, object=str(action.workload))
+    return await _write(writes, resource, action, json_patch(old, stored))
+
+
+async def _write(
+    writes: Writes,
+    resource: Resource,
+    action: RevertTemplate | StampTemplate,
+    operations: tuple[PatchOperation, ...],
+) -> Done:
+    tested = [generation_is(action.generation), *(_plain(operation) for operation in operations)]
+    await writes.patch(resource, action.workload, tested)
     return Done(wrote=True)
 
 
-def _judged(old: JsonObject, new: JsonObject, action: RevertTemplate, rollout: Rollout) -> Verdict:
+def _judged(
+    old: JsonObject, new: JsonObject, action: RevertTemplate | StampTemplate, rollout: Rollout
+) -> JsonObject | Refused:
+    """What admission would store."""
     labels = {name: str(value) for name, value in child(old, "metadata", "labels").items()}
     kind = workload_kind(action.kind.group, action.kind.kind, labels)
     if kind is None or kind is WorkloadKind.DEPLOYMENT:
-        return admit_deployment(old, new, rollout, action.replica_sets)
-    return admit_set(old, new, rollout, kind)
+        verdict: Verdict = admit_deployment(old, new, rollout, action.replica_sets)
+    else:
+        verdict = admit_set(old, new, rollout, kind)
+    if isinstance(verdict, Refused):
+        return verdict
+    return verdict.obj if isinstance(verdict, Amended) else new
 
 
 def _tree(raw: bytes) -> JsonObject:

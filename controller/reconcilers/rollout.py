@@ -16,7 +16,7 @@ from msgspec import structs
 from controller.api.meta import Key
 from controller.api.rollout import MoonshiftStatus, Phase, Rollout, RolloutStatus, StepState
 from controller.domain import reasons
-from controller.domain.decision import Decision, Done, Note, NotYet, Refusal
+from controller.domain.decision import ConfigAction, Decision, Done, Note, NotYet, Refusal
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
 from controller.effects.apply import Histories, Pass, Routes, WorkloadKinds
@@ -120,15 +120,19 @@ class RolloutReconciler:
         self, seen: Observation, decision: Decision, effects: Pass, now: datetime
     ) -> tuple[Decision, float | None]:
         """Bring the decided facts about, in order, up to the first that is not yet so."""
+        wake_after: float | None = None
         for action in decision.actions:
             match await effects.apply(action):
                 case Done():
                     continue
-                case NotYet(wake_after=wake_after):
-                    return decision, wake_after
+                case NotYet(wake_after=after):
+                    return decision, _sooner(wake_after, after)
                 case Refusal() as refusal:
-                    return refused(seen, decision, refusal, now), refusal.retry_after
-        return decision, None
+                    decision = refused(seen, decision, refusal, now)
+                    wake_after = _sooner(wake_after, refusal.retry_after)
+                    if not isinstance(action, ConfigAction):
+                        return decision, wake_after
+        return decision, wake_after
 
     def _postponed(self, rollout: Rollout, after: RolloutStatus, now: datetime) -> float:
         """Seconds to wait with a status in which nothing but counters moved; 0 to write it now.

@@ -18,6 +18,7 @@ from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet, safe_hash, template_hash
 from controller.domain.decision import Reference, RoutePlan
+from controller.simulation.config_objects import ConfigShelves
 from controller.simulation.shelf import Shelf, Versions
 
 REVISION = "deployment.kubernetes.io/revision"
@@ -59,6 +60,7 @@ class Cluster:
         self.pod_sets: Shelf[PodSet] = Shelf(self.versions, lambda found: found.spec)
         self.revisions: Shelf[ControllerRevision] = Shelf(self.versions, lambda r: r.revision)
         self.autoscalers: Shelf[Autoscaler] = Shelf(self.versions, lambda found: found.spec)
+        self.configs = ConfigShelves(self.versions)
         self.nodes = 5
         """How many nodes there are for DaemonSets."""
         self.pods: Shelf[Pod] = Shelf(self.versions, lambda pod: pod.metadata.name)

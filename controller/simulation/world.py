@@ -21,7 +21,16 @@ from controller.api.rollout import CanaryStrategy, Rollout, RolloutStatus
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment
-from controller.domain.decision import Action, Decision, Done, NotYet, Reference, Refusal
+from controller.domain.config.seen import ConfigWatched
+from controller.domain.decision import (
+    Action,
+    ConfigAction,
+    Decision,
+    Done,
+    NotYet,
+    Reference,
+    Refusal,
+)
 from controller.domain.observation import (
     Observation,
     RevisionSeen,
@@ -33,6 +42,7 @@ from controller.domain.observation import (
     WorkloadSeen,
 )
 from controller.domain.pods.running import revision_name
+from controller.domain.rollout.config_release import follows_config
 from controller.domain.rollout.phases import decide, refused
 from controller.domain.rollout.routing import GATEWAY_OBJECT_IN_USE
 from controller.domain.rollout.shared_routing import shared_routing_of
@@ -105,8 +115,15 @@ class World:
             histories_kept=self.cluster.histories_kept,
             traffic_routing=self._shared_routing(rollout),
             slices=slices,
+            config=self._config(rollout, workload),
             routes=self._routes(rollout, canary),
         )
+
+    def _config(self, rollout: Rollout, workload: WorkloadSeen | None) -> ConfigWatched | None:
+        if workload is None or not follows_config(rollout):
+            return None
+        meta, template = rollout.metadata, bytes(workload.object.spec.template)
+        return self.cluster.configs.see(meta.namespace, meta.uid, template)
 
     def _workload(self, rollout: Rollout) -> WorkloadSeen | None:
         ref = rollout.spec.workload_ref
@@ -264,7 +281,8 @@ class World:
                     decision = refused(seen, decision, refusal, self.cluster.now)
                     if after is not None:
                         self._wakes[key] = self.cluster.now + timedelta(seconds=after)
-                    break
+                    if not isinstance(action, ConfigAction):
+                        break
         if crash_after is None:
             writes.write_status(decision.status)
             self._tell()

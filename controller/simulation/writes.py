@@ -10,24 +10,29 @@ import msgspec
 from msgspec import structs
 
 from controller.api import names
+from controller.api.jsontree import JsonObject
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
 from controller.api.rollout import OwnersValues, Rollout, RolloutStatus
 from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdate
 from controller.domain import reasons
+from controller.domain.config.references import stamped
 from controller.domain.decision import (
     Action,
+    ConfigAction,
     DeleteCanaryDeployment,
     DeleteCanaryService,
     DeletePod,
     Done,
+    DropConfig,
     EnsureCanaryDeployment,
     EnsureCanaryService,
     EnsureRoutes,
     FreeAutoscaler,
     HoldAutoscaler,
     HoldReplicaSet,
+    KeepConfig,
     LabelPod,
     LabelWorkload,
     MoveSet,
@@ -40,11 +45,13 @@ from controller.domain.decision import (
     ReleaseDeployment,
     ReleaseSet,
     RemoveFinalizer,
+    RestoreConfig,
     RestoreRoutes,
     RevertTemplate,
     ScaleCanaryDeployment,
     ScaleReplicaSet,
     SetFinalizers,
+    StampTemplate,
     UnpinService,
 )
 from controller.domain.pods.hpa import STILL
@@ -90,9 +97,9 @@ class Writes:
                 return self._canary(action)
             case LabelPod() | DeletePod():
                 return self._pod(action)
-            case RecordRelease() | SetFinalizers():
-                return self._about_the_rollout(action)
-            case MoveSet() | ReleaseSet() | RevertTemplate():
+            case RecordRelease() | SetFinalizers() | KeepConfig() | RestoreConfig() | DropConfig():
+                return self._beside_the_workload(action)
+            case MoveSet() | ReleaseSet() | RevertTemplate() | StampTemplate():
                 return self._pod_set(action)
             case HoldAutoscaler() | FreeAutoscaler():
                 return self._autoscaler(action)
@@ -116,14 +123,26 @@ class Writes:
             raise _conflict("the Rollout has changed")
         self._cluster.rollouts.put(structs.replace(rollout, status=status))
 
-    def _revert(self, action: RevertTemplate) -> Done:
-        """Through admission, like the real effect."""
+    def _template(self, action: RevertTemplate | StampTemplate) -> Done:
+        """Through admission, like the real effects."""
+        if isinstance(action, StampTemplate):
+            return self._stamp(action)
         people = People(self._cluster)
         if action.kind == DEPLOYMENT:
             source = self._cluster.replica_sets[action.source]
             people.edit(action.workload, template=source.spec.template)
         else:
             people.edit_set(action.workload, template=self._cluster.templates[action.source])
+        return Done(wrote=True)
+
+    def _stamp(self, action: StampTemplate) -> Done:
+        people, key = People(self._cluster), action.workload
+        if action.kind == DEPLOYMENT:
+            old = self._looked_at(key, action.generation).spec.template
+            people.edit(key, template=_stamped(old, action.stamp))
+        else:
+            found = self._cluster.pod_sets[key]
+            people.edit_set(key, template=_stamped(found.spec.template, action.stamp))
         return Done(wrote=True)
 
     # --- the Rollout ----------------------------------------------------------------------------
@@ -149,7 +168,9 @@ class Writes:
         self.version = stored.metadata.resource_version
         return Done(wrote=True)
 
-    def _about_the_rollout(self, action: RecordRelease | SetFinalizers) -> Done:
+    def _beside_the_workload(self, action: RecordRelease | SetFinalizers | ConfigAction) -> Done:
+        if isinstance(action, ConfigAction):
+            return self._cluster.configs.apply(action)
         if isinstance(action, SetFinalizers):
             return set_finalizers(self._cluster, action)
         kept = {**self._cluster.histories, action.history.metadata.name: action.history}
@@ -326,9 +347,9 @@ class Writes:
 
     # --- sets of pods ---------------------------------------------------------------------------
 
-    def _pod_set(self, action: MoveSet | ReleaseSet | RevertTemplate) -> Done:
-        if isinstance(action, RevertTemplate):
-            return self._revert(action)
+    def _pod_set(self, action: MoveSet | ReleaseSet | RevertTemplate | StampTemplate) -> Done:
+        if isinstance(action, RevertTemplate | StampTemplate):
+            return self._template(action)
         found = self._cluster.pod_sets.get(action.workload)
         if found is None:
             raise NotFound(f"{action.kind.kind} {action.workload}", status=404)
@@ -411,6 +432,11 @@ class Writes:
             structs.replace(pod, metadata=structs.replace(pod.metadata, labels=labels))
         )
         return Done(wrote=True)
+
+
+def _stamped(template: msgspec.Raw, stamp: str) -> msgspec.Raw:
+    tree = msgspec.json.decode(template, type=JsonObject)
+    return msgspec.Raw(msgspec.json.encode(stamped(tree, stamp), order="sorted"))
 
 
 def _without_marks(present: ObjectMeta, action: ReleaseDeployment | ReleaseSet) -> ObjectMeta:

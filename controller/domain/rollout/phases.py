@@ -25,7 +25,7 @@ from controller.domain.decision import (
 from controller.domain.history import Outcome
 from controller.domain.observation import Observation
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout import messages, routing
+from controller.domain.rollout import config_release, messages, routing
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release import (
@@ -91,16 +91,17 @@ def _decision(sit: Situation, stop: Stop, notes: tuple[Note, ...]) -> Decision:
         status = structs.replace(status, message=stop.problem.message)
         notes += _said_once(stop.status, stop.problem)
     status = with_kstatus(mirrored(status), stop.problem, sit.now)
+    notes += config_release.notes_of(sit.seen.rollout.status, status)
     return Decision(
         status=status,
-        actions=(*_duties(sit), *stop.actions),
+        actions=(*_duties(sit, status), *stop.actions),
         wake_at=stop.wake_at,
         notes=notes,
     )
 
 
-def _duties(sit: Situation) -> tuple[Action, ...]:
-    """What every living Rollout sees to first: finalizer, plan hash, the label admission selects by."""
+def _duties(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
+    """What every living Rollout sees to first: finalizer, plan hash, the label admission selects by, configuration."""
     meta = sit.seen.rollout.metadata
     if meta.deleting:
         return ()
@@ -113,7 +114,7 @@ def _duties(sit: Situation) -> tuple[Action, ...]:
     if sit.seen.workload is not None and not sit.labelled and unsupported(sit) is None:
         label = sit.workload.kind.label
         duties += (LabelWorkload(sit.workload_key, label, sit.kind_name),)
-    return duties
+    return (*duties, *config_release.config_duties(sit, status))
 
 
 def unsupported(sit: Situation) -> Refusal | None:
@@ -162,6 +163,10 @@ def _turn(sit: Situation, status: RolloutStatus) -> Turn:
         return _disabled(sit, status)
     if sit.seen.workload is None:
         return _without_workload(sit, status)
+    status = config_release.followed(sit, status)
+    changed_content = config_release.stamped(sit, status)
+    if changed_content is not None:
+        return changed_content
     match status.phase:
         case Phase.HEALTHY:
             return _healthy(sit, status)
@@ -222,7 +227,7 @@ def _at_rest(sit: Situation, status: RolloutStatus) -> RolloutStatus:
         status = structs.replace(
             status.with_release(inner),
             message=messages.HEALTHY,
-            moonshift=MoonshiftStatus(state=StepState.COMPLETED),
+            moonshift=MoonshiftStatus(state=StepState.COMPLETED, config=position(status).config),
         )
     return with_canary(
         status,
@@ -250,7 +255,7 @@ def _without_workload(sit: Situation, status: RolloutStatus) -> Turn:
 
 def _disabled(sit: Situation, status: RolloutStatus) -> Turn:
     """Mid-way the workload goes on to its new template natively, once traffic is back on stable."""
-    status = routing.noted_routes(sit, status)
+    status = config_release.without_config(routing.noted_routes(sit, status))
     busy = status.phase in (Phase.PROGRESSING, Phase.DISABLING)
     goal = Goal.DISABLED if sit.seen.workload is not None else Goal.WORKLOAD_GONE
     stop = finalise(sit, status, goal)

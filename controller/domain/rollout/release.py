@@ -63,6 +63,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         stable_revision=stable[0],
         stable_template=stable[1],
         failed_template=position(status).failed_template,
+        config=position(status).config,
         visits=opened((), 1, sit.now),
         started_at=sit.now,
         route_plan=routing.observed_plan(sit) or "",

@@ -1,0 +1,98 @@
+"""What a pass knows of the ConfigMaps and Secrets that a workload's pods read.
+
+Invariant: digests only. An object that is not known yet is never taken for one that does not exist: then all of it is
+`ConfigUnwatched`, with the reason in words.
+"""
+
+from collections.abc import Callable, Iterable
+
+from controller.api.config import ConfigKind, ConfigObject
+from controller.api.names import KEPT_CONFIG_OF
+from controller.api.workloads import safe_hash
+from controller.domain.config.references import ConfigReference, referenced, stamp_of
+from controller.domain.decision import Value
+
+
+class ConfigSeen(Value, frozen=True):
+    """One object that pods read; without a digest there is none of its name."""
+
+    reference: ConfigReference
+    digest: str = ""
+    immutable: bool = False
+    resource_version: str = ""
+
+    @property
+    def name(self) -> str:
+        """How it is written down."""
+        return str(self.reference)
+
+
+class KeptConfig(Value, frozen=True):
+    """A copy of ours: `source` is `Kind/name` of what it was made from."""
+
+    kind: ConfigKind
+    name: str
+    uid: str
+    source: str
+    digest: str
+
+
+class ConfigWatched(Value, frozen=True, tag=True):
+    """All tracked objects that the present template refers to, its stamp, and our copies."""
+
+    objects: tuple[ConfigSeen, ...] = ()
+    stamp: str = ""
+    copies: tuple[KeptConfig, ...] = ()
+
+    def copy_of(self, source: str) -> KeptConfig | None:
+        """Our copy of an object."""
+        return next((kept for kept in self.copies if kept.source == source), None)
+
+    @property
+    def digest(self) -> str:
+        """Identity of everything that pods read."""
+        parts = "\n".join(f"{found.name}={found.digest}" for found in self.objects)
+        return safe_hash(parts.encode())
+
+
+class ConfigUnwatched(Value, frozen=True, tag=True):
+    """Nothing is known of their content: it was asked for, and is not watched, or cannot be."""
+
+    reason: str
+    message: str
+
+
+ConfigState = ConfigWatched | ConfigUnwatched
+
+Find = Callable[[ConfigKind, str], ConfigObject | None]
+"""An object of the workload's namespace by its name."""
+
+
+def see_config(
+    template: bytes,
+    kinds: frozenset[ConfigKind],
+    find: Find,
+    copies: Iterable[tuple[ConfigKind, ConfigObject]],
+) -> ConfigWatched:
+    """What pods of the template (raw JSON) read, of the kinds that are tracked."""
+    seen = []
+    for reference in referenced(template):
+        if reference.kind not in kinds:
+            continue
+        found = find(reference.kind, reference.name)
+        if found is None:
+            seen.append(ConfigSeen(reference))
+        elif not found.left_out:
+            version = found.metadata.resource_version
+            seen.append(ConfigSeen(reference, found.digest, bool(found.immutable), version))
+    kept = (
+        KeptConfig(
+            kind,
+            found.metadata.name,
+            found.metadata.uid,
+            found.metadata.annotations.get(KEPT_CONFIG_OF, ""),
+            found.digest,
+        )
+        for kind, found in copies
+    )
+    return ConfigWatched(tuple(seen), stamp_of(template), tuple(kept))

@@ -1,0 +1,128 @@
+"""ConfigMaps and Secrets: the copy of a stable content, and the way back to it.
+
+Invariant: content goes from one object to another of the same kind and nowhere else: not into a log, an error, an Event
+or a status, and never from a Secret into a ConfigMap. It is read at that moment, written only when its digest is the
+one that was decided on, and over the version that was looked at; otherwise nothing is written, and the watch tells.
+"""
+
+import msgspec
+
+from controller.api import names
+from controller.api.config import ConfigKind, ConfigObject, content_digest
+from controller.api.meta import Key
+from controller.domain import reasons
+from controller.domain.config.references import named
+from controller.domain.decision import (
+    ConfigAction,
+    Done,
+    DropConfig,
+    KeepConfig,
+    Outcome,
+    Refusal,
+    RestoreConfig,
+)
+from controller.effects.writes import Operation, Writes
+from controller.errors import NotFound
+from controller.kube.resources import CONFIG_MAPS, SECRETS, Resource
+
+RESOURCES: dict[ConfigKind, Resource] = {
+    ConfigKind.CONFIG_MAP: CONFIG_MAPS,
+    ConfigKind.SECRET: SECRETS,
+}
+KEPT_TYPE = "moonshift.dev/kept-config"
+"""Type of a Secret that is a copy: one that no controller of the cluster acts on."""
+
+
+class _Content(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    data: dict[str, str] | None = None
+    binary_data: dict[str, str] | None = None
+
+    @property
+    def digest(self) -> str:
+        return content_digest(self.data, self.binary_data)
+
+
+async def bring_about(writes: Writes, action: ConfigAction) -> Outcome:
+    """One fact about a ConfigMap or Secret, or about a copy of one."""
+    match action:
+        case KeepConfig():
+            return await _keep(writes, action)
+        case RestoreConfig():
+            return await _restore(writes, action)
+        case DropConfig(kind=kind, copy=copy, uid=uid):
+            await writes.delete(RESOURCES[kind], copy, uid)
+            return Done(wrote=True)
+
+
+async def _keep(writes: Writes, action: KeepConfig) -> Outcome:
+    resource = RESOURCES[action.kind]
+    content = await _read(writes, resource, action.source)
+    if content is None or content.digest != action.digest:
+        return Done()
+    copy = Key(action.source.namespace, action.copy)
+    if await writes.create(resource, copy, _body(action, copy, content)):
+        return Done(wrote=True)
+    present = msgspec.json.decode(await writes.read(resource, copy), type=ConfigObject)
+    if present.metadata.labels.get(names.ROLLOUT_UID) != action.rollout.uid:
+        text = f"{named(action.kind, copy.name)} exists and is no copy of ours: rename or remove it"
+        return Refusal(reasons.CONFIG_NOT_OURS, text, object=str(copy))
+    await writes.patch(resource, copy, _contents(present.metadata.resource_version, content))
+    return Done(wrote=True)
+
+
+async def _restore(writes: Writes, action: RestoreConfig) -> Outcome:
+    resource = RESOURCES[action.kind]
+    content = await _read(writes, resource, Key(action.target.namespace, action.copy))
+    if content is None or content.digest != action.digest:
+        return Done()
+    operations = _contents(action.resource_version, content)
+    # Else the owner's next server-side apply would conflict with us.
+    await writes.patch_and_disown(resource, action.target, operations)
+    return Done(wrote=True)
+
+
+async def _read(writes: Writes, resource: Resource, key: Key) -> _Content | None:
+    try:
+        return msgspec.json.decode(await writes.read(resource, key), type=_Content)
+    except NotFound:
+        return None
+
+
+def _body(action: KeepConfig, copy: Key, content: _Content) -> bytes:
+    owner = {
+        "apiVersion": action.rollout.api_version,
+        "kind": action.rollout.kind,
+        "name": action.rollout.name,
+        "uid": action.rollout.uid,
+    }
+    body: dict[str, object] = {
+        "apiVersion": RESOURCES[action.kind].api_version,
+        "kind": action.kind.value,
+        "metadata": {
+            "name": copy.name,
+            "namespace": copy.namespace,
+            "labels": {names.ROLLOUT_UID: action.rollout.uid},
+            "annotations": {names.KEPT_CONFIG_OF: named(action.kind, action.source.name)},
+            "ownerReferences": [owner],
+        },
+    }
+    if action.kind is ConfigKind.SECRET:
+        body["type"] = KEPT_TYPE
+    return msgspec.json.encode({**body, **msgspec.to_builtins(content)})
+
+
+def _contents(resource_version: str, content: _Content) -> list[Operation]:
+    """A patch that leaves exactly this content, over the version that was looked at."""
+    operations: list[Operation] = [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version},
+        {"op": "add", "path": "/data", "value": content.data or {}},
+    ]
+    if content.binary_data:
+        operations.append({"op": "add", "path": "/binaryData", "value": content.binary_data})
+    else:
+        # `remove` alone fails where there is none.
+        operations += [
+            {"op": "add", "path": "/binaryData", "value": {}},
+            {"op": "remove", "path": "/binaryData"},
+        ]
+    return operations
