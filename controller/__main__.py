@@ -13,7 +13,7 @@ import click
 
 from controller.app import run_controller
 from controller.errors import BadConfiguration, MoonshiftError
-from controller.settings import Settings, own_namespace, parse_gates
+from controller.settings import Settings, own_namespace, parse_gates, parse_tracked
 from controller.telemetry.logs import configure_logging
 
 _WITHOUT_MEANING = (
@@ -128,16 +128,24 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     show_default=True,
     help="Records kept of a Rollout's releases, with the gate RolloutHistory.",
 )
+@click.option(
+    "--track-config",
+    default="",
+    help="configmaps, or configmaps,secrets: let Rollouts release changes of what their pods read.",
+)
 @click.option("--service-name", envvar="SERVICE_NAME", default=Settings().service_name, hidden=True)
 @click.option("--secret-name", envvar="SECRET_NAME", default=Settings().secret_name, hidden=True)
 @click.option("--identity", default="", help="Name of this replica in the Lease and in Events.")
 @click.option("-v", "--v", "verbosity", type=int, default=0, help="Log more: 4 and above is debug.")
-def main(namespace: str | None, feature_gates: str, **flags: Any) -> None:
+def main(namespace: str | None, feature_gates: str, track_config: str, **flags: Any) -> None:
     """Run Moonshift's controller."""
     configure_logging("debug" if flags["verbosity"] >= 4 else "info")
     try:
         settings = Settings(
-            namespace=own_namespace(namespace), feature_gates=parse_gates(feature_gates), **flags
+            namespace=own_namespace(namespace),
+            feature_gates=parse_gates(feature_gates),
+            track_config=parse_tracked(track_config),
+            **flags,
         )
     except BadConfiguration as wrong:
         click.echo(f"moonshift: {wrong}", err=True)

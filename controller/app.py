@@ -28,6 +28,7 @@ from controller.effects.gateways.routes import GatewayRoutes
 from controller.effects.history import Histories
 from controller.kube import resources
 from controller.kube.client import KubeClient
+from controller.kube.config_objects import ConfigObjects
 from controller.kube.dynamic import DynamicKinds
 from controller.kube.events import EventRecorder
 from controller.kube.gateway_reads import GatewayReads
@@ -112,6 +113,16 @@ class App:
             settings.health_probe_bind_address, settings.metrics_bind_address, self.metrics.render
         )
         self._reflectors = self._make_reflectors()
+        self._configs = ConfigObjects(
+            client,
+            settings.track_config,
+            namespace=settings.watch_namespace,
+            changed=self._wiring.config_changed,
+            ready=self._wiring.config_ready,
+            follow=self._follow,
+            random=self._random,
+            metrics=self.metrics,
+        )
         self._endpoint = make_endpoint(
             settings,
             client,
@@ -232,6 +243,7 @@ class App:
         parts += [Part(f"watch-{r.resource.plural}", r.run) for r in self._reflectors]
         parts += [
             Part("gateway-kinds", self._kinds.run),
+            Part("config-objects", self._configs.run),
             Part("events", self._recorder.run),
             Part("rollouts", self._lead if self._settings.leader_elect else self._reconcile),
         ]
@@ -259,6 +271,7 @@ class App:
             allow_cluster_scoped=self._settings.allow_cluster_scoped,
             histories_kept=self._settings.histories_kept,
             headers=self._scripts.header,
+            config_objects=self._configs,
         )
         reconciler = RolloutReconciler(
             worlds=world,

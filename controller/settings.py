@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from controller.api import names
+from controller.api.config import ConfigKind
 from controller.errors import BadConfiguration
 
 GATES = ("AdvancedDeployment", "RolloutHistory", "AppendPodSelector",
@@ -40,6 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allow_cluster_scoped: bool = False
     feature_gates: frozenset[str] = frozenset()
     rollout_history_limit: int = 10
+    track_config: frozenset[ConfigKind] = frozenset()
+    """Kinds whose content may be released with the pods that read it."""
     identity: str = ""
     service_name: str = "kruise-rollout-webhook-service"
     secret_name: str = "kruise-rollout-webhook-certs"
@@ -70,3 +73,18 @@ def parse_gates(text: str) -> frozenset[str]:
         if value.lower() == "true":
             on.add(name)
     return frozenset(on)
+
+
+def parse_tracked(text: str) -> frozenset[ConfigKind]:
+    """Kinds of `--track-config`; Secrets alone are no choice, because the right to them is asked for on top."""
+    match tuple(filter(None, (item.strip() for item in text.split(",")))):
+        case ():
+            return frozenset()
+        case ("configmaps",):
+            return frozenset({ConfigKind.CONFIG_MAP})
+        case ("configmaps", "secrets"):
+            return frozenset(ConfigKind)
+        case _:
+            raise BadConfiguration(
+                f"--track-config: {text!r} is neither configmaps nor configmaps,secrets"
+            )

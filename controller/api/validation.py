@@ -45,6 +45,7 @@ class Rules(msgspec.Struct, frozen=True):
 
     partition_percent_limit: int = 50
     filter_workload_type: bool = True
+    tracks_config: bool = False
 
 
 Findings = tuple[FieldError, ...]

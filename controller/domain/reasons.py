@@ -68,6 +68,8 @@ CONFIG_NOT_HELD = "ConfigNotHeld"
 """A changed content would not be held by admission, so it is not released."""
 CONFIG_NOT_OURS = "ConfigCopyNotOurs"
 """Something with the name of our copy exists."""
+CONFIG_UNREADABLE = "ConfigUnreadable"
+"""ConfigMaps or Secrets cannot be watched: a right is missing, or the server does not answer."""
 TRACKING_OFF = "TrackingOff"
 """The Rollout asks for tracking, and the controller was started without it."""
 

@@ -13,6 +13,7 @@ from controller.api.podsets import ControllerRevision
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.rollout.config_release import record_of
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.plan import references_of, services_of
 from controller.kube.store import HasMetadata, Store
@@ -29,6 +30,9 @@ REFERENCE = "reference"
 """Index of Rollouts and of TrafficRoutings: a gateway object."""
 SHARED_ROUTING = "sharedRouting"
 """Index of Rollouts: `namespace/name` of the TrafficRouting they share with others."""
+
+CONFIG = "config"
+"""Index of Rollouts: `namespace/Kind/name` of a ConfigMap or Secret that their pods read, as they recorded it."""
 
 
 def reference_value(api_version: str, kind: str, key: Key) -> str:
@@ -78,6 +82,18 @@ def _by_shared_routing(rollout: Rollout) -> Iterable[str]:
     return (str(Key(rollout.metadata.namespace, name)),) if name else ()
 
 
+def config_value(namespace: str, written: str) -> str:
+    """How a ConfigMap or Secret, written as `Kind/name`, is named in the index."""
+    return f"{namespace}/{written}"
+
+
+def _by_config(rollout: Rollout) -> Iterable[str]:
+    record = record_of(rollout.status)
+    pairs = (pair for pair in (record.stable, record.update) if pair is not None)
+    namespace = rollout.metadata.namespace
+    return {config_value(namespace, written) for pair in pairs for written in pair.contents}
+
+
 def _lane_services(routing: TrafficRouting) -> Iterable[str]:
     namespace = routing.metadata.namespace
     return {str(Key(namespace, entry.service)) for entry in routing.spec.object_ref}
@@ -106,6 +122,7 @@ class Caches:
                 SERVICE: _by_service,
                 REFERENCE: _by_reference,
                 SHARED_ROUTING: _by_shared_routing,
+                CONFIG: _by_config,
             }
         )
         self.traffic_routings: Store[TrafficRouting] = Store(

@@ -9,21 +9,26 @@ from typing import TypeVar
 
 from controller.api import names
 from controller.api.autoscaling import AUTOSCALER
+from controller.api.config import ConfigKind, ConfigObject
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.config.references import named
+from controller.domain.rollout.config_release import follows_config
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.made import makers_of
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import (
+    CONFIG,
     REFERENCE,
     SERVICE,
     SHARED_ROUTING,
     WORKLOAD,
     Caches,
+    config_value,
     reference_value,
 )
 
@@ -80,6 +85,21 @@ class Wiring:
             self._wake(rollout.metadata.key)
         for routing in self._caches.traffic_routings.values():
             self._wake_routing(routing.metadata.key)
+
+    def config_changed(self, kind: ConfigKind, found: ConfigObject) -> None:
+        """A ConfigMap or Secret says something else, or a copy of ours does."""
+        meta = found.metadata
+        read = config_value(meta.namespace, named(kind, meta.name))
+        for rollout in self._caches.rollouts.index(CONFIG, read):
+            self._wake(rollout.metadata.key)
+        for rollout in self._caches.rollouts.index("uid", meta.labels.get(names.ROLLOUT_UID, "")):
+            self._wake(rollout.metadata.key)
+
+    def config_ready(self) -> None:
+        """ConfigMaps and Secrets can be relied on."""
+        for rollout in self._caches.rollouts.values():
+            if follows_config(rollout):
+                self._wake(rollout.metadata.key)
 
     def scripts_changed(self) -> None:
         """The ConfigMap of scripts changed: whoever was refused for a script looks again."""

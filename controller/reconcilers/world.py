@@ -43,6 +43,7 @@ from controller.errors import Postponed
 from controller.kube.dynamic import Kind, Problem, RawObject
 from controller.kube.resources import Resource
 from controller.reconcilers.caches import OWNER, ROLLOUT_UID, SERVICE, Caches
+from controller.reconcilers.configs import TrackedObjects, config_of
 
 REMEMBERED_TEMPLATES = 4096
 REMEMBERED_ROUTES = 512
@@ -228,7 +229,9 @@ class World:
         allow_cluster_scoped: bool = False,
         histories_kept: int = 0,
         headers: Headers = _no_header,
+        config_objects: TrackedObjects | None = None,
     ) -> None:
+        self._config_objects = config_objects
         self._histories_kept = histories_kept
         self._headers = headers
         self._allow_cluster_scoped = allow_cluster_scoped
@@ -246,10 +249,11 @@ class World:
             return None
         workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
         services, slices = self._services(rollout)
+        present = workload if isinstance(workload, WorkloadSeen) else None
         return Observation(
             rollout=rollout,
             plan_hash=self._plans.hash(rollout),
-            workload=workload if isinstance(workload, WorkloadSeen) else None,
+            workload=present,
             workload_problem=next(
                 (seen for seen in (workload, autoscalers) if isinstance(seen, WorkloadUnreadable)),
                 None,
@@ -262,6 +266,7 @@ class World:
             services=services,
             slices=slices,
             traffic_routing=self._shared_routing(rollout),
+            config=config_of(rollout, present, self._config_objects),
             histories_kept=self._histories_kept,
             routes=self.routes(key, rollout.metadata.uid, _references(rollout)),
         )

@@ -36,6 +36,7 @@ def make_endpoint(
     rules = Rules(
         partition_percent_limit=settings.partition_percent_limit,
         filter_workload_type=settings.filter_workload_type,
+        tracks_config=bool(settings.track_config),
     )
     admission = Admission(
         reader,

@@ -10,7 +10,7 @@ import msgspec
 
 from controller.api.conversion import Unconvertible, converted
 from controller.api.jsontree import JsonObject, canonical, child, items, number, text
-from controller.api.names import ROLLING_STYLE, V1BETA1
+from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, V1BETA1
 from controller.api.rollout import Phase, Rollout, WorkloadRef
 from controller.api.validation import (
     DEFAULT_RULES,
@@ -23,6 +23,7 @@ from controller.api.validation import (
     warnings,
 )
 from controller.domain.admission.gateways import judge_gateways
+from controller.domain.config.seen import TRACKING_IS_OFF
 from controller.domain.traffic.abilities import Headers
 
 _BUSY = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
@@ -58,6 +59,7 @@ def admit_rollout(
     if old is not None and _judged(old) == _judged(new):
         return RolloutVerdict()
     findings = validate(new, rules)
+    said = (*warnings(new), *_of_tracking(new, rules))
     beta = converted(new, V1BETA1)
     if not isinstance(beta, Unconvertible):
         findings += _conflicts(beta, others)
@@ -65,8 +67,18 @@ def admit_rollout(
             findings += _frozen(old, beta)
         if headers is not None:
             told = judge_gateways(new, beta, headers)
-            return RolloutVerdict((*findings, *told.findings), (*warnings(new), *told.warnings))
-    return RolloutVerdict(findings, warnings(new))
+            return RolloutVerdict((*findings, *told.findings), (*said, *told.warnings))
+    return RolloutVerdict(findings, said)
+
+
+def _of_tracking(new: JsonObject, rules: Rules) -> tuple[str, ...]:
+    """The annotation asks for what this controller does not do, or for nothing it knows."""
+    asked = text(new, "metadata", "annotations", TRACK_CONFIG)
+    if asked not in ("", "true", "false"):
+        return (
+            f"annotation {TRACK_CONFIG}: {asked!r} is neither true nor false: nothing is tracked",
+        )
+    return (TRACKING_IS_OFF,) if asked == "true" and not rules.tracks_config else ()
 
 
 def _judged(obj: JsonObject) -> bytes:
@@ -74,7 +86,8 @@ def _judged(obj: JsonObject) -> bytes:
     beta = converted(obj, V1BETA1)
     spec = None if isinstance(beta, Unconvertible) else beta.get("spec")
     style = text(obj, "metadata", "annotations", ROLLING_STYLE)
-    return canonical([obj.get("spec"), spec, style])
+    tracking = text(obj, "metadata", "annotations", TRACK_CONFIG)
+    return canonical([obj.get("spec"), spec, style, tracking])
 
 
 def identity(reference: WorkloadRef) -> tuple[str, str, str]:

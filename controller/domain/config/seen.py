@@ -7,10 +7,15 @@ Invariant: digests only. An object that is not known yet is never taken for one 
 from collections.abc import Callable, Iterable
 
 from controller.api.config import ConfigKind, ConfigObject
-from controller.api.names import KEPT_CONFIG_OF
+from controller.api.names import KEPT_CONFIG_OF, TRACK_CONFIG
 from controller.api.workloads import safe_hash
 from controller.domain.config.references import ConfigReference, referenced, stamp_of
 from controller.domain.decision import Value
+
+TRACKING_IS_OFF = (
+    f"the annotation {TRACK_CONFIG} asks for changed ConfigMaps and Secrets to be released, and this controller was "
+    "started without --track-config: ask your administrator for it, or remove the annotation"
+)
 
 
 class ConfigSeen(Value, frozen=True):

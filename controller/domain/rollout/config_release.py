@@ -20,6 +20,7 @@ from controller.domain.config.record import (
     to_keep,
     to_restore,
 )
+from controller.domain.config.references import named
 from controller.domain.config.seen import ConfigSeen, ConfigUnwatched, ConfigWatched, KeptConfig
 from controller.domain.decision import (
     Action,
@@ -120,8 +121,22 @@ def _would_not_be_held(sit: Situation, status: RolloutStatus) -> bool:
     return status.phase != Phase.PROGRESSING and ROLLOUT_ID in sit.meta.annotations
 
 
-def notes_of(before: RolloutStatus, after: RolloutStatus) -> tuple[Note, ...]:
-    """What is wrong with tracking is an Event when it comes up, not each time it is looked at."""
+def notes_of(
+    before: RolloutStatus, after: RolloutStatus, duties: tuple[Action, ...]
+) -> tuple[Note, ...]:
+    """What is put back, and what is wrong with tracking when it comes up, not each time it is looked at."""
+    restored = (action for action in duties if isinstance(action, RestoreConfig))
+    return (*_newly_wrong(before, after), *(_put_back(action) for action in restored))
+
+
+def _put_back(action: RestoreConfig) -> Note:
+    text = (
+        f"{named(action.kind, action.target.name)}: the content of the stable revision is put back"
+    )
+    return Note(reasons.CONFIG_RESTORED, text)
+
+
+def _newly_wrong(before: RolloutStatus, after: RolloutStatus) -> tuple[Note, ...]:
     was, said = condition(before, TRACKED), condition(after, TRACKED)
     if said is None or said.status == "True":
         return ()

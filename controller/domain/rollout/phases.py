@@ -91,10 +91,11 @@ def _decision(sit: Situation, stop: Stop, notes: tuple[Note, ...]) -> Decision:
         status = structs.replace(status, message=stop.problem.message)
         notes += _said_once(stop.status, stop.problem)
     status = with_kstatus(mirrored(status), stop.problem, sit.now)
-    notes += config_release.notes_of(sit.seen.rollout.status, status)
+    duties = _duties(sit, status)
+    notes += config_release.notes_of(sit.seen.rollout.status, status, duties)
     return Decision(
         status=status,
-        actions=(*_duties(sit, status), *stop.actions),
+        actions=(*duties, *stop.actions),
         wake_at=stop.wake_at,
         notes=notes,
     )
