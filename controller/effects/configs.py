@@ -5,6 +5,8 @@ or a status, and never from a Secret into a ConfigMap. It is read at that moment
 one that was decided on, and over the version that was looked at; otherwise nothing is written, and the watch tells.
 """
 
+from typing import assert_never
+
 import msgspec
 
 from controller.api import names
@@ -52,6 +54,8 @@ async def bring_about(writes: Writes, action: ConfigAction) -> Outcome:
         case DropConfig(kind=kind, copy=copy, uid=uid):
             await writes.delete(RESOURCES[kind], copy, uid)
             return Done(wrote=True)
+        case unknown:
+            assert_never(unknown)
 
 
 async def _keep(writes: Writes, action: KeepConfig) -> Outcome:

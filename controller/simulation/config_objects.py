@@ -12,7 +12,15 @@ from controller.api.config import ConfigKind, ConfigObject, slimmed
 from controller.api.meta import Key, ObjectMeta
 from controller.domain.config.references import named
 from controller.domain.config.seen import ConfigWatched, see_config
-from controller.domain.decision import ConfigAction, Done, DropConfig, KeepConfig, RestoreConfig
+from controller.domain.decision import (
+    ConfigAction,
+    Done,
+    DropConfig,
+    KeepConfig,
+    Outcome,
+    Refusal,
+    RestoreConfig,
+)
 from controller.errors import Conflict
 from controller.simulation.shelf import Shelf, Versions
 
@@ -26,6 +34,8 @@ class ConfigShelves:
         self._shelves: dict[ConfigKind, Shelf[ConfigObject]] = {
             kind: Shelf(versions, lambda found: found.data) for kind in ConfigKind
         }
+        self.forbidden = False
+        """Our writes are refused: a right is missing."""
 
     def of(self, kind: ConfigKind) -> Shelf[ConfigObject]:
         """Those of one kind."""
@@ -46,8 +56,10 @@ class ConfigShelves:
         ]
         return see_config(template, TRACKED, find, copies)
 
-    def apply(self, action: ConfigAction) -> Done:
+    def apply(self, action: ConfigAction) -> Outcome:
         """What the effect does."""
+        if self.forbidden:
+            return Refusal("Forbidden", f"{action.kind} may not be written", retry_after=30.0)
         shelf = self.of(action.kind)
         match action:
             case KeepConfig():

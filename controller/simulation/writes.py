@@ -168,7 +168,7 @@ class Writes:
         self.version = stored.metadata.resource_version
         return Done(wrote=True)
 
-    def _beside_the_workload(self, action: RecordRelease | SetFinalizers | ConfigAction) -> Done:
+    def _beside_the_workload(self, action: RecordRelease | SetFinalizers | ConfigAction) -> Outcome:
         if isinstance(action, ConfigAction):
             return self._cluster.configs.apply(action)
         if isinstance(action, SetFinalizers):

@@ -1,4 +1,4 @@
-"""A change of a ConfigMap or Secret is released, and rolled back, with the pods that read it, on a real control plane."""
+"""A change of a ConfigMap or Secret is released, and rolled back, with its pods, on a real control plane."""
 
 import base64
 from collections.abc import AsyncIterator

@@ -87,9 +87,10 @@ def in_release(
 def _way_back(stable: ConfigPair, update: ConfigPair, seen: ConfigWatched) -> TrackedConfig:
     """The stable template is back. The record keeps the other revision as long as its content has to be undone.
 
-    Content of neither is somebody's newest wish: it is left, and released when the way back is over.
+    Content of neither is somebody's newest wish: all is left, and released when the way back is over.
     """
-    if agrees(stable, seen) or not agrees(update, seen):
+    of_neither = {*changes(stable, seen)} & {*changes(update, seen)}
+    if agrees(stable, seen) or of_neither:
         return TrackedConfig(stable)
     why = _obstacle(stable, seen)
     if why:

@@ -6,6 +6,8 @@ administrator's flag and by the Rollout's annotation; without both nothing is re
 for content.
 """
 
+from typing import assert_never
+
 from controller.api.meta import Key, OwnerReference
 from controller.api.names import CONFIG_COPY_INFIX, ROLLOUT_ID, TRACK_CONFIG, V1BETA1
 from controller.api.rollout import Phase, Rollout, RolloutStatus, TrackedConfig
@@ -77,6 +79,8 @@ def followed(sit: Situation, status: RolloutStatus) -> RolloutStatus:
             return with_condition(status, TRACKED, "False", reason, message, sit.now)
         case None:
             return status
+        case unknown:
+            assert_never(unknown)
 
 
 def _recorded(sit: Situation, status: RolloutStatus, seen: ConfigWatched) -> RolloutStatus:
@@ -100,7 +104,7 @@ def _said(sit: Situation, status: RolloutStatus, seen: ConfigWatched) -> Rollout
     missing = gone(pair, seen) if pair is not None else ()
     if missing:
         value, reason = "False", reasons.CONFIG_GONE
-        message = f"{_named(missing)}: does not exist any more; pods that read it cannot start: apply it again"
+        message = f"{_named(missing)}: does not exist any more; nothing is released before it is applied again"
     elif record.unrestored:
         value, reason, message = "False", reasons.CONFIG_NOT_RESTORED, record.unrestored
     elif _would_not_be_held(sit, status) and pair is not None and changes(pair, seen):

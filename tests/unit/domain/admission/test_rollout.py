@@ -9,8 +9,9 @@ import pytest
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject, changed, child
 from controller.api.meta import ObjectMeta
-from controller.api.names import ROLLING_STYLE, V1BETA1
+from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, V1BETA1
 from controller.api.rollout import RolloutSpec, WorkloadRef
+from controller.api.validation import Rules
 from controller.domain.admission.rollout import admit_rollout, workload_of
 from tests.unit.domain.admission.objects import rollout
 
@@ -214,3 +215,21 @@ def test_the_workload_is_found_in_either_version(spec: JsonObject) -> None:
 
 def test_a_rollout_that_names_no_workload_has_none() -> None:
     assert workload_of({}) == WorkloadRef()
+
+
+def tracked(value: str) -> JsonObject:
+    return edited(raw(), "metadata", "annotations", TRACK_CONFIG, to=value)
+
+
+def test_asking_for_tracking_without_the_flag_is_warned_of_and_accepted() -> None:
+    verdict = admit_rollout(raw(), tracked("true"), ())
+    assert verdict.findings == ()
+    assert "--track-config" in verdict.warnings[0]
+    with_flag = Rules(tracks_config=True)
+    assert admit_rollout(raw(), tracked("true"), (), with_flag).warnings == ()
+    assert admit_rollout(raw(), tracked("false"), ()).warnings == ()
+
+
+def test_a_wrong_word_for_tracking_is_warned_of() -> None:
+    (warning,) = admit_rollout(None, tracked("yes"), (), Rules(tracks_config=True)).warnings
+    assert "'yes' is neither true nor false" in warning

@@ -3,19 +3,24 @@
 from itertools import pairwise
 
 import pytest
-from msgspec import structs
 
-from controller.api.meta import Key
-from controller.api.rollout import Phase, StepState
+from controller.api.rollout import Phase
 from controller.domain import reasons
-from controller.simulation.world import World
-from tests.unit.builders import KEY, NAMESPACE, inner_of, ours_of, status_of, template, wait
+from tests.unit.builders import (
+    KEY,
+    ours_of,
+    status_of,
+    wait,
+)
 from tests.unit.domain.rollout.scenes import BOTH, approve, history
 from tests.unit.domain.rollout.tracking import (
     CONFIG_MAP,
     SECRET,
     content,
     copies,
+    finish,
+    finish_after,
+    paused_at_first,
     reading,
     record,
     running,
@@ -24,17 +29,6 @@ from tests.unit.domain.rollout.tracking import (
     stamp,
     tracking,
 )
-
-
-def finish(world: World) -> None:
-    """Approve to the end."""
-    for _ in range(3):
-        approve(world)
-
-
-def paused_at_first(world: World) -> bool:
-    inner = inner_of(world)
-    return (inner.current_step_index, inner.current_step_state) == (1, StepState.STEP_PAUSED)
 
 
 @BOTH
@@ -71,11 +65,6 @@ def test_a_change_starts_one_release_and_then_nothing_more_is_written() -> None:
     before = world.cluster.versions.last
     wait(world, 3600)
     assert world.cluster.versions.last == before
-
-
-def finish_after(world: World) -> None:
-    world.rest()
-    finish(world)
 
 
 @BOTH
@@ -175,24 +164,6 @@ def test_a_content_that_comes_during_the_way_back_is_released_afterwards() -> No
     assert paused_at_first(world)
 
 
-def test_a_content_that_was_there_before_is_another_revision_all_the_same() -> None:
-    world = tracking()
-    says(world, "two")
-    finish_after(world)
-    second = stamp(world)
-    world.people.edit(KEY, template=reading("v2", second))
-    says(world, "three")
-    world.rest()
-    says(world, "two")
-    world.rest()
-    finish(world)
-    third = stamp(world)
-    says(world, "three")
-    finish_after(world)
-    assert running(world) == {stamp(world): 10}
-    assert stamp(world) != third
-
-
 def test_a_content_can_come_back_to_a_template_that_has_its_stamp_already() -> None:
     world = tracking()
     says(world, "two")
@@ -206,169 +177,3 @@ def test_a_content_can_come_back_to_a_template_that_has_its_stamp_already() -> N
     world.rest()
     assert stamp(world) == f"{second}-2"
     assert paused_at_first(world)
-
-
-# --- what is missing ----------------------------------------------------------------------------
-
-
-def test_an_object_that_is_deleted_is_said_and_changes_nothing() -> None:
-    world = tracking()
-    world.cluster.configs.of(CONFIG_MAP).remove(KEY)
-    world.rest()
-    reason, message = said(world)
-    assert reason == reasons.CONFIG_GONE
-    assert "ConfigMap/web: does not exist any more" in message
-    assert (stamp(world), status_of(world).phase) == ("", Phase.HEALTHY)
-    says(world, "one")
-    world.rest()
-    assert said(world)[0] == reasons.CONFIG_TRACKED
-    assert status_of(world).phase == Phase.HEALTHY
-
-
-def test_while_an_object_is_missing_no_other_change_is_released() -> None:
-    world = tracking()
-    world.cluster.configs.of(SECRET).remove(KEY)
-    says(world, "two")
-    world.rest()
-    assert status_of(world).phase == Phase.HEALTHY
-    says(world, "one", SECRET)
-    world.rest()
-    assert paused_at_first(world)
-
-
-def test_an_object_that_comes_after_its_pods_begins_no_release() -> None:
-    world = tracking(first="")
-    says(world, "one")
-    world.rest()
-    assert status_of(world).phase == Phase.HEALTHY
-    assert copies(world) == ["one"]
-
-
-def test_an_optional_object_that_comes_is_a_change_and_is_left_on_the_way_back() -> None:
-    world = tracking(first="", optional=True)
-    says(world, "one")
-    world.rest()
-    assert paused_at_first(world)
-    world.people.undo(KEY, reading(optional=True))
-    world.rest()
-    assert content(world) == "one"
-    assert said(world) == (
-        reasons.CONFIG_NOT_RESTORED,
-        "ConfigMap/web did not exist for the stable revision, and is left",
-    )
-    assert status_of(world).phase == Phase.HEALTHY
-
-
-def test_without_a_copy_the_content_is_left_and_the_reason_said() -> None:
-    world = tracking()
-    says(world, "two")
-    world.rest()
-    (copy,) = (
-        c.metadata.key for c in world.cluster.configs.of(CONFIG_MAP) if c.metadata.key != KEY
-    )
-    world.cluster.configs.of(CONFIG_MAP).remove(copy)
-    world.people.undo(KEY, reading())
-    world.rest()
-    assert content(world) == "two"
-    assert said(world)[1].startswith("no copy of ConfigMap/web is kept")
-    assert (status_of(world).phase, running(world)) == (Phase.HEALTHY, {"": 10})
-
-
-def test_a_copy_of_another_time_is_not_put_back() -> None:
-    world = tracking()
-    says(world, "two")
-    world.rest()
-    shelf = world.cluster.configs.of(CONFIG_MAP)
-    (copy,) = (found for found in shelf if found.metadata.key != KEY)
-    says_copy = copy.metadata.key
-    shelf.put(structs.replace(copy, data={"key": "other"}))
-    world.people.undo(KEY, reading())
-    world.rest()
-    assert content(world) == "two"
-    assert content(world, CONFIG_MAP, says_copy) == "two"
-    assert said(world)[1].startswith("the copy of ConfigMap/web is of another time")
-
-
-def test_an_immutable_object_is_not_put_back() -> None:
-    world = tracking()
-    says(world, "two", immutable=True)
-    world.rest()
-    world.people.undo(KEY, reading())
-    world.rest()
-    assert content(world) == "two"
-    assert said(world)[1].startswith("ConfigMap/web is immutable")
-
-
-# --- when nothing is to be done -----------------------------------------------------------------
-
-
-def test_an_object_that_is_left_out_may_change() -> None:
-    world = tracking()
-    meta = says(world, "one").metadata
-    left_out = structs.replace(meta, annotations={"moonshift.dev/track-config": "false"})
-    says(world, "two", metadata=left_out)
-    world.rest()
-    assert (stamp(world), status_of(world).phase) == ("", Phase.HEALTHY)
-    assert copies(world) == []
-
-
-def test_a_disabled_rollout_releases_nothing_and_begins_anew() -> None:
-    world = tracking()
-    world.people.disable(KEY)
-    world.rest()
-    says(world, "two")
-    world.rest()
-    assert ours_of(world).config is None
-    world.people.disable(KEY, False)
-    world.rest()
-    assert (stamp(world), copies(world)) == ("", ["two"])
-
-
-def test_a_workload_without_replicas_takes_any_content() -> None:
-    world = tracking(watched=False)
-    world.people.edit(KEY, replicas=0)
-    world.rest()
-    says(world, "two")
-    world.rest()
-    assert (stamp(world), copies(world)) == ("", ["two"])
-
-
-def test_without_the_annotation_copies_go_and_nothing_is_remembered() -> None:
-    world = tracking()
-    rollout = world.cluster.rollouts[KEY]
-    meta = structs.replace(rollout.metadata, annotations={})
-    world.cluster.rollouts.put(structs.replace(rollout, metadata=meta))
-    world.rest()
-    assert (copies(world), copies(world, SECRET)) == ([], [])
-    assert ours_of(world).config is None
-    assert said(world) == ("", "")
-    says(world, "two")
-    world.rest()
-    assert stamp(world) == ""
-
-
-def test_where_a_rollout_id_says_what_a_release_is_a_content_is_not_released() -> None:
-    world = tracking(annotations={"rollouts.kruise.io/rollout-id": "first"})
-    says(world, "two")
-    world.rest()
-    assert (stamp(world), status_of(world).phase) == ("", Phase.HEALTHY)
-    assert said(world)[0] == reasons.CONFIG_NOT_HELD
-
-
-def test_a_copy_of_what_is_no_longer_referred_to_goes() -> None:
-    world = tracking()
-    world.people.edit(KEY, template=template("v2"))
-    world.rest()
-    assert copies(world) == ["one"]
-    finish(world)
-    assert (copies(world), copies(world, SECRET)) == ([], [])
-
-
-def test_key_names_the_namespace_of_the_copies() -> None:
-    world = tracking()
-    owners = {
-        (found.metadata.namespace, found.metadata.owner_references[0].name)
-        for found in world.cluster.configs.of(SECRET)
-        if found.metadata.key != Key(NAMESPACE, "web")
-    }
-    assert owners == {(NAMESPACE, "web")}

@@ -7,11 +7,20 @@ from controller.api.config import ConfigKind, ConfigObject
 from controller.api.jsontree import JsonObject
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import TRACK_CONFIG
-from controller.api.rollout import TrackedConfig
+from controller.api.rollout import CanaryStrategy, StepState, TrackedConfig
 from controller.domain.rollout.status import condition
 from controller.simulation.world import World
-from tests.unit.builders import KEY, NAMESPACE, make_deployment, make_rollout, ours_of, status_of
+from tests.unit.builders import (
+    KEY,
+    NAMESPACE,
+    inner_of,
+    make_deployment,
+    make_rollout,
+    ours_of,
+    status_of,
+)
 from tests.unit.builders import make_world as furnished
+from tests.unit.domain.rollout.scenes import approve
 from tests.unit.simulation.invariants import Watch
 
 CONFIG_MAP, SECRET = ConfigKind.CONFIG_MAP, ConfigKind.SECRET
@@ -65,12 +74,13 @@ def tracking(
     first: str = "one",
     annotations: dict[str, str] | None = None,
     traffic: bool = True,
+    strategy: CanaryStrategy | None = None,
 ) -> World:
     """A world at rest under a Rollout that asks for tracking; everything says `first`."""
     found = make_deployment(replicas=replicas, annotations=annotations)
     template = reading(optional=optional)
     workload = structs.replace(found, spec=structs.replace(found.spec, template=template))
-    rollout = make_rollout(style=style, annotations=ON, traffic=traffic)
+    rollout = make_rollout(strategy=strategy, style=style, annotations=ON, traffic=traffic)
     world = furnished(
         structs.replace(rollout, spec=structs.replace(rollout.spec, disabled=True)), workload
     )
@@ -113,3 +123,21 @@ def running(world: World) -> dict[str, int]:
         if alive:
             sizes[mark] = sizes.get(mark, 0) + len(alive)
     return sizes
+
+
+def finish(world: World) -> None:
+    """Approve to the end."""
+    for _ in range(3):
+        approve(world)
+
+
+def paused_at_first(world: World) -> bool:
+    """The release waits at its first step."""
+    inner = inner_of(world)
+    return (inner.current_step_index, inner.current_step_state) == (1, StepState.STEP_PAUSED)
+
+
+def finish_after(world: World) -> None:
+    """Run to the first step, then approve to the end."""
+    world.rest()
+    finish(world)

@@ -1,0 +1,38 @@
+"""What the record of revisions and contents is compared by, where a whole release would hide it."""
+
+from msgspec import structs
+
+from controller.api.config import ConfigKind
+from controller.api.rollout import ConfigPair, TrackedConfig
+from controller.domain.config.record import agrees, at_rest, changes, pair_of, to_keep
+from controller.domain.config.references import ConfigReference
+from controller.domain.config.seen import ConfigSeen, ConfigWatched
+
+
+def seen(*digests: tuple[str, str]) -> ConfigWatched:
+    return ConfigWatched(
+        tuple(
+            ConfigSeen(ConfigReference(ConfigKind.CONFIG_MAP, name), digest)
+            for name, digest in digests
+        )
+    )
+
+
+def test_what_is_tracked_from_now_on_or_no_longer_is_no_change() -> None:
+    pair = pair_of("t", seen(("a", "1"), ("b", "1")))
+    assert agrees(pair, seen(("a", "1")))
+    assert agrees(pair, seen(("a", "1"), ("b", "1"), ("c", "1")))
+    assert [found.name for found in changes(pair, seen(("a", "1"), ("b", "2")))] == ["ConfigMap/b"]
+
+
+def test_the_record_at_rest_follows_what_is_tracked_and_keeps_what_was_released() -> None:
+    record = TrackedConfig(ConfigPair("t", "", {"ConfigMap/a": "1", "ConfigMap/b": "1"}))
+    now = at_rest(record, "t", seen(("a", "2"), ("c", "1")))
+    assert now.stable == ConfigPair("t", "", {"ConfigMap/a": "1", "ConfigMap/c": "1"})
+
+
+def test_nothing_is_kept_of_a_revision_that_nobody_knows_or_that_is_being_gone_back_from() -> None:
+    record = TrackedConfig(pair_of("t", seen(("a", "1"))))
+    assert to_keep(TrackedConfig(), seen(("a", "1"))) == ()
+    assert to_keep(structs.replace(record, update=ConfigPair("u")), seen(("a", "1"))) == ()
+    assert [found.name for found in to_keep(record, seen(("a", "1")))] == ["ConfigMap/a"]
