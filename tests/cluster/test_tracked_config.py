@@ -3,6 +3,7 @@
 import base64
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import aiohttp
@@ -14,7 +15,7 @@ from demo.stage import CONTROLLER, NAMESPACE, ROOT, Product
 from demo.stage import product as running_product
 from localcluster.api import JsonObject
 from localcluster.audit import AuditRecord, count
-from localcluster.history import Key, Kind
+from localcluster.history import Change, Key, Kind
 from localcluster.plane import Plane
 from localcluster.record import Recorder
 from tests.cluster import manifests
@@ -29,8 +30,10 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import Application, StepPlan
-from tests.cluster.story import Story, condition
+from tests.cluster.story import Story, condition, instant
 
+LEASES = Kind("coordination.k8s.io", "v1", "leases")
+SETTLED_SECONDS, QUIET_SECONDS = 4, 14
 SECRETS = Kind("", "v1", "secrets")
 ROLES = ROOT / "deploy" / "kustomize" / "track-config"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
@@ -220,6 +223,34 @@ async def test_the_content_of_a_secret_appears_nowhere_else(
     encoded = [base64.b64encode(f"{HUSH}-v{at}".encode()).decode() for at in (1, 2)]
     for place in (str(rollout), str(events), str(maps), metrics, log):
         assert not [text for text in (HUSH, *encoded) if text in place]
+
+
+@pytest.mark.timeout(180)
+async def test_after_a_release_nothing_is_asked_for(story: Story) -> None:
+    await changed(story, CONFIG_MAPS, "v2")
+    await approve_to_the_end(story)
+    await kept(story)
+    async with story.plane.recorder(LEASES) as leases:
+        first = await leases.until(is_renewal)
+        since = instant(first.object["spec"]["renewTime"])
+        # The last of the release, a copy or an Event, may still be on its way.
+        await leases.until(lambda c: is_renewal(c) and renewed(c, since) >= SETTLED_SECONDS)
+        mark = story.plane.audit.mark()
+        await leases.until(lambda c: is_renewal(c) and renewed(c, since) >= QUIET_SECONDS)
+    here = story.app.namespace
+    made = story.plane.audit.since(
+        mark, user=ACCOUNT, where=lambda r: r.namespace in ("", here) and not r.is_watch
+    )
+    assert not made, count(made)
+
+
+def is_renewal(change: Change) -> bool:
+    """The Lease is the clock: it is renewed every two seconds."""
+    return change.key.kind == LEASES and change.key.namespace == NAMESPACE
+
+
+def renewed(change: Change, since: datetime) -> float:
+    return (instant(change.object["spec"]["renewTime"]) - since).total_seconds()
 
 
 def of_content(record: AuditRecord) -> bool:

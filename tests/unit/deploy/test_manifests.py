@@ -11,6 +11,7 @@ from controller.api import names
 from controller.certificates.publish import PUBLISHED
 from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
 from controller.runtime.clock import SystemClock
+from controller.settings import parse_tracked
 from controller.webhook.admission import Admission
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
@@ -215,3 +216,23 @@ def test_v1beta1_is_stored_and_both_are_served() -> None:
     for one in of_kind("CustomResourceDefinition"):
         for version in one["spec"]["versions"]:
             assert version["subresources"] == {"status": {}}
+
+
+def test_configmaps_and_secrets_are_no_part_of_the_default_installation() -> None:
+    tracking = DEPLOY / "kustomize" / "track-config"
+    listed = [
+        *yaml.safe_load((DEPLOY / "kustomize" / "kustomization.yaml").read_text())["resources"],
+        *yaml.safe_load((DEPLOY / "kustomize/base/kustomization.yaml").read_text())["resources"],
+    ]
+    assert not [entry for entry in listed if "track-config" in entry]
+    everywhere = named("ClusterRole", "kruise-rollout-manager-role")["rules"]
+    assert not [one for one in everywhere if {"configmaps", "secrets"} & {*one["resources"]}]
+    for name in ("configmaps", "secrets"):
+        role = yaml.safe_load((tracking / name / "role.yaml").read_text())
+        assert role["metadata"]["labels"] == {"moonshift.dev/aggregate-to-controller": "true"}
+        assert [rule["resources"] for rule in role["rules"]] == [[name]]
+        component = yaml.safe_load((tracking / name / "kustomization.yaml").read_text())
+        (patch,) = component["patches"]
+        assert named("Deployment", patch["target"]["name"])
+        (operation,) = yaml.safe_load(patch["patch"])
+        assert parse_tracked(operation["value"].removeprefix("--track-config="))

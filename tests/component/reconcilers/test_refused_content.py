@@ -1,0 +1,107 @@
+"""A pass goes on past a ConfigMap or Secret that may not be written; every other refusal ends it."""
+
+from datetime import datetime
+
+import msgspec
+
+from controller.api.meta import Key
+from controller.api.rollout import Rollout, RolloutStatus
+from controller.domain.decision import Done, Note, RecordRelease
+from controller.domain.observation import Observation
+from controller.domain.rollout.status import condition
+from controller.kube.ledger import WriteLedger
+from controller.kube.resources import CONFIG_MAPS, DEPLOYMENTS, ROLLOUTS, Resource
+from controller.reconcilers.rollout import RolloutReconciler
+from controller.simulation.world import World
+from tests.component.effects.api_double import ApiDouble, Object
+from tests.unit.builders import KEY, workload_of
+from tests.unit.domain.rollout.tracking import CONFIG_MAP, reading, says, tracking
+
+
+class Clock:
+    """The world's clock."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def now(self) -> datetime:
+        return self._world.cluster.now
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class Silent:
+    """Metrics nobody reads, histories nobody keeps, kinds nobody looked up."""
+
+    def __getattr__(self, name: str) -> object:
+        return lambda *values: None
+
+    async def record(self, action: RecordRelease) -> Done:
+        return Done()
+
+    def resource(self, kind: tuple[str, str]) -> Resource | None:
+        return None
+
+
+class Worlds:
+    """One observation for ever."""
+
+    def __init__(self, seen: Observation) -> None:
+        self._seen = seen
+
+    def observe(self, key: Key) -> Observation | None:
+        return self._seen
+
+
+def served(world: World) -> ApiDouble:
+    """What an API server would have of this world, as far as a way back writes it."""
+    api = ApiDouble()
+    _put(api, DEPLOYMENTS, msgspec.json.encode(workload_of(world)))
+    _put(api, ROLLOUTS, msgspec.json.encode(world.cluster.rollouts[KEY]))
+    for found in world.cluster.configs.of(CONFIG_MAP):
+        _put(api, CONFIG_MAPS, msgspec.json.encode(found))
+    return api
+
+
+def _put(api: ApiDouble, resource: Resource, raw: bytes) -> None:
+    body: Object = msgspec.json.decode(raw)
+    version = body["metadata"]["resourceVersion"]
+    api.put(resource, body)["metadata"]["resourceVersion"] = version
+
+
+async def test_a_way_back_goes_on_where_content_may_not_be_put_back() -> None:
+    world = tracking(traffic=False)
+    says(world, "two")
+    world.rest()
+    world.people.undo(KEY, reading())
+    world.pass_over(KEY, crash_after=0)
+    seen = world.observe(KEY)
+    assert seen is not None
+    api, told = served(world), list[tuple[str, str]]()
+    api.forbidden.add(("patch", "configmaps"))
+    silent = Silent()
+
+    def tell(rollout: Rollout, note: Note) -> None:
+        told.append((note.reason, note.message))
+
+    reconciler = RolloutReconciler(
+        worlds=Worlds(seen),
+        kube=api,
+        routes_for=lambda key: silent,  # type: ignore[arg-type, return-value] # no routes here
+        histories=silent,
+        kinds=silent,
+        ledger=WriteLedger(),
+        clock=Clock(world),
+        told=tell,
+        metrics=silent,  # type: ignore[arg-type] # answers everything
+    )
+    result = await reconciler.reconcile(KEY)
+    assert api.one(DEPLOYMENTS, "web")["spec"]["paused"] is False
+    assert api.one(CONFIG_MAPS, "web")["data"] == {"key": "two"}
+    status = msgspec.convert(api.one(ROLLOUTS, "web")["status"], RolloutStatus)
+    stalled = condition(status, "Stalled")
+    assert stalled is not None
+    assert (stalled.status, stalled.reason) == ("True", "Forbidden")
+    assert ("Forbidden", "cannot patch configmaps") in told
+    assert result.wake_after is not None
