@@ -13,6 +13,8 @@ ROUTING = "rollout/test_routing.py"
 PHASES = "rollout/test_phases.py"
 KNOBS = "pods/test_knobs.py"
 LABELS = "pods/test_batches_and_labels.py"
+CONTENT = "rollout/test_config_release.py"
+CONTENT_LOST = "rollout/test_config_obstacles.py"
 MACHINE = "../simulation/test_machine.py"
 """Random releases under everything that can come in between."""
 
@@ -443,6 +445,48 @@ MUTATIONS: tuple[Mutation, ...] = (
             "    alive = [pod for pod in pods if not pod.metadata.deleting]\n",
             "    alive = list(pods)\n",
             LABELS,
+        ),
+    ),
+    *_of(
+        "rollout.config_release",
+        (
+            "a content that comes on the way back is released at once",
+            "        return sit.template_hash != ours.stable_template and sit.meta.uid == ours.workload_uid\n",
+            "        return sit.meta.uid == ours.workload_uid\n",
+            CONTENT,
+        ),
+        (
+            "copies are made of whatever is there in mid-release",
+            "    if status.phase != Phase.HEALTHY or put_back:\n",
+            "    if put_back:\n",
+            CONTENT,
+        ),
+    ),
+    *_of(
+        "config.record",
+        (
+            "a newer content is overwritten by the way back",
+            "    if agrees(stable, seen) or of_neither:\n",
+            "    if agrees(stable, seen):\n",
+            CONTENT,
+        ),
+        (
+            "a copy of another content is put back",
+            "        if kept.digest != was:\n",
+            "        if False:\n",
+            CONTENT_LOST,
+        ),
+        (
+            "a content that was there before is not released again",
+            "seen.digest if seen.digest != seen.stamp else seen.digest + _AGAIN\n",
+            "seen.digest\n",
+            CONTENT,
+        ),
+        (
+            "a content that is put back is a third revision",
+            "        return stable.stamp\n",
+            "        return seen.digest\n",
+            CONTENT,
         ),
     ),
 )
