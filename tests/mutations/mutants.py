@@ -455,12 +455,6 @@ MUTATIONS: tuple[Mutation, ...] = (
             "        return sit.meta.uid == ours.workload_uid\n",
             CONTENT,
         ),
-        (
-            "copies are made of whatever is there in mid-release",
-            "    if status.phase != Phase.HEALTHY or put_back:\n",
-            "    if put_back:\n",
-            CONTENT,
-        ),
     ),
     *_of(
         "config.record",

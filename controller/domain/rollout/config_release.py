@@ -184,7 +184,7 @@ def _may_be_released(sit: Situation, status: RolloutStatus) -> bool:
 
 
 def config_duties(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
-    """What is put back before anything of a way back is done, and what is kept for one while nothing happens."""
+    """What is put back before anything of a way back is done, and what is kept for one while there is none."""
     seen = sit.seen.config
     if not isinstance(seen, ConfigWatched) or sit.seen.workload is None:
         return ()
@@ -196,7 +196,7 @@ def config_duties(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
         for found in to_restore(record, sit.template_hash, seen)
         if (kept := seen.copy_of(found.name)) is not None
     )
-    if status.phase != Phase.HEALTHY or put_back:
+    if put_back:
         return put_back
     stable = record.stable
     useless = (kept for kept in seen.copies if stable is None or kept.source not in stable.contents)

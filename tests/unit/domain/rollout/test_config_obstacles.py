@@ -153,7 +153,7 @@ def test_a_disabled_rollout_releases_nothing_and_begins_anew() -> None:
     world.rest()
     says(world, "two")
     world.rest()
-    assert ours_of(world).config is None
+    assert (ours_of(world).config, copies(world)) == (None, [])
     world.people.disable(KEY, False)
     world.rest()
     assert (stamp(world), copies(world)) == ("", ["two"])

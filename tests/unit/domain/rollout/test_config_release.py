@@ -157,11 +157,14 @@ def test_a_content_that_comes_during_the_way_back_is_released_afterwards() -> No
     world = tracking()
     says(world, "two")
     world.rest()
+    seen = history(world, lambda: (stamp(world), running(world)))
     world.people.undo(KEY, reading())
     says(world, "three")
     world.rest()
     assert content(world) == "three"
     assert paused_at_first(world)
+    way_back = [pods for mark, pods in seen if not mark]
+    assert way_back[-1] == {"": 10}
 
 
 def test_a_content_can_come_back_to_a_template_that_has_its_stamp_already() -> None:
@@ -177,3 +180,14 @@ def test_a_content_can_come_back_to_a_template_that_has_its_stamp_already() -> N
     world.rest()
     assert stamp(world) == f"{second}-2"
     assert paused_at_first(world)
+
+
+def test_after_several_contents_the_way_back_leads_to_what_ran_before_the_first() -> None:
+    world = tracking(watched=False)
+    for text in ("two", "three"):
+        says(world, text)
+        world.rest()
+        approve(world)
+    world.people.undo(KEY, reading())
+    world.rest()
+    assert (content(world), running(world)) == ("one", {"": 10})
