@@ -270,5 +270,6 @@ async def test_without_the_flag_nothing_is_watched_and_the_rollout_says_which_fl
     await says(story, CONFIG_MAPS, "v2")
     await story.release(manifests.NEW_IMAGE)
     await story.paused_at(1)
+    await approve_to_the_end(story)
     asked = product.plane.audit.since(mark, user=ACCOUNT, where=of_content)
     assert not asked, count(asked)
