@@ -1,8 +1,15 @@
-"""Contour HTTPProxy: the more specific route wins: exact path, longer prefix, more headers, more query parameters."""
+"""Contour HTTPProxy: the more specific route wins: sort and length of the path, more headers, more query parameters.
 
+Of two that are as specific, the one whose conditions come first by name, operator and value; never the order of routes.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 from tests.routing.model import Request, Shares, Tree, below, divided, whole
+
+OPERATORS = ("exact", "regex", "present")
+Text = tuple[str, int, str]
 
 
 def http_proxy(spec: Tree, request: Request) -> Shares:
@@ -10,18 +17,40 @@ def http_proxy(spec: Tree, request: Request) -> Shares:
     fitting = [r for r in spec["routes"] if all(_fits(c, request) for c in r.get("conditions", ()))]
     if not fitting:
         return {}
-    services = [s for s in max(fitting, key=_specificity)["services"] if not s.get("mirror")]
+    services = [s for s in _first(fitting)["services"] if not s.get("mirror")]
     even = not any("weight" in service for service in services)
     return divided((s["name"], 1 if even else s.get("weight", 0)) for s in services)
 
 
-def _specificity(route: Tree) -> tuple[bool, int, int, int]:
+Rank = tuple[int, int, int, int]
+
+
+def _first(routes: Sequence[Tree]) -> Tree:
+    """Of routes with as many conditions, the one whose conditions come first in the alphabet."""
+    best = max(map(_specificity, routes))
+    return min((r for r in routes if _specificity(r) == best), key=_texts)
+
+
+def _specificity(route: Tree) -> Rank:
     conditions = route.get("conditions", ())
-    exact = any("exact" in condition for condition in conditions)
-    length = sum(len(c.get("exact", c.get("prefix", ""))) for c in conditions)
+    kind = max((2 if "exact" in c else 1 if "regex" in c else 0 for c in conditions), default=0)
+    length = sum(len(c.get("exact") or c.get("prefix") or c.get("regex", "")) for c in conditions)
     headers = sum("header" in condition for condition in conditions)
     query = sum("queryParameter" in condition for condition in conditions)
-    return exact, length, headers, query
+    return kind, length or len("/"), headers, query
+
+
+def _texts(route: Tree) -> tuple[list[Text], list[Text]]:
+    conditions = route.get("conditions", ())
+    return (
+        sorted(_text(c["header"]) for c in conditions if "header" in c),
+        sorted(_text(c["queryParameter"]) for c in conditions if "queryParameter" in c),
+    )
+
+
+def _text(named: Tree) -> Text:
+    order = next(at for at, operator in enumerate(OPERATORS) if operator in named)
+    return named["name"], order, str(named[OPERATORS[order]])
 
 
 def _fits(condition: Tree, request: Request) -> bool:

@@ -409,21 +409,164 @@ local function combined(rule, conditions, path)
     return result
 end
 -- end
--- shared: copies
--- Puts the copies that the new revision serves right before the rule they come from.
-local function insert_copies(rules, is_ours, copies_of)
-    local result = {}
-    for _, rule in ipairs(rules) do
-        if is_ours(rule) then
-            found = true
-            for _, twin in ipairs(copies_of(rule)) do
-                done = true
-                table.insert(result, twin)
+
+local function path_of(match)
+    local path = match.path or {}
+    return {type = path.type or "PathPrefix", value = path.value or "/"}
+end
+
+-- What decides between matches that hold for one request, in this order; then the order of the rules does.
+local function rank(match)
+    local path = path_of(match)
+    return {
+        path.type == "Exact" and 1 or 0, #path.value, match.method and 1 or 0, #(match.headers or {}),
+        #(match.queryParams or {}),
+    }
+end
+
+local function size(match)
+    local found = rank(match)
+    return found[3] + found[4] + found[5]
+end
+
+local function with_path_of(match, path)
+    local result = copy(match)
+    result.path = copy(path)
+    return result
+end
+
+-- The match of a rule with a copy's path and conditions on top; nil where the two never hold together.
+local function joined(known, made)
+    local result = copy(known.match)
+    if made.match.path then
+        if made.path and known.replaces and not same(path_of(known.match), path_of(made.match)) then
+            error("the path of this step would have to be taken from a rule for others that replaces its prefix")
+        end
+        result.path = copy(made.match.path)
+    end
+    local possible = made.match.method == nil or add(result, {what = "method", value = made.match.method})
+    for what, field in pairs(FIELDS) do
+        for _, item in ipairs(made.match[field] or {}) do
+            local regex = item.type == "RegularExpression"
+            possible = possible and add(result, {what = what, name = item.name, value = item.value, regex = regex})
+        end
+    end
+    return possible and result or nil
+end
+
+-- shared: guards
+local MAX_MADE = 128
+
+-- Whether everything below one path is below the other; of expressions only that they are the same can be told.
+local function covers(outer, inner)
+    local start = outer.value:gsub("/$", "")
+    if (outer.type == inner.type and outer.value == inner.value) or (outer.type == "PathPrefix" and start == "") then
+        return true
+    elseif outer.type ~= "PathPrefix" or inner.type == "RegularExpression" then
+        return false
+    end
+    return inner.value == start or inner.value:sub(1, #start + 1) == start .. "/"
+end
+
+-- Which of two matches wins where both hold; nil where the order of their rules decides. Of texts the first in the alphabet.
+local function higher(a, b)
+    local one, other = rank(a), rank(b)
+    for at, value in ipairs(one) do
+        if value ~= other[at] then
+            if type(value) == "string" then
+                return value < other[at]
+            end
+            return value > other[at]
+        end
+    end
+    return nil
+end
+
+-- Whether a match won over what was copied, by more than a path in whose place the step puts its own.
+local function came_before(known, made)
+    local first, one, other = higher(known.match, made.base), rank(known.match), rank(made.base)
+    if first == nil then
+        first = known.index < made.index
+    end
+    return (first and one[1] == other[1] and one[2] == other[2]) or higher(known.match, made.asked) == true
+end
+
+local function takes_from(made, known)
+    local first = higher(made.match, known.match)
+    if first == nil then
+        return made.index < known.index
+    end
+    return first
+end
+
+-- A match that goes before the rule of this number: made of one of the rule's, for one alternative of the step.
+local function made_of(index, base, match, alternative, path)
+    return {
+        index = index, ours = true, match = match, base = base, alternative = alternative,
+        asked = path and with_path_of(base, path) or base, path = path,
+    }
+end
+
+-- Whether the copy of a rule of the stable Service's wins by itself over another copy, or is there already.
+local function is_settled(list, new, made)
+    for _, one in ipairs(list) do
+        local again = one.index == new.index and same(one.match, new.match)
+        local own = one.index == new.index and one.alternative == new.alternative and same(one.base, new.base)
+        local first = new.ours and own and higher(one.match, made.match)
+        if new.ours and own and first == nil then
+            first = one.index < made.index
+        end
+        if again or first then
+            return true
+        end
+    end
+    return false
+end
+
+-- Where the most specific rule wins, a copy may win over a rule that came before its source. Such a rule gets a guard: a copy
+-- of it with the other's conditions on top of its own, which leads where the rule leads. A guard may win over others in turn,
+-- so this goes on until nothing is missing. A copy under which nobody's requests are left is idle.
+local function add_guards(list, known)
+    local at = 1
+    while list[at] do
+        local made = list[at]
+        for _, other in ipairs(known) do
+            local meets = not made.idle and other.index ~= made.index
+                and covers(path_of(other.match), path_of(made.match))
+                and came_before(other, made) and takes_from(made, other)
+            local match = meets and joined(other, made)
+            if match then
+                local guard = made_of(other.index, other.match, match, made.alternative, made.path)
+                guard.ours, made.idle = other.ours, size(match) == size(made.match)
+                if (other.ours or not same(match, other.match)) and not is_settled(list, guard, made) then
+                    table.insert(list, guard)
+                end
             end
         end
-        table.insert(result, rule)
+        at = at + 1
+        if #list > MAX_MADE then
+            error("more than " .. MAX_MADE .. " matches would be needed to leave other rules their requests: "
+                .. "fewer matches in one step")
+        end
+    end
+end
+
+-- The copies and guards that go before a rule; whether the new revision gets something.
+local function made_for(list, index)
+    local result = {}
+    for _, made in ipairs(list) do
+        if made.index == index and not made.idle then
+            table.insert(result, made.match)
+            done = done or made.ours
+        end
     end
     return result
+end
+
+local function check_idle(list)
+    if #list > 0 and not done then
+        error("all requests that match this step are those of rules that lead elsewhere than to Service " .. stable)
+    end
 end
 -- end
 
@@ -438,38 +581,33 @@ local function replaces_prefix(rule)
     return false
 end
 
-local function copy_of(rule, matches, number)
+local function copy_of(rule, matches, number, ours)
     if #matches > MAX_MATCHES then
         error("a rule would have " .. #matches .. " matches (at most " .. MAX_MATCHES .. "): fewer matches in one step")
     end
     local result = copy(rule)
-    result.matches, result.backendRefs = matches, canary_entries(rule.backendRefs)
-    if rule.name then
-        result.name = rule.name .. "-canary" .. (number > 0 and "-" .. number or "")
+    result.matches = matches
+    if ours then
+        result.backendRefs = canary_entries(rule.backendRefs)
     end
-    if modifier ~= nil then
+    if rule.name then
+        result.name = rule.name .. (ours and "-canary" or "-guard") .. (number > 0 and "-" .. number or "")
+    end
+    if ours and modifier ~= nil then
         modify_headers(result)
     end
     return result
 end
 
 -- Alternatives share one rule where they can: a route has few.
-local function copies_of(rule, wanted)
-    local matches, result = {}, {}
-    for _, one in ipairs(wanted) do
-        if one.path and one.path.type ~= "PathPrefix" and replaces_prefix(rule) then
-            error("a rule that replaces its prefix cannot match a path by type " .. one.path.type)
-        end
-        for _, match in ipairs(combined(rule, one.conditions, one.path)) do
-            table.insert(matches, match)
-        end
-    end
+local function rules_of(rule, matches, ours)
+    local result = {}
     if replaces_prefix(rule) then
         for number, match in ipairs(matches) do
-            table.insert(result, copy_of(rule, {match}, number - 1))
+            table.insert(result, copy_of(rule, {match}, number - 1, ours))
         end
     elseif #matches > 0 then
-        table.insert(result, copy_of(rule, matches, 0))
+        table.insert(result, copy_of(rule, matches, 0, ours))
     end
     return result
 end
@@ -478,9 +616,42 @@ local function is_ours(rule)
     return #groups_of(rule.backendRefs or {}, 1) > 0
 end
 
+-- The matches of all rules, and the copies of the stable Service's.
+local function known_and_made(wanted)
+    local known, made = {}, {}
+    for index, rule in ipairs(spec.rules or {}) do
+        local ours = is_ours(rule)
+        found = found or ours
+        local sources = rule.matches and #rule.matches > 0 and rule.matches or {{}}
+        for _, match in ipairs(sources) do
+            table.insert(known, {index = index, ours = ours, match = match, replaces = replaces_prefix(rule)})
+        end
+        for alternative, one in ipairs(ours and wanted or {}) do
+            if one.path and one.path.type ~= "PathPrefix" and replaces_prefix(rule) then
+                error("a rule that replaces its prefix cannot match a path by type " .. one.path.type)
+            end
+            for _, source in ipairs(sources) do
+                for _, match in ipairs(combined({matches = {source}}, one.conditions, one.path)) do
+                    table.insert(made, made_of(index, source, match, alternative, one.path))
+                end
+            end
+        end
+    end
+    return known, made
+end
+
 local function match_all(matches)
-    local wanted = wanted_of(matches)
-    spec.rules = insert_copies(spec.rules or {}, is_ours, function(rule) return copies_of(rule, wanted) end)
+    local known, made = known_and_made(wanted_of(matches))
+    add_guards(made, known)
+    local result = {}
+    for index, rule in ipairs(spec.rules or {}) do
+        for _, twin in ipairs(rules_of(rule, made_for(made, index), is_ours(rule))) do
+            table.insert(result, twin)
+        end
+        table.insert(result, rule)
+    end
+    check_idle(made)
+    spec.rules = result
     if #spec.rules > MAX_RULES then
         error("the " .. KIND .. " would have " .. #spec.rules .. " rules (at most " .. MAX_RULES .. ")")
     end

@@ -360,23 +360,6 @@ local function is_first(value)
     return true
 end
 -- end
--- shared: copies
--- Puts the copies that the new revision serves right before the rule they come from.
-local function insert_copies(rules, is_ours, copies_of)
-    local result = {}
-    for _, rule in ipairs(rules) do
-        if is_ours(rule) then
-            found = true
-            for _, twin in ipairs(copies_of(rule)) do
-                done = true
-                table.insert(result, twin)
-            end
-        end
-        table.insert(result, rule)
-    end
-    return result
-end
--- end
 
 local function without_mirrors(services)
     local parts = {}
@@ -415,52 +398,292 @@ local function add(conditions, condition)
     local field = what == "query" and "queryParameter" or "header"
     for _, known in ipairs(conditions) do
         local other = known[field]
-        if other and not regex and other.exact and other.name:lower() == name:lower() then
-            return other.exact == value
+        if other and other.name:lower() == name:lower() then
+            if regex and other.regex == value then
+                return true
+            elseif not regex and other.exact then
+                return other.exact == value
+            end
         end
     end
     table.insert(conditions, {[field] = {name = name, [regex and "regex" or "exact"] = value}})
     return true
 end
 
-local function copies_of(route, wanted)
-    local result = {}
-    for _, one in ipairs(wanted) do
-        local conditions, possible = copy(route.conditions or {}), true
-        if one.path then
-            conditions = with_path(conditions, one.path, route)
+local TYPES = {
+    exact = "1", notexact = "1", regex = "2", prefix = "3", suffix = "4", contains = "5", notcontains = "5", present = "6",
+    notpresent = "6",
+}
+
+-- A condition as it is compared with others where their number is the same: by name, sort and value, the plain before the not.
+local function text_of(named)
+    for kind, order in pairs(TYPES) do
+        local value = named[kind]
+        if value ~= nil and value ~= false then
+            return table.concat({named.name, order, tostring(value), kind:find("^not") and "1" or "0"}, "\1")
         end
-        for _, condition in ipairs(one.conditions) do
-            possible = possible and add(conditions, condition)
+    end
+    return named.name
+end
+
+local function path_of(conditions)
+    for _, condition in ipairs(conditions) do
+        for kind, key in pairs(PATH_KEYS) do
+            if condition[key] then
+                return {type = kind, value = condition[key]}
+            end
         end
-        if possible and same(conditions, route.conditions or {}) then
-            error("a route has the conditions of this step already, and there cannot be two of them")
-        elseif possible and is_first(conditions) then
-            local twin = copy(route)
-            twin.conditions, twin.services = conditions, canary_entries(without_mirrors(route.services))
-            for _, entry in ipairs(route.services) do
-                if entry.mirror then
-                    table.insert(twin.services, copy(entry))
+    end
+    return {type = "PathPrefix", value = "/"}
+end
+
+local CLASSES = {PathPrefix = 0, RegularExpression = 1, Exact = 2}
+
+-- What decides between routes that hold for one request, in this order.
+local function rank(conditions)
+    local path, texts = path_of(conditions), {header = {}, queryParameter = {}}
+    for _, condition in ipairs(conditions) do
+        for field, list in pairs(texts) do
+            if condition[field] then
+                table.insert(list, text_of(condition[field]))
+            end
+        end
+    end
+    table.sort(texts.header)
+    table.sort(texts.queryParameter)
+    return {
+        CLASSES[path.type], #path.value, #texts.header, #texts.queryParameter,
+        table.concat(texts.header, "\2") .. "\3" .. table.concat(texts.queryParameter, "\2"),
+    }
+end
+
+local function size(conditions)
+    local found = rank(conditions)
+    return found[3] + found[4]
+end
+
+local function with_path_of(conditions, path)
+    return with_path(copy(conditions), path, {})
+end
+
+-- Whether two conditions on one header or parameter never hold together.
+local function excludes(a, b)
+    if a.name:lower() ~= b.name:lower() or a.ignoreCase or b.ignoreCase then
+        return false
+    end
+    local missing = (a.notpresent and not b.notpresent and b) or (b.notpresent and not a.notpresent and a)
+    return (a.exact and b.exact and a.exact ~= b.exact) or (missing and missing.exact ~= nil) or (missing and missing.present)
+        or false
+end
+
+-- The conditions of a route with a copy's path and conditions on top; nil where the two never hold together.
+local function joined(known, made)
+    local result = copy(known.match)
+    if not same(path_of(result), path_of(made.match)) then
+        if made.path and known.replaces then
+            error("the path of this step would have to be taken from a route for others that replaces its prefix")
+        end
+        result = with_path_of(result, path_of(made.match))
+    end
+    for _, condition in ipairs(made.match) do
+        local there = condition.header == nil and condition.queryParameter == nil
+        for _, own in ipairs(result) do
+            for _, field in ipairs({"header", "queryParameter"}) do
+                if condition[field] and own[field] and excludes(condition[field], own[field]) then
+                    return nil
                 end
             end
-            if modifier ~= nil then
-                modify_entry(twin)
-            end
-            table.insert(result, twin)
+            there = there or same(own, condition)
+        end
+        if not there then
+            table.insert(result, copy(condition))
         end
     end
     return result
+end
+
+-- shared: guards
+local MAX_MADE = 128
+
+-- Whether everything below one path is below the other; of expressions only that they are the same can be told.
+local function covers(outer, inner)
+    local start = outer.value:gsub("/$", "")
+    if (outer.type == inner.type and outer.value == inner.value) or (outer.type == "PathPrefix" and start == "") then
+        return true
+    elseif outer.type ~= "PathPrefix" or inner.type == "RegularExpression" then
+        return false
+    end
+    return inner.value == start or inner.value:sub(1, #start + 1) == start .. "/"
+end
+
+-- Which of two matches wins where both hold; nil where the order of their rules decides. Of texts the first in the alphabet.
+local function higher(a, b)
+    local one, other = rank(a), rank(b)
+    for at, value in ipairs(one) do
+        if value ~= other[at] then
+            if type(value) == "string" then
+                return value < other[at]
+            end
+            return value > other[at]
+        end
+    end
+    return nil
+end
+
+-- Whether a match won over what was copied, by more than a path in whose place the step puts its own.
+local function came_before(known, made)
+    local first, one, other = higher(known.match, made.base), rank(known.match), rank(made.base)
+    if first == nil then
+        first = known.index < made.index
+    end
+    return (first and one[1] == other[1] and one[2] == other[2]) or higher(known.match, made.asked) == true
+end
+
+local function takes_from(made, known)
+    local first = higher(made.match, known.match)
+    if first == nil then
+        return made.index < known.index
+    end
+    return first
+end
+
+-- A match that goes before the rule of this number: made of one of the rule's, for one alternative of the step.
+local function made_of(index, base, match, alternative, path)
+    return {
+        index = index, ours = true, match = match, base = base, alternative = alternative,
+        asked = path and with_path_of(base, path) or base, path = path,
+    }
+end
+
+-- Whether the copy of a rule of the stable Service's wins by itself over another copy, or is there already.
+local function is_settled(list, new, made)
+    for _, one in ipairs(list) do
+        local again = one.index == new.index and same(one.match, new.match)
+        local own = one.index == new.index and one.alternative == new.alternative and same(one.base, new.base)
+        local first = new.ours and own and higher(one.match, made.match)
+        if new.ours and own and first == nil then
+            first = one.index < made.index
+        end
+        if again or first then
+            return true
+        end
+    end
+    return false
+end
+
+-- Where the most specific rule wins, a copy may win over a rule that came before its source. Such a rule gets a guard: a copy
+-- of it with the other's conditions on top of its own, which leads where the rule leads. A guard may win over others in turn,
+-- so this goes on until nothing is missing. A copy under which nobody's requests are left is idle.
+local function add_guards(list, known)
+    local at = 1
+    while list[at] do
+        local made = list[at]
+        for _, other in ipairs(known) do
+            local meets = not made.idle and other.index ~= made.index
+                and covers(path_of(other.match), path_of(made.match))
+                and came_before(other, made) and takes_from(made, other)
+            local match = meets and joined(other, made)
+            if match then
+                local guard = made_of(other.index, other.match, match, made.alternative, made.path)
+                guard.ours, made.idle = other.ours, size(match) == size(made.match)
+                if (other.ours or not same(match, other.match)) and not is_settled(list, guard, made) then
+                    table.insert(list, guard)
+                end
+            end
+        end
+        at = at + 1
+        if #list > MAX_MADE then
+            error("more than " .. MAX_MADE .. " matches would be needed to leave other rules their requests: "
+                .. "fewer matches in one step")
+        end
+    end
+end
+
+-- The copies and guards that go before a rule; whether the new revision gets something.
+local function made_for(list, index)
+    local result = {}
+    for _, made in ipairs(list) do
+        if made.index == index and not made.idle then
+            table.insert(result, made.match)
+            done = done or made.ours
+        end
+    end
+    return result
+end
+
+local function check_idle(list)
+    if #list > 0 and not done then
+        error("all requests that match this step are those of rules that lead elsewhere than to Service " .. stable)
+    end
+end
+-- end
+
+local function conditions_for(route, one)
+    local conditions, possible = copy(route.conditions or {}), true
+    if one.path then
+        conditions = with_path(conditions, one.path, route)
+    end
+    for _, condition in ipairs(one.conditions) do
+        possible = possible and add(conditions, condition)
+    end
+    if possible and same(conditions, route.conditions or {}) then
+        error("a route has the conditions of this step already, and there cannot be two of them")
+    end
+    return possible and is_first(conditions) and conditions or nil
+end
+
+local function copy_of(route, conditions, ours)
+    local twin = copy(route)
+    twin.conditions = conditions
+    if not ours then
+        return twin
+    end
+    twin.services = canary_entries(without_mirrors(route.services))
+    for _, entry in ipairs(route.services) do
+        if entry.mirror then
+            table.insert(twin.services, copy(entry))
+        end
+    end
+    if modifier ~= nil then
+        modify_entry(twin)
+    end
+    return twin
 end
 
 local function is_ours(route)
     return #groups_of(without_mirrors(route.services), 1) > 0
 end
 
-local function match_all(matches)
-    local wanted = wanted_of(matches)
-    if spec.routes then
-        spec.routes = insert_copies(spec.routes, is_ours, function(route) return copies_of(route, wanted) end)
+-- The conditions of all routes, and the copies of the stable Service's.
+local function known_and_made(wanted)
+    local known, made = {}, {}
+    for index, route in ipairs(spec.routes or {}) do
+        local ours, base = is_ours(route), route.conditions or {}
+        local replaces = route.pathRewritePolicy ~= nil and route.pathRewritePolicy.replacePrefix ~= nil
+        found = found or ours
+        table.insert(known, {index = index, ours = ours, match = base, replaces = replaces})
+        for alternative, one in ipairs(ours and wanted or {}) do
+            local conditions = conditions_for(route, one)
+            if conditions then
+                table.insert(made, made_of(index, base, conditions, alternative, one.path))
+            end
+        end
     end
+    return known, made
+end
+
+local function match_all(matches)
+    local known, made = known_and_made(wanted_of(matches))
+    add_guards(made, known)
+    local result = {}
+    for index, route in ipairs(spec.routes or {}) do
+        for _, conditions in ipairs(made_for(made, index)) do
+            table.insert(result, copy_of(route, conditions, is_ours(route)))
+        end
+        table.insert(result, route)
+    end
+    check_idle(made)
+    spec.routes = spec.routes and result
     if not found and spec.tcpproxy and is_ours(spec.tcpproxy) then
         error("the TCP proxy of an HTTPProxy cannot match anything: use traffic instead")
     end

@@ -1,0 +1,190 @@
+"""Where the most specific rule wins, other Services keep every request that was theirs.
+
+Rules here have conditions of any number and sort, some of them the step's own, so that copies outrank rules that came
+before their sources, and guards outrank other guards. Not drawn is what these kinds cannot say: one header compared in
+two ways at once, which the scripts refuse.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from protos.luaworker.v1 import luaworker_pb2 as pb
+from tests.component.luaworker.process import Worker
+from tests.routing import contour, gateway_api
+from tests.routing.model import HOST, Request, Simulator
+from tests.routing.tables import ADMIN, CANARY, LEGACY, STABLE, Spec
+from tests.routing.test_routing import AGENT, GROUP, is_meant, without_nothing
+from tests.unit.lua_configuration.running import answered, header, path, query, refused, run
+
+TENANT, REGION = "x-tenant", "x-region"
+Condition = tuple[str, str, str]
+"""What is compared (header, header-regex or query), its name, the value."""
+CONDITIONS: tuple[Condition, ...] = (
+    ("header", TENANT, "acme"),
+    ("header", TENANT, "other"),
+    ("header", REGION, "eu"),
+    ("header", GROUP, "beta"),
+    ("header-regex", AGENT, ".*Android.*"),
+    ("query", "preview", "1"),
+    ("query", "lang", "en"),
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Requests below a path for which all conditions hold, and the one Service they go to."""
+
+    prefix: str
+    conditions: tuple[Condition, ...]
+    service: str
+
+
+Table = Sequence[Rule]
+WORDS = {"header": "Exact", "query": "Exact", "header-regex": "RegularExpression"}
+
+
+def http_route(table: Table) -> Spec:
+    """HTTPRoute."""
+
+    def listed(rule: Rule, *sorts: str) -> list[Spec]:
+        return [
+            {"type": WORDS[sort], "name": name, "value": value}
+            for sort, name, value in rule.conditions
+            if sort in sorts
+        ]
+
+    def match(rule: Rule) -> Spec:
+        fields = {
+            "headers": listed(rule, "header", "header-regex"),
+            "queryParams": listed(rule, "query"),
+        }
+        said = {key: found for key, found in fields.items() if found}
+        return {"path": {"type": "PathPrefix", "value": rule.prefix}, **said}
+
+    return {
+        "rules": [
+            {"matches": [match(rule)], "backendRefs": [{"name": rule.service, "port": 80}]}
+            for rule in table
+        ]
+    }
+
+
+def http_proxy(table: Table) -> Spec:
+    """Contour HTTPProxy."""
+    fields = {
+        "header": ("header", "exact"),
+        "header-regex": ("header", "regex"),
+        "query": ("queryParameter", "exact"),
+    }
+    return {
+        "virtualhost": {"fqdn": HOST},
+        "routes": [
+            {
+                "conditions": [
+                    {"prefix": rule.prefix},
+                    *(
+                        {fields[sort][0]: {"name": name, fields[sort][1]: value}}
+                        for sort, name, value in rule.conditions
+                    ),
+                ],
+                "services": [{"name": rule.service, "port": 80}],
+            }
+            for rule in table
+        ],
+    }
+
+
+KINDS: dict[str, tuple[Callable[[Table], Spec], Simulator]] = {
+    "gateway.networking.k8s.io/HTTPRoute": (http_route, gateway_api.http_route),
+    "policy.linkerd.io/HTTPRoute": (http_route, gateway_api.http_route),
+    "projectcontour.io/HTTPProxy": (http_proxy, contour.http_proxy),
+}
+PROBES = [
+    Request(
+        place,
+        headers={
+            **({TENANT: tenant} if tenant else {}),
+            **({REGION: "eu"} if region else {}),
+            **({GROUP: "beta"} if group else {}),
+            **({AGENT: "Mozilla (Android 15)"} if android else {}),
+        },
+        query={**({"preview": "1"} if preview else {}), **({"lang": "en"} if lang else {})},
+    )
+    for place, tenant, region, group, android, preview, lang in itertools.product(
+        ("/", "/api/cart"), ("", "acme", "other"), *((False, True),) * 5
+    )
+]
+BETA = header(GROUP, "beta")["headers"]
+ANDROID = header(AGENT, ".*Android.*", "RegularExpression")["headers"]
+STEPS: tuple[list[dict[str, Any]], ...] = (
+    [{"headers": BETA}],
+    [{"headers": [*BETA, *ANDROID]}],
+    [query("preview", "1")],
+    [{"headers": BETA}, query("preview", "1")],
+    [{"headers": [*BETA, *ANDROID], **query("preview", "1")}],
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    """Draw up to five rules; no two of one path have the same conditions, and one leads to the stable Service."""
+    subsets = st.sets(st.sampled_from(CONDITIONS), max_size=3).filter(
+        lambda found: not {("header", TENANT, "acme"), ("header", TENANT, "other")} <= found
+    )
+    places = draw(
+        st.lists(
+            st.tuples(st.sampled_from(("/", "/api")), subsets.map(lambda s: tuple(sorted(s)))),
+            min_size=2,
+            max_size=5,
+            unique=True,
+        )
+    )
+    services = draw(
+        st.lists(
+            st.sampled_from((STABLE, STABLE, ADMIN, LEGACY)),
+            min_size=len(places),
+            max_size=len(places),
+        )
+    )
+    assume(STABLE in services)
+    return [Rule(*place, service) for place, service in zip(places, services, strict=True)]
+
+
+REFUSALS = (
+    "all requests that match this step are those of rules that lead elsewhere than to Service web",
+    "a route has the conditions of this step already",
+    "a rule would have",
+    "rules (at most 16)",
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("matches", STEPS, ids=range(len(STEPS)))
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(table=tables())
+async def test_whoever_had_a_request_keeps_it_unless_it_was_the_stable_services(
+    script_worker: Worker, kind: str, matches: list[dict[str, Any]], table: Table
+) -> None:
+    render, simulate = KINDS[kind]
+    original = render(table)
+    answer = await run(script_worker, kind, original, matches=matches)
+    if answer.code == pb.RUNTIME_ERROR:
+        assert any(text in answer.message for text in REFUSALS), answer.message
+        return
+    changed = await answered(script_worker, kind, original, matches=matches)
+    for request in PROBES:
+        before = without_nothing(simulate(original, request))
+        meant = STABLE in before and any(is_meant(match, request) for match in matches)
+        after = without_nothing(simulate(changed, request))
+        assert after == ({CANARY: Fraction(1)} if meant else before), request
