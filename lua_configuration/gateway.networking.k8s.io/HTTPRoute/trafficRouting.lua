@@ -499,24 +499,35 @@ local function takes_from(made, known)
     return first
 end
 
--- A match that goes before the rule of this number: made of one of the rule's, for one alternative of the step.
-local function made_of(index, base, match, alternative, path)
+-- A match that goes before the rule of this number, made of one of the rule's, with the step's path where it has one.
+local function made_of(index, base, match, path)
     return {
-        index = index, ours = true, match = match, base = base, alternative = alternative,
-        asked = path and with_path_of(base, path) or base, path = path,
+        index = index, ours = true, match = match, base = base, asked = path and with_path_of(base, path) or base, path = path,
     }
 end
 
--- Whether the copy of a rule of the stable Service's wins by itself over another copy, or is there already.
+-- Whether whatever one match asks for, another asks for as well.
+local function within(part, all)
+    if type(part) ~= "table" or type(all) ~= "table" then
+        return part == all
+    end
+    for key, value in next, part do
+        local there = #part == 0 and within(value, all[key])
+        for _, other in ipairs(#part > 0 and all or {}) do
+            there = there or same(value, other)
+        end
+        if not there then
+            return false
+        end
+    end
+    return true
+end
+
+-- Whether a copy of the same rule wins by itself already.
 local function is_settled(list, new, made)
     for _, one in ipairs(list) do
-        local again = one.index == new.index and same(one.match, new.match)
-        local own = one.index == new.index and one.alternative == new.alternative and same(one.base, new.base)
-        local first = new.ours and own and higher(one.match, made.match)
-        if new.ours and own and first == nil then
-            first = one.index < made.index
-        end
-        if again or first then
+        if one.index == new.index and not one.idle and within(one.match, new.match)
+            and (takes_from(one, made) or same(one.match, new.match)) then
             return true
         end
     end
@@ -536,7 +547,7 @@ local function add_guards(list, known)
                 and came_before(other, made) and takes_from(made, other)
             local match = meets and joined(other, made)
             if match then
-                local guard = made_of(other.index, other.match, match, made.alternative, made.path)
+                local guard = made_of(other.index, other.match, match, made.path)
                 guard.ours, made.idle = other.ours, size(match) == size(made.match)
                 if (other.ours or not same(match, other.match)) and not is_settled(list, guard, made) then
                     table.insert(list, guard)
@@ -626,13 +637,13 @@ local function known_and_made(wanted)
         for _, match in ipairs(sources) do
             table.insert(known, {index = index, ours = ours, match = match, replaces = replaces_prefix(rule)})
         end
-        for alternative, one in ipairs(ours and wanted or {}) do
+        for _, one in ipairs(ours and wanted or {}) do
             if one.path and one.path.type ~= "PathPrefix" and replaces_prefix(rule) then
                 error("a rule that replaces its prefix cannot match a path by type " .. one.path.type)
             end
             for _, source in ipairs(sources) do
                 for _, match in ipairs(combined({matches = {source}}, one.conditions, one.path)) do
-                    table.insert(made, made_of(index, source, match, alternative, one.path))
+                    table.insert(made, made_of(index, source, match, one.path))
                 end
             end
         end
