@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -129,6 +130,13 @@ AT_EVERY_STEP: tuple[Disturbance, ...] = (
 )
 
 
+class Told(Protocol):
+    """Whatever can be lived through on a product."""
+
+    async def tell(self, product: Product, recorder: Recorder) -> None:
+        """Live it through in a namespace of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """An application, what happens to its release, and at which step."""
@@ -171,7 +179,7 @@ def sampled(table: Mapping[str, Row]) -> list[ParameterSet]:
 
 def started(
     request: pytest.FixtureRequest,
-    table: Mapping[str, Row],
+    table: Mapping[str, Told],
     product: Product,
     recorder: Recorder,
 ) -> Together:

@@ -149,7 +149,46 @@ rules:
 - matches: [{headers: [{name: X-User-Group, value: .*, type: RegularExpression}]}]
   backendRefs: [{name: web, port: 80}]
 """
+BOTS = """
+rules:
+- backendRefs: [{name: web, port: 80}]
+- matches: [{headers: [{name: user-agent, value: .*Bot.*, type: RegularExpression}]}]
+  backendRefs: [{name: bots, port: 80}]
+"""
+TENANT = """
+rules:
+- backendRefs: [{name: web, port: 80}]
+- matches: [{headers: [{name: x-tenant, value: acme}]}]
+  filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /acme}}}]
+  backendRefs: [{name: acme, port: 80}]
+"""
+TENANTS = ", ".join(f"{{headers: [{{name: x-tenant, value: t{at}}}]}}" for at in range(43))
+MANY_TENANTS = f"rules: [{{backendRefs: [{{name: web}}]}}, {{matches: [{TENANTS}], backendRefs: [{{name: acme}}]}}]"
+AT_BETA = {**BETA, **path("/beta")}
 LATER = [
+    pytest.param(f"{GATEWAY}/HTTPRoute", BOTS, {"matches": [header("user-agent", "Mobile")]},
+                 "a rule already matches the header user-agent in another way", id="guard-two-ways"),
+    pytest.param(f"{GATEWAY}/HTTPRoute", TENANT, {"matches": [AT_BETA]},
+                 "the path of this step would have to be taken from a rule for others that replaces its prefix",
+                 id="guard-prefix"),
+    pytest.param("projectcontour.io/HTTPProxy",
+                 "routes: [{services: [{name: web}]}, {conditions: [{header: {name: x-tenant, present: true}}], "
+                 "pathRewritePolicy: {replacePrefix: [{replacement: /}]}, services: [{name: acme}]}]",
+                 {"matches": [AT_BETA]},
+                 "the path of this step would have to be taken from a route for others that replaces its prefix",
+                 id="contour-guard-prefix"),
+    pytest.param(f"{GATEWAY}/HTTPRoute", MANY_TENANTS,
+                 {"matches": [{"headers": [*BETA["headers"], {"name": "x-n", "value": str(n)}]} for n in range(3)]},
+                 "more than 128 matches would be needed to leave other rules their requests: fewer matches in one step",
+                 id="too-many-guards"),
+    pytest.param("policy.linkerd.io/HTTPRoute", MANY_TENANTS,
+                 {"matches": [{"headers": [*BETA["headers"], *header("x-n", "1")["headers"]]}]},
+                 "a rule would have 43 matches (at most 8): fewer matches in one step", id="linkerd-guards"),
+    pytest.param(f"{GATEWAY}/HTTPRoute",
+                 "rules: [{backendRefs: [{name: web}]}, {matches: [{headers: [{name: X-User-Group, value: beta}]}], "
+                 "backendRefs: [{name: beta}]}]", {"matches": [BETA]},
+                 "all requests that match this step are those of rules that lead elsewhere than to Service web",
+                 id="nothing-left"),
     pytest.param(f"{GATEWAY}/GRPCRoute", BACKEND, {"matches": [query("a", "b")]},
                  "no GRPCRoute can match query parameters", id="grpc-query"),
     pytest.param(f"{GATEWAY}/GRPCRoute", BACKEND, {"matches": [path("/a")]},
