@@ -44,7 +44,7 @@ def _texts(route: Tree) -> tuple[list[Text], list[Text]]:
     conditions = route.get("conditions", ())
     return (
         sorted(_text(c["header"]) for c in conditions if "header" in c),
-        sorted(_text(c["queryParameter"]) for c in conditions if "queryParameter" in c),
+        [_text(c["queryParameter"]) for c in conditions if "queryParameter" in c],
     )
 
 

@@ -18,7 +18,7 @@ from controller.cli.scripts.trial import Trial
 from controller.scripts.answer import Refused
 from controller.scripts.lookup import Script
 
-KEYWORDS = ("name", "after", "siblings", "can")
+KEYWORDS = ("name", "after", "siblings", "can", "announce")
 # fmt: off
 WORLD = frozenset(
     {

@@ -450,7 +450,6 @@ local function rank(conditions)
         end
     end
     table.sort(texts.header)
-    table.sort(texts.queryParameter)
     return {
         CLASSES[path.type], #path.value, #texts.header, #texts.queryParameter,
         table.concat(texts.header, "\2") .. "\3" .. table.concat(texts.queryParameter, "\2"),
@@ -503,7 +502,7 @@ local function joined(known, made)
 end
 
 -- shared: guards
-local MAX_MADE = 128
+local MAX_GUARDS = 128
 
 -- Whether everything below one path is below the other; of expressions only that they are the same can be told.
 local function covers(outer, inner)
@@ -516,9 +515,8 @@ local function covers(outer, inner)
     return inner.value == start or inner.value:sub(1, #start + 1) == start .. "/"
 end
 
--- Which of two matches wins where both hold; nil where the order of their rules decides. Of texts the first in the alphabet.
-local function higher(a, b)
-    local one, other = rank(a), rank(b)
+-- Which of two ranks wins; nil where the order of the rules decides. Of texts the first in the alphabet.
+local function higher(one, other)
     for at, value in ipairs(one) do
         if value ~= other[at] then
             if type(value) == "string" then
@@ -530,28 +528,35 @@ local function higher(a, b)
     return nil
 end
 
--- Whether a match won over what was copied, by more than a path in whose place the step puts its own.
-local function came_before(known, made)
-    local first, one, other = higher(known.match, made.base), rank(known.match), rank(made.base)
-    if first == nil then
-        first = known.index < made.index
-    end
-    return (first and one[1] == other[1] and one[2] == other[2]) or higher(known.match, made.asked) == true
-end
-
-local function takes_from(made, known)
-    local first = higher(made.match, known.match)
-    if first == nil then
-        return made.index < known.index
-    end
-    return first
+-- A match of the rule of this number.
+local function known_of(index, match, ours, replaces)
+    return {index = index, match = match, ours = ours, replaces = replaces, rank = rank(match), place = path_of(match)}
 end
 
 -- A match that goes before the rule of this number, made of one of the rule's, with the step's path where it has one.
 local function made_of(index, base, match, path)
-    return {
-        index = index, ours = true, match = match, base = base, asked = path and with_path_of(base, path) or base, path = path,
-    }
+    local result = known_of(index, match, true)
+    result.path, result.base_rank = path, rank(base)
+    result.asked_rank = path and rank(with_path_of(base, path)) or result.base_rank
+    return result
+end
+
+-- Whether a match won over what was copied, by more than a path in whose place the step puts its own.
+local function came_before(known, made)
+    local one, other = known.rank, made.base_rank
+    local first = higher(one, other)
+    if first == nil then
+        first = known.index < made.index
+    end
+    return (first and one[1] == other[1] and one[2] == other[2]) or higher(one, made.asked_rank) == true
+end
+
+local function takes_from(made, known)
+    local first = higher(made.rank, known.rank)
+    if first == nil then
+        return made.index < known.index
+    end
+    return first
 end
 
 -- Whether whatever one match asks for, another asks for as well.
@@ -586,13 +591,18 @@ end
 -- of it with the other's conditions on top of its own, which leads where the rule leads. A guard may win over others in turn,
 -- so this goes on until nothing is missing. A copy under which nobody's requests are left is idle.
 local function add_guards(list, known)
-    local at = 1
+    local at, copies, by_place = 1, #list, {}
+    for _, one in ipairs(known) do
+        local place = one.place.type .. one.place.value
+        by_place[place] = by_place[place] or {}
+        table.insert(by_place[place], one)
+    end
     while list[at] do
         local made = list[at]
-        for _, other in ipairs(known) do
+        -- Rules of other paths win or lose as they did, unless the step has a path of its own.
+        for _, other in ipairs(made.path and known or by_place[made.place.type .. made.place.value]) do
             local meets = not made.idle and other.index ~= made.index
-                and covers(path_of(other.match), path_of(made.match))
-                and came_before(other, made) and takes_from(made, other)
+                and came_before(other, made) and takes_from(made, other) and covers(other.place, made.place)
             local match = meets and joined(other, made)
             if match then
                 local guard = made_of(other.index, other.match, match, made.path)
@@ -603,8 +613,8 @@ local function add_guards(list, known)
             end
         end
         at = at + 1
-        if #list > MAX_MADE then
-            error("more than " .. MAX_MADE .. " matches would be needed to leave other rules their requests: "
+        if #list - copies > MAX_GUARDS then
+            error("more than " .. MAX_GUARDS .. " matches would be needed to leave other rules their requests: "
                 .. "fewer matches in one step")
         end
     end
@@ -672,7 +682,7 @@ local function known_and_made(wanted)
         local ours, base = is_ours(route), route.conditions or {}
         local replaces = route.pathRewritePolicy ~= nil and route.pathRewritePolicy.replacePrefix ~= nil
         found = found or ours
-        table.insert(known, {index = index, ours = ours, match = base, replaces = replaces})
+        table.insert(known, known_of(index, base, ours, replaces))
         for _, one in ipairs(ours and wanted or {}) do
             local conditions = conditions_for(route, one)
             if conditions then

@@ -164,6 +164,8 @@ rules:
 """
 TENANTS = ", ".join(f"{{headers: [{{name: x-tenant, value: t{at}}}]}}" for at in range(43))
 MANY_TENANTS = f"rules: [{{backendRefs: [{{name: web}}]}}, {{matches: [{TENANTS}], backendRefs: [{{name: acme}}]}}]"
+MATCHES = ", ".join(f"{{path: {{type: Exact, value: /{at}}}}}" for at in range(64))
+MATCHES_IN_ALL = f"rules: [{{matches: [{MATCHES}], backendRefs: [{{name: web}}]}}, {{backendRefs: [{{name: web}}]}}]"
 AT_BETA = {**BETA, **path("/beta")}
 LATER = [
     pytest.param(f"{GATEWAY}/HTTPRoute", BOTS, {"matches": [header("user-agent", "Mobile")]},
@@ -181,6 +183,11 @@ LATER = [
                  {"matches": [{"headers": [*BETA["headers"], {"name": "x-n", "value": str(n)}]} for n in range(3)]},
                  "more than 128 matches would be needed to leave other rules their requests: fewer matches in one step",
                  id="too-many-guards"),
+    pytest.param(f"{GATEWAY}/HTTPRoute", MANY_TENANTS,
+                 {"matches": [{"headers": [*BETA["headers"], {"name": "x-n", "value": str(n)}]} for n in range(2)]},
+                 "a rule would have 86 matches (at most 64): fewer matches in one step", id="too-many-matches"),
+    pytest.param(f"{GATEWAY}/HTTPRoute", MATCHES_IN_ALL, {"matches": [BETA]},
+                 "the HTTPRoute would have 130 matches in all (at most 128)", id="too-many-in-all"),
     pytest.param("policy.linkerd.io/HTTPRoute", MANY_TENANTS,
                  {"matches": [{"headers": [*BETA["headers"], *header("x-n", "1")["headers"]]}]},
                  "a rule would have 43 matches (at most 8): fewer matches in one step", id="linkerd-guards"),
