@@ -15,6 +15,28 @@ def http_route(spec: Tree, request: Request) -> Shares:
     return divided((b["name"], b.get("weight", 1)) for b in found[0][1].get("backendRefs", ()))
 
 
+def grpc_route(spec: Tree, request: Request) -> Shares:
+    """GRPCRoute: longest name of the Service, of the method, number of headers, order. A path is /Service/method."""
+    service, method = request.path.strip("/").partition("/")[::2]
+    found: list[tuple[tuple[int, ...], Tree]] = []
+    for index, rule in enumerate(spec["rules"]):
+        matches: Sequence[Tree] = rule.get("matches") or ({},)
+        for match in matches:
+            named = match.get("method", {})
+            headers = match.get("headers", ())
+            if (
+                named.get("service", service) == service
+                and named.get("method", method) == method
+                and all(_value_fits(h, request.headers.get(h["name"].lower())) for h in headers)
+            ):
+                lengths = (len(named.get("service", "")), len(named.get("method", "")))
+                found.append(((*lengths, len(headers), -index), rule))
+    if not found:
+        return {}
+    best = max(found, key=lambda fit: fit[0])[1]
+    return divided((b["name"], b.get("weight", 1)) for b in best.get("backendRefs", ()))
+
+
 def one_rule(spec: Tree, request: Request) -> Shares:
     """TCPRoute, TLSRoute, UDPRoute: one rule, nothing to match."""
     return divided((b["name"], b.get("weight", 1)) for b in spec["rules"][0]["backendRefs"])

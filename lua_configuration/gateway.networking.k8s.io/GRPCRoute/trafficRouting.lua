@@ -5,13 +5,14 @@
 -- Divides the stable Service's own share of every rule that has it among its backends, or puts copies of those rules, bound
 -- to the step's matches and to the new revision alone, right before them. A GRPCRoute matches headers; the methods that its
 -- own rules match are names of gRPC methods, not verbs.
+-- A rule for others over which a copy would win gets a guard, a copy that leads where it leads.
 --
 -- obj.params.scale: multiply the weights of divided rules by this much, as Kong needs (100).
 -- obj.params.both: a step's matches and its traffic at once.
 
 local KIND, MAX_WEIGHT = "GRPCRoute", 1000000
 local CAN = {header = true, ["header-regex"] = true, cookie = true}
-local MAX_RULES, MAX_MATCHES = 16, 64
+local MAX_RULES, MAX_MATCHES, MAX_IN_ALL = 16, 64, 128
 
 -- shared: step
 local stable, canary = obj.stableService, obj.canaryService
@@ -405,60 +406,246 @@ local function combined(rule, conditions, path)
     return result
 end
 -- end
--- shared: copies
--- Puts the copies that the new revision serves right before the rule they come from.
-local function insert_copies(rules, is_ours, copies_of)
-    local result = {}
-    for _, rule in ipairs(rules) do
-        if is_ours(rule) then
-            found = true
-            for _, twin in ipairs(copies_of(rule)) do
-                done = true
-                table.insert(result, twin)
+
+-- Which method of which Service: the longer name wins, then the number of headers, then the order of the rules.
+local function path_of(match)
+    local method = match.method or {}
+    return {type = method.type or "Exact", value = (method.service or "") .. "/" .. (method.method or "")}
+end
+
+local function rank(match)
+    local method = match.method or {}
+    return {#(method.service or ""), #(method.method or ""), #(match.headers or {})}
+end
+
+local function size(match)
+    return #(match.headers or {})
+end
+
+-- No step has a path here.
+local function with_path_of(match)
+    return match
+end
+
+-- The match of a rule with a copy's headers on top; nil where the two never hold together.
+local function joined(known, made)
+    local result, possible = copy(known.match), true
+    for _, item in ipairs(made.match.headers or {}) do
+        local regex = item.type == "RegularExpression"
+        possible = possible and add(result, {what = "header", name = item.name, value = item.value, regex = regex})
+    end
+    return possible and result or nil
+end
+
+-- shared: guards
+local MAX_GUARDS = 128
+
+-- Whether everything below one path is below the other; of expressions only that they are the same can be told.
+local function covers(outer, inner)
+    local start = outer.value:gsub("/$", "")
+    if (outer.type == inner.type and outer.value == inner.value) or (outer.type == "PathPrefix" and start == "") then
+        return true
+    elseif outer.type ~= "PathPrefix" or inner.type == "RegularExpression" then
+        return false
+    end
+    return inner.value == start or inner.value:sub(1, #start + 1) == start .. "/"
+end
+
+-- Which of two ranks wins; nil where the order of the rules decides. Of texts the first in the alphabet.
+local function higher(one, other)
+    for at, value in ipairs(one) do
+        if value ~= other[at] then
+            if type(value) == "string" then
+                return value < other[at]
+            end
+            return value > other[at]
+        end
+    end
+    return nil
+end
+
+-- A match of the rule of this number.
+local function known_of(index, match, ours, replaces)
+    return {index = index, match = match, ours = ours, replaces = replaces, rank = rank(match), place = path_of(match)}
+end
+
+-- A match that goes before the rule of this number, made of one of the rule's, with the step's path where it has one.
+local function made_of(index, base, match, path)
+    local result = known_of(index, match, true)
+    result.path, result.base_rank = path, rank(base)
+    result.asked_rank = path and rank(with_path_of(base, path)) or result.base_rank
+    return result
+end
+
+-- Whether a match won over what was copied, by more than a path in whose place the step puts its own.
+local function came_before(known, made)
+    local one, other = known.rank, made.base_rank
+    local first = higher(one, other)
+    if first == nil then
+        first = known.index < made.index
+    end
+    return (first and one[1] == other[1] and one[2] == other[2]) or higher(one, made.asked_rank) == true
+end
+
+local function takes_from(made, known)
+    local first = higher(made.rank, known.rank)
+    if first == nil then
+        return made.index < known.index
+    end
+    return first
+end
+
+-- Whether whatever one match asks for, another asks for as well.
+local function within(part, all)
+    if type(part) ~= "table" or type(all) ~= "table" then
+        return part == all
+    end
+    for key, value in next, part do
+        local there = #part == 0 and within(value, all[key])
+        for _, other in ipairs(#part > 0 and all or {}) do
+            there = there or same(value, other)
+        end
+        if not there then
+            return false
+        end
+    end
+    return true
+end
+
+-- Whether a copy of the same rule wins by itself already.
+local function is_settled(list, new, made)
+    for _, one in ipairs(list) do
+        if one.index == new.index and not one.idle and within(one.match, new.match)
+            and (takes_from(one, made) or same(one.match, new.match)) then
+            return true
+        end
+    end
+    return false
+end
+
+-- Where the most specific rule wins, a copy may win over a rule that came before its source. Such a rule gets a guard: a copy
+-- of it with the other's conditions on top of its own, which leads where the rule leads. A guard may win over others in turn,
+-- so this goes on until nothing is missing. A copy under which nobody's requests are left is idle.
+local function add_guards(list, known)
+    local at, copies, by_place = 1, #list, {}
+    for _, one in ipairs(known) do
+        local place = one.place.type .. one.place.value
+        by_place[place] = by_place[place] or {}
+        table.insert(by_place[place], one)
+    end
+    while list[at] do
+        local made = list[at]
+        -- Rules of other paths win or lose as they did, unless the step has a path of its own.
+        for _, other in ipairs(made.path and known or by_place[made.place.type .. made.place.value]) do
+            local meets = not made.idle and other.index ~= made.index
+                and came_before(other, made) and takes_from(made, other) and covers(other.place, made.place)
+            local match = meets and joined(other, made)
+            if match then
+                local guard = made_of(other.index, other.match, match, made.path)
+                guard.ours, made.idle = other.ours, size(match) == size(made.match)
+                if (other.ours or not same(match, other.match)) and not is_settled(list, guard, made) then
+                    table.insert(list, guard)
+                end
             end
         end
-        table.insert(result, rule)
+        at = at + 1
+        if #list - copies > MAX_GUARDS then
+            error("more than " .. MAX_GUARDS .. " matches would be needed to leave other rules their requests: "
+                .. "fewer matches in one step")
+        end
+    end
+end
+
+-- The copies and guards that go before a rule; whether the new revision gets something.
+local function made_for(list, index)
+    local result = {}
+    for _, made in ipairs(list) do
+        if made.index == index and not made.idle then
+            table.insert(result, made.match)
+            done = done or made.ours
+        end
     end
     return result
 end
+
+local function check_idle(list)
+    if #list > 0 and not done then
+        error("all requests that match this step are those of rules that lead elsewhere than to Service " .. stable)
+    end
+end
 -- end
 
-local function copy_of(rule, matches)
+-- shared: rule copies
+local function copy_of(rule, matches, number, ours)
     if #matches > MAX_MATCHES then
         error("a rule would have " .. #matches .. " matches (at most " .. MAX_MATCHES .. "): fewer matches in one step")
     end
     local result = copy(rule)
-    result.matches, result.backendRefs = matches, canary_entries(rule.backendRefs)
-    if rule.name then
-        result.name = rule.name .. "-canary"
+    result.matches = matches
+    if ours then
+        result.backendRefs = canary_entries(rule.backendRefs)
     end
-    if modifier ~= nil then
+    if rule.name then
+        result.name = rule.name .. (ours and "-canary" or "-guard") .. (number > 0 and "-" .. number or "")
+    end
+    if ours and modifier ~= nil then
         modify_headers(result)
     end
     return result
-end
-
--- Alternatives share one rule where they can: a route has few.
-local function copies_of(rule, wanted)
-    local matches = {}
-    for _, one in ipairs(wanted) do
-        for _, match in ipairs(combined(rule, one.conditions)) do
-            table.insert(matches, match)
-        end
-    end
-    return #matches > 0 and {copy_of(rule, matches)} or {}
 end
 
 local function is_ours(rule)
     return #groups_of(rule.backendRefs or {}, 1) > 0
 end
 
-local function match_all(matches)
-    local wanted = wanted_of(matches)
-    spec.rules = insert_copies(spec.rules or {}, is_ours, function(rule) return copies_of(rule, wanted) end)
-    if #spec.rules > MAX_RULES then
-        error("the " .. KIND .. " would have " .. #spec.rules .. " rules (at most " .. MAX_RULES .. ")")
+local function check_size(rules)
+    local total = 0
+    for _, rule in ipairs(rules) do
+        total = total + math.max(1, #(rule.matches or {}))
     end
+    if #rules > MAX_RULES then
+        error("the " .. KIND .. " would have " .. #rules .. " rules (at most " .. MAX_RULES .. ")")
+    elseif total > MAX_IN_ALL then
+        error("the " .. KIND .. " would have " .. total .. " matches in all (at most " .. MAX_IN_ALL .. ")")
+    end
+end
+-- end
+
+-- The matches of all rules, and the copies of the stable Service's.
+local function known_and_made(wanted)
+    local known, made = {}, {}
+    for index, rule in ipairs(spec.rules or {}) do
+        local ours = is_ours(rule)
+        found = found or ours
+        for _, source in ipairs(rule.matches and #rule.matches > 0 and rule.matches or {{}}) do
+            table.insert(known, known_of(index, source, ours))
+        end
+        for _, one in ipairs(ours and wanted or {}) do
+            for _, source in ipairs(rule.matches and #rule.matches > 0 and rule.matches or {{}}) do
+                for _, match in ipairs(combined({matches = {source}}, one.conditions)) do
+                    table.insert(made, made_of(index, source, match))
+                end
+            end
+        end
+    end
+    return known, made
+end
+
+-- Alternatives share one rule: a route has few.
+local function match_all(matches)
+    local known, made = known_and_made(wanted_of(matches))
+    add_guards(made, known)
+    local result = {}
+    for index, rule in ipairs(spec.rules or {}) do
+        local new = made_for(made, index)
+        if #new > 0 then
+            table.insert(result, copy_of(rule, new, 0, is_ours(rule)))
+        end
+        table.insert(result, rule)
+    end
+    check_idle(made)
+    check_size(result)
+    spec.rules = result
 end
 
 local function split_all()

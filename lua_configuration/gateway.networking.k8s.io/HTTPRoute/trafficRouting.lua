@@ -5,6 +5,7 @@
 -- Divides the stable Service's own share of every rule that has it among its backends, or puts copies of those rules, bound
 -- to the step's matches and to the new revision alone, right before them. The same text serves policy.linkerd.io, whose
 -- rules have fewer matches.
+-- A rule for others over which a copy would win gets a guard, a copy that leads where it leads.
 --
 -- An expression means what the gateway's implementation makes of it: a full match of RE2 with Envoy.
 -- obj.params.scale: multiply the weights of divided rules by this much, as Kong needs (100).
@@ -603,6 +604,7 @@ local function replaces_prefix(rule)
     return false
 end
 
+-- shared: rule copies
 local function copy_of(rule, matches, number, ours)
     if #matches > MAX_MATCHES then
         error("a rule would have " .. #matches .. " matches (at most " .. MAX_MATCHES .. "): fewer matches in one step")
@@ -621,6 +623,23 @@ local function copy_of(rule, matches, number, ours)
     return result
 end
 
+local function is_ours(rule)
+    return #groups_of(rule.backendRefs or {}, 1) > 0
+end
+
+local function check_size(rules)
+    local total = 0
+    for _, rule in ipairs(rules) do
+        total = total + math.max(1, #(rule.matches or {}))
+    end
+    if #rules > MAX_RULES then
+        error("the " .. KIND .. " would have " .. #rules .. " rules (at most " .. MAX_RULES .. ")")
+    elseif total > MAX_IN_ALL then
+        error("the " .. KIND .. " would have " .. total .. " matches in all (at most " .. MAX_IN_ALL .. ")")
+    end
+end
+-- end
+
 -- Alternatives share one rule where they can: a route has few.
 local function rules_of(rule, matches, ours)
     local result = {}
@@ -632,10 +651,6 @@ local function rules_of(rule, matches, ours)
         table.insert(result, copy_of(rule, matches, 0, ours))
     end
     return result
-end
-
-local function is_ours(rule)
-    return #groups_of(rule.backendRefs or {}, 1) > 0
 end
 
 -- The matches of all rules, and the copies of the stable Service's.
@@ -660,18 +675,6 @@ local function known_and_made(wanted)
         end
     end
     return known, made
-end
-
-local function check_size(rules)
-    local total = 0
-    for _, rule in ipairs(rules) do
-        total = total + math.max(1, #(rule.matches or {}))
-    end
-    if #rules > MAX_RULES then
-        error("the " .. KIND .. " would have " .. #rules .. " rules (at most " .. MAX_RULES .. ")")
-    elseif total > MAX_IN_ALL then
-        error("the " .. KIND .. " would have " .. total .. " matches in all (at most " .. MAX_IN_ALL .. ")")
-    end
 end
 
 local function match_all(matches)

@@ -5,6 +5,7 @@
 -- Divides the stable Service's own share of every route, the TCP proxy's included, or puts copies of those routes, bound to
 -- the step's matches and to the new revision alone, before them. Conditions of a route hold together, so each alternative
 -- is a route of its own; Contour goes by how specific they are, not by their order. Mirrors are never divided.
+-- A rule for others over which a copy would win gets a guard, a copy that leads where it leads.
 --
 -- obj.params.scale: multiply the weights of divided routes by this much.
 -- obj.params.both: a step's matches and its traffic at once.
