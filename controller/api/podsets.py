@@ -33,6 +33,13 @@ class UpdateStrategy(msgspec.Struct, frozen=True, rename="camel"):
     rolling_update: RollingUpdateOfSet | None = None
 
 
+class ScaleStrategy(msgspec.Struct, frozen=True, rename="camel"):
+    """`spec.scaleStrategy` of a CloneSet: pods it should delete first, and how many may be missing while it grows."""
+
+    pods_to_delete: tuple[str, ...] = ()
+    max_unavailable: IntOrPercent | None = None
+
+
 class Ordinals(msgspec.Struct, frozen=True):
     """Where a StatefulSet begins to count its pods."""
 
@@ -40,12 +47,14 @@ class Ordinals(msgspec.Struct, frozen=True):
 
 
 class PodSetSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """What a set of pods wants; `selector`, `template` and `update_strategy` are raw JSON."""
+    """What a set of pods wants; `selector`, `template` and the two strategies are raw JSON."""
 
     replicas: int | None = None
     selector: msgspec.Raw = msgspec.Raw(b"{}")
     template: msgspec.Raw = msgspec.Raw(b"{}")
     update_strategy: msgspec.Raw = msgspec.Raw(b"{}")
+    scale_strategy: msgspec.Raw = msgspec.Raw(b"{}")
+    """A CloneSet's alone."""
     min_ready_seconds: int | None = None
     ordinals: Ordinals | None = None
 
@@ -56,6 +65,7 @@ class PodSetStatus(msgspec.Struct, frozen=True, rename="camel"):
     observed_generation: int = 0
     replicas: int = 0
     updated_replicas: int = 0
+    updated_ready_replicas: int = 0
     ready_replicas: int = 0
     current_revision: str = ""
     update_revision: str = ""

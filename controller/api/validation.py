@@ -68,11 +68,6 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
         return ()
     spec = child(beta, "spec")
     found = []
-    kind = text(spec, "workloadRef", "kind")
-    if child(spec, "strategy").get("blueGreen") is not None and kind != "Deployment":
-        found.append(
-            f"a {kind} is not released blue-green by this version: the Rollout will be Stalled"
-        )
     canary = child(spec, "strategy", "canary")
     found += _idle_steps(items(canary, "steps"))
     shared = _entries(canary) if _shares_service(canary) else []

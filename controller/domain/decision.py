@@ -189,10 +189,18 @@ class ReleaseDeployment(Value, frozen=True, tag=True):
     labels: tuple[str, ...] = ()
 
 
+class SpecField(Value, frozen=True):
+    """A field of a spec and what it should say (raw JSON); None takes out one that is there."""
+
+    name: str
+    value: msgspec.Raw | None
+
+
 class MoveSet(Value, frozen=True, tag=True):
     """A set of pods has this update strategy (raw JSON); `latch` is the token to take off, empty when there is none.
 
-    `generation` is of the spec that was looked at: a late writer changes nothing.
+    `fields` of the spec change in the same write. `generation` is of the spec that was looked at: a late writer changes
+    nothing.
     """
 
     kind: KindName
@@ -200,6 +208,7 @@ class MoveSet(Value, frozen=True, tag=True):
     generation: int
     strategy: msgspec.Raw
     latch: str = ""
+    fields: tuple[SpecField, ...] = ()
 
 
 class ReleaseSet(Value, frozen=True, tag=True):
@@ -211,6 +220,7 @@ class ReleaseSet(Value, frozen=True, tag=True):
     owners: OwnersValues | None
     annotations: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    fields: tuple[SpecField, ...] = ()
 
 
 class HoldAutoscaler(Value, frozen=True, tag=True):

@@ -5,8 +5,8 @@ nothing; it never touches a template; a pod is deleted by its UID.
 """
 
 from controller.api import names
-from controller.domain.decision import DeletePod, Done, MoveSet, ReleaseSet
-from controller.effects.writes import Writes, generation_is, pointer
+from controller.domain.decision import DeletePod, Done, MoveSet, ReleaseSet, SpecField
+from controller.effects.writes import Operation, Writes, generation_is, pointer
 from controller.kube.resources import PODS, Resource
 
 
@@ -20,6 +20,7 @@ async def move(writes: Writes, resource: Resource, action: MoveSet) -> Done:
             {"op": "remove", "path": latch},
         ]
     operations.append({"op": "add", "path": "/spec/updateStrategy", "value": action.strategy})
+    operations += map(_written, action.fields)
     await writes.patch(resource, action.workload, operations)
     return Done(wrote=True)
 
@@ -34,8 +35,16 @@ async def release(writes: Writes, resource: Resource, action: ReleaseSet) -> Don
             if strategy is not None
             else {"op": "remove", "path": "/spec/updateStrategy"}
         )
+    operations += map(_written, action.fields)
     await writes.release(resource, action.workload, operations, action.annotations, action.labels)
     return Done(wrote=True)
+
+
+def _written(field: SpecField) -> Operation:
+    path = pointer("spec", field.name)
+    if field.value is None:
+        return {"op": "remove", "path": path}
+    return {"op": "add", "path": path, "value": field.value}
 
 
 async def delete_pod(writes: Writes, action: DeletePod) -> Done:

@@ -3,6 +3,7 @@
 Each `sync` is one look at what is there now; time passes only in the run. Must not know anything of Moonshift.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 import msgspec
@@ -143,11 +144,16 @@ class Kubelet:
 def available_at(cluster: Cluster, replica_set: ReplicaSet) -> datetime | None:
     """When the next pod of a ReplicaSet counts as available; held pods never do."""
     seconds = cluster.min_ready.get(replica_set.metadata.uid, 0)
+    return next_available(cluster.pods_of(replica_set), seconds, cluster.now)
+
+
+def next_available(pods: Iterable[Pod], seconds: int, now: datetime) -> datetime | None:
+    """When the next of these pods counts as available."""
     if not 0 < seconds < HOLD_MIN_READY_SECONDS:
         return None
-    since = (pod.ready_since for pod in cluster.pods_of(replica_set))
+    since = (pod.ready_since for pod in pods)
     due = (ready + timedelta(seconds=seconds) for ready in since if ready is not None)
-    return min((instant for instant in due if instant > cluster.now), default=None)
+    return min((instant for instant in due if instant > now), default=None)
 
 
 class EndpointController:

@@ -5,6 +5,8 @@ as, when an update counts as complete. One `sync` is one pass of the real contro
 Must not know anything of Moonshift.
 """
 
+from datetime import datetime
+
 import msgspec
 from msgspec import structs
 
@@ -14,8 +16,9 @@ from controller.api.podsets import ControllerRevision, PodSet, PodSetStatus, Upd
 from controller.api.quantity import IntOrPercent, scaled_up
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import Pod, PodStatus
+from controller.simulation.clonesets import Clones
 from controller.simulation.cluster import Cluster
-from controller.simulation.pods import terminate
+from controller.simulation.pods import next_available, terminate
 
 
 def kind_of(pod_set: PodSet) -> WorkloadKind:
@@ -44,6 +47,11 @@ class PodSetController:
             case _:
                 self._daemons(round_)
         round_.write_status()
+
+    def due(self, pod_set: PodSet) -> datetime | None:
+        """When the next pod of a set counts as available."""
+        seconds = pod_set.spec.min_ready_seconds or 0
+        return next_available(self._cluster.pods_of_set(pod_set), seconds, self._cluster.now)
 
     def _revision(self, pod_set: PodSet) -> str:
         """Hash of the present template's revision, which is made, or made the newest, when it is not."""
@@ -99,18 +107,13 @@ class PodSetController:
     # --- CloneSet -------------------------------------------------------------------------------
 
     def _clones(self, round_: "_Round") -> None:
-        alive = round_.alive
-        target = round_.replicas - scaled_up(round_.partition, round_.replicas)
-        updated = sum(pod.revision == round_.label(round_.update) for pod in alive)
-        for _ in range(round_.replicas - len(alive)):
+        update = round_.label(round_.update)
+        moves = Clones(round_.pod_set, round_.alive, update, self._cluster.now).moves()
+        for revision in (*[round_.current] * moves.old, *[round_.update] * moves.new):
             self._made += 1
-            new = updated < target
-            updated += new
-            self._make(round_, f"{self._made:05}", round_.update if new else round_.current)
-        excess = max(0, len(alive) - round_.replicas)
-        for pod in sorted(alive, key=lambda p: p.ready_since is not None)[:excess]:
+            self._make(round_, f"{self._made:05}", revision)
+        for pod in moves.deleted:
             terminate(self._cluster, pod)
-        self._replace(round_, target - updated)
 
     # --- DaemonSets -----------------------------------------------------------------------------
 
@@ -218,6 +221,10 @@ class _Round:
             observed_generation=self.pod_set.metadata.generation,
             replicas=len(pods),
             updated_replicas=updated,
+            updated_ready_replicas=sum(
+                pod.ready_since is not None and pod.revision == self.label(self.update)
+                for pod in pods
+            ),
             ready_replicas=ready,
             current_revision=""
             if daemons

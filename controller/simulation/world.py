@@ -299,6 +299,7 @@ class World:
         now = self.cluster.now
         times = [self._kubelet.due(pod) for pod in self.cluster.pods]
         times += [available_at(self.cluster, rs) for rs in self.cluster.replica_sets]
+        times += [self._pod_sets.due(found) for found in self.cluster.pod_sets]
         times += self._wakes.values()
         return min((max(due, now) for due in times if due is not None), default=None)
 

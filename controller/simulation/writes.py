@@ -13,6 +13,7 @@ from controller.api import names
 from controller.api.jsontree import JsonObject
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
+from controller.api.podsets import PodSetSpec
 from controller.api.rollout import OwnersValues, Rollout, RolloutStatus
 from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdate
@@ -51,6 +52,7 @@ from controller.domain.decision import (
     ScaleCanaryDeployment,
     ScaleReplicaSet,
     SetFinalizers,
+    SpecField,
     StampTemplate,
     UnpinService,
 )
@@ -356,13 +358,13 @@ class Writes:
         if found.metadata.generation != action.generation:
             raise _conflict("the set has changed")
         match action:
-            case MoveSet(latch=latch, strategy=strategy):
+            case MoveSet(latch=latch, strategy=strategy, fields=fields):
                 meta, spec = found.metadata, found.spec
                 if latch and meta.annotations.get(names.LATCH) != latch:
                     raise _conflict("the latch is another one")
                 meta = structs.replace(meta, annotations=_merged(meta.annotations, _NO_LATCH))
                 spec = structs.replace(spec, update_strategy=strategy)
-            case ReleaseSet(owners=owners):
+            case ReleaseSet(owners=owners, fields=fields):
                 meta = _without_marks(found.metadata, action)
                 spec = found.spec
                 if owners is not None:
@@ -370,6 +372,8 @@ class Writes:
                     spec = structs.replace(spec, update_strategy=own)
             case _:
                 assert_never(action)
+        for field in fields:
+            spec = _with_field(spec, field)
         self._cluster.pod_sets.put(structs.replace(found, metadata=meta, spec=spec))
         return Done(wrote=True)
 
@@ -449,6 +453,17 @@ def _without_marks(present: ObjectMeta, action: ReleaseDeployment | ReleaseSet) 
         annotations=_merged(present.annotations, dict.fromkeys(action.annotations)),
         labels=_merged(present.labels, dict.fromkeys(action.labels)),
     )
+
+
+def _with_field(spec: PodSetSpec, field: SpecField) -> PodSetSpec:
+    match field.name:
+        case "minReadySeconds":
+            seconds = None if field.value is None else msgspec.json.decode(field.value, type=int)
+            return structs.replace(spec, min_ready_seconds=seconds)
+        case "scaleStrategy":
+            return structs.replace(spec, scale_strategy=field.value or msgspec.Raw(b"{}"))
+        case _:
+            raise ValueError(field.name)
 
 
 def _owners_spec(spec: DeploymentSpec, owners: OwnersValues) -> DeploymentSpec:

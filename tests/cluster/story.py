@@ -275,14 +275,20 @@ class Story:
         )
 
     async def settled(self, step: int = 0) -> None:
-        """There are as many ready pods as the owner asks for; a held Deployment counts the old ones only."""
+        """There are as many ready pods as the owner asks for; the counters of a held workload do not tell."""
         if self.app.canary:
             await self.pods_ready()
             return
         wanted = self.size
         if self.app.blue_green:
-            wanted += -(-self.app.steps[step - 1].pods * self.size // self.app.replicas)
+            wanted += self._beside(self.app.steps[step - 1].pods)
         await self.recorder.until_state(lambda state: self._ready_in(state) == wanted)
+
+    def _beside(self, pods: int) -> int:
+        """New pods of a step after scaling: a Deployment keeps their share, a CloneSet a count that a step says."""
+        if self.app.workload == "Deployment" or pods == self.app.replicas:
+            return -(-pods * self.size // self.app.replicas)
+        return min(pods, self.size)
 
     def _ready_in(self, state: Mapping[Key, JsonObject]) -> int:
         """Ready pods that some Service leads to: slices follow a little later."""

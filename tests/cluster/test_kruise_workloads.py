@@ -18,6 +18,8 @@ from tests.cluster.together import Together
 STYLES = {
     "CloneSet, partition": application("CloneSet"),
     "CloneSet, partition, no traffic": application("CloneSet", traffic=False),
+    "CloneSet, blue-green": application("CloneSet", blue_green=True),
+    "CloneSet, blue-green, no traffic": application("CloneSet", blue_green=True, traffic=False),
     "Advanced StatefulSet, partition": application("Advanced StatefulSet"),
     "Advanced DaemonSet, partition": application("Advanced DaemonSet"),
 }

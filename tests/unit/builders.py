@@ -11,6 +11,7 @@ from controller.api.networking import Service, ServiceSpec
 from controller.api.podsets import PodSet, PodSetSpec
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import (
+    BlueGreenStrategy,
     CanaryStatus,
     CanaryStrategy,
     HttpRouteMatch,
@@ -187,6 +188,8 @@ def make_pod_set(
     replicas: int = 5,
     version: str = "v1",
     strategy: JsonObject | None = None,
+    scale_strategy: JsonObject | None = None,
+    min_ready_seconds: int | None = None,
 ) -> PodSet:
     """The set of pods `web` of one of `SETS`."""
     ref = SETS[which]
@@ -206,6 +209,8 @@ def make_pod_set(
             update_strategy=msgspec.Raw(
                 msgspec.json.encode(STRATEGIES[which] if strategy is None else strategy)
             ),
+            scale_strategy=msgspec.Raw(msgspec.json.encode(scale_strategy or {})),
+            min_ready_seconds=min_ready_seconds,
         ),
     )
 
@@ -214,7 +219,7 @@ def make_set_world(
     which: str = "StatefulSet",
     pod_set: PodSet | None = None,
     *,
-    strategy: CanaryStrategy | None = None,
+    strategy: CanaryStrategy | BlueGreenStrategy | None = None,
     annotations: dict[str, str] | None = None,
 ) -> World:
     """A world at rest: the set of pods runs, the Rollout is Healthy."""
@@ -224,11 +229,14 @@ def make_set_world(
     cluster.services.put(make_service("web"))
     cluster.put_route(NAMESPACE, "VirtualService", "web", Route())
     world.rest()
+    canary = None if isinstance(strategy, BlueGreenStrategy) else strategy
     rollout = make_rollout(
-        strategy=strategy or make_strategy(steps=make_steps("20%", "40%")),
+        strategy=canary or make_strategy(steps=make_steps("20%", "40%")),
         ref=SETS[which],
         annotations=annotations,
     )
+    if isinstance(strategy, BlueGreenStrategy):
+        rollout = with_spec(rollout, strategy=Strategy(blue_green=strategy))
     cluster.rollouts.put(rollout)
     world.rest()
     return world

@@ -71,9 +71,7 @@ def _written(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRe
         record = msgspec.structs.replace(
             record, strategy=strategy if isinstance(strategy, dict) else msgspec.UNSET
         )
-    seconds = number(after, "minReadySeconds") or 0
-    if seconds != (number(before, "minReadySeconds") or 0) and seconds != HOLD_MIN_READY_SECONDS:
-        record = msgspec.structs.replace(record, min_ready_seconds=seconds)
+    record = with_times_of(record, old, new)
     deadline = number(after, "progressDeadlineSeconds")
     held = deadline == HOLD_PROGRESS_DEADLINE_SECONDS
     if deadline != number(before, "progressDeadlineSeconds") and not held:
@@ -86,15 +84,27 @@ def _written(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRe
     return record
 
 
+def with_times_of(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRecord:
+    """`record` with what this update changed of minReadySeconds."""
+    seconds = number(new, *_MIN_READY) or 0
+    if seconds in (number(old, *_MIN_READY) or 0, HOLD_MIN_READY_SECONDS):
+        return record
+    return msgspec.structs.replace(record, min_ready_seconds=seconds)
+
+
 def is_held(deployment: JsonObject) -> bool:
     """The hold is on."""
     return number(deployment, *_MIN_READY) == HOLD_MIN_READY_SECONDS
 
 
+def with_held_pods(workload: JsonObject) -> JsonObject:
+    """The workload with no pod ever counting as available."""
+    return changed(workload, _MIN_READY, HOLD_MIN_READY_SECONDS)
+
+
 def with_hold(deployment: JsonObject) -> JsonObject:
     """The Deployment with the hold on; its knobs are not touched."""
-    held = changed(deployment, _MIN_READY, HOLD_MIN_READY_SECONDS)
-    return changed(held, _DEADLINE, HOLD_PROGRESS_DEADLINE_SECONDS)
+    return changed(with_held_pods(deployment), _DEADLINE, HOLD_PROGRESS_DEADLINE_SECONDS)
 
 
 def with_knobs(deployment: JsonObject, strategy: JsonObject | None) -> JsonObject:
@@ -105,8 +115,13 @@ def with_knobs(deployment: JsonObject, strategy: JsonObject | None) -> JsonObjec
 def without_hold(deployment: JsonObject, record: OwnersRecord) -> JsonObject:
     """The Deployment with the owner's own times; its knobs and `paused` are not touched."""
     deadline = record.progress_deadline_seconds
-    free = changed(deployment, _MIN_READY, record.min_ready_seconds or None)
+    free = with_owners_time(deployment, record)
     return changed(free, _DEADLINE, None if deadline is msgspec.UNSET else deadline)
+
+
+def with_owners_time(workload: JsonObject, record: OwnersRecord) -> JsonObject:
+    """The workload with the owner's own minReadySeconds."""
+    return changed(workload, _MIN_READY, record.min_ready_seconds or None)
 
 
 def with_owners_values(deployment: JsonObject, record: OwnersRecord) -> JsonObject:

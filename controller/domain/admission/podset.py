@@ -5,6 +5,8 @@ A set is held by its update strategy: a partition that keeps every pod, or OnDel
 * any change of the template under a Rollout is held until our first move, whichever revision it asks for;
 * what runs in mid-release is the owner's own strategy with our part in it: what they change of it is in force at once,
   except for our part, and all of it is given back at the end;
+* a CloneSet under blue-green is held by minReadySeconds as well, which is recorded and given back in the same way; pods
+  that were named to be deleted are named no more when the template changes;
 * our marks are taken from the old object; removing the workload-type label is the way out, and leaves nothing behind.
 
 A set that its owner rolls by hand (OnDelete), or of no replicas, is not released in steps, as in the original.
@@ -16,7 +18,15 @@ from controller.api.jsontree import JsonObject, changed, child, number, same, te
 from controller.api.names import IN_PROGRESSING, OURS_ON_WORKLOAD, WORKLOAD_TYPE
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.admission.hold import OwnersRecord, record_of, with_record
+from controller.domain.admission.hold import (
+    OwnersRecord,
+    is_held,
+    record_of,
+    with_held_pods,
+    with_owners_time,
+    with_record,
+    with_times_of,
+)
 from controller.domain.admission.verdict import Unchanged, Verdict, amended
 from controller.domain.admission.workload import (
     effective,
@@ -27,10 +37,12 @@ from controller.domain.admission.workload import (
     with_latch,
     with_marks_of,
 )
-from controller.domain.pods.partition import held, partition_of, partitioned
+from controller.domain.pods.doubling import Doubling
+from controller.domain.pods.partition import HOLD, held, partition_of, partitioned, surging
 from controller.domain.pods.running import short
 
 _STRATEGY = ("spec", "updateStrategy")
+_NAMED = ("spec", "scaleStrategy", "podsToDelete")
 
 
 def admit_set(
@@ -41,16 +53,16 @@ def admit_set(
         return Unchanged()
     record = record_of(old)
     if WORKLOAD_TYPE not in child(new, "metadata", "labels"):
-        return Unchanged() if record is None else amended(new, _let_go(old, new, record, kind))
+        return Unchanged() if record is None else amended(new, _let_go(old, new, record))
     if rollout is None:
         return Unchanged()
     marked = with_marks_of(old, new)
     if record is None:
         return amended(new, _begun(old, marked, rollout, kind))
-    record = updated_record(record, old, marked, kind)
+    record = updated_record(record, old, marked)
     if template_changed(old, marked) and not ending(rollout):
         renewed = msgspec.structs.replace(record, release=release_identity(old, marked))
-        return amended(new, _latched(marked, renewed, kind))
+        return amended(new, _latched(marked, renewed, kind, beside=is_held(old)))
     return amended(new, _protected(old, marked, record, kind))
 
 
@@ -59,11 +71,10 @@ def strategy_of(obj: JsonObject) -> JsonObject:
     return child(obj, *_STRATEGY)
 
 
-def updated_record(
-    record: OwnersRecord, old: JsonObject, new: JsonObject, kind: WorkloadKind
-) -> OwnersRecord:
+def updated_record(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRecord:
     """`record` with what this update changed of the strategy; our own part of it is never taken for the owner's."""
     before, after = strategy_of(old), strategy_of(new)
+    record = with_times_of(record, old, new)
     if same(before, after):
         return record
     own = {} if record.strategy is msgspec.UNSET else record.strategy
@@ -92,7 +103,8 @@ def _begun(old: JsonObject, new: JsonObject, rollout: Rollout, kind: WorkloadKin
         return new
     mark = msgspec.json.encode({"rolloutName": rollout.metadata.name}).decode()
     new = changed(new, ("metadata", "annotations", IN_PROGRESSING), mark)
-    return _latched(new, first_record(old, new, kind), kind)
+    beside = rollout.spec.strategy.blue_green is not None and kind is WorkloadKind.CLONE_SET
+    return _latched(new, first_record(old, new, kind), kind, beside=beside)
 
 
 def first_record(old: JsonObject, new: JsonObject, kind: WorkloadKind) -> OwnersRecord:
@@ -101,12 +113,13 @@ def first_record(old: JsonObject, new: JsonObject, kind: WorkloadKind) -> Owners
     status = child(old, "status")
     current, update = text(status, "currentRevision"), text(status, "updateRevision")
     certain = template_changed(old, new) and current == update
-    return OwnersRecord(
+    record = OwnersRecord(
         release=release_identity(old, new),
         strategy=own if isinstance(own, dict) else msgspec.UNSET,
         stable_revision=short(kind, current) or msgspec.UNSET,
         stable_template=template_hash_of(old) if certain else msgspec.UNSET,
     )
+    return with_times_of(record, {}, new)
 
 
 def releasable(obj: JsonObject, kind: WorkloadKind) -> bool:
@@ -117,9 +130,15 @@ def releasable(obj: JsonObject, kind: WorkloadKind) -> bool:
     return kind is WorkloadKind.DAEMON_SET or not by_hand
 
 
-def _latched(obj: JsonObject, record: OwnersRecord, kind: WorkloadKind) -> JsonObject:
+def _latched(
+    obj: JsonObject, record: OwnersRecord, kind: WorkloadKind, *, beside: bool
+) -> JsonObject:
     own = {} if record.strategy is msgspec.UNSET else record.strategy
-    return with_latch(with_record(changed(obj, _STRATEGY, held(kind, own)), record), record.release)
+    strategy = held(kind, own)
+    if beside:
+        obj = changed(with_held_pods(obj), _NAMED, None)
+        strategy = surging(own, HOLD[kind], Doubling().surge)
+    return with_latch(with_record(changed(obj, _STRATEGY, strategy), record), record.release)
 
 
 def _protected(
@@ -128,19 +147,24 @@ def _protected(
     """The owner's strategy as it is now, with our part as it was."""
     own = {} if record.strategy is msgspec.UNSET else record.strategy
     live = strategy_of(old)
-    if kind is WorkloadKind.DAEMON_SET:
+    if is_held(old):
+        new = with_held_pods(new)
+        surge = number(live, "maxSurge")
+        kept = surging(own, partition_of(kind, live), Doubling().surge if surge is None else surge)
+    elif kind is WorkloadKind.DAEMON_SET:
         kept = changed(own, ("type",), live.get("type"))
     else:
         kept = partitioned(kind, own, partition_of(kind, live))
     return with_record(changed(new, _STRATEGY, kept), record)
 
 
-def _let_go(
-    old: JsonObject, new: JsonObject, record: OwnersRecord, kind: WorkloadKind
-) -> JsonObject:
+def _let_go(old: JsonObject, new: JsonObject, record: OwnersRecord) -> JsonObject:
     """The label was taken off: nothing of ours stays behind."""
-    own = updated_record(record, old, new, kind).strategy
+    record = updated_record(record, old, new)
+    own = record.strategy
     new = changed(new, _STRATEGY, None if own is msgspec.UNSET else own)
+    if is_held(old):
+        new = with_owners_time(changed(new, _NAMED, None), record)
     for mark in OURS_ON_WORKLOAD:
         new = changed(new, ("metadata", "annotations", mark), None)
     return new

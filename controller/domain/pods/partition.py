@@ -43,6 +43,12 @@ def partitioned(kind: WorkloadKind, strategy: JsonObject, partition: IntOrPercen
     return moved
 
 
+def surging(strategy: JsonObject, partition: IntOrPercent, surge: int) -> JsonObject:
+    """A CloneSet's update strategy under which `surge` pods more than replicas are made, and none is taken away."""
+    moved = partitioned(WorkloadKind.CLONE_SET, strategy, partition)
+    return {**moved, "maxSurge": surge, "maxUnavailable": 0}
+
+
 def partition_of(kind: WorkloadKind, strategy: JsonObject) -> IntOrPercent:
     """The partition an update strategy has; 0 where it says nothing."""
     *way, last = _place(kind)

@@ -173,6 +173,11 @@ def _clear_abandoned(sit: Situation, status: RolloutStatus) -> Stop | None:
     return mechanism_of(sit).clear_abandoned(sit, status)
 
 
+def _fit(sit: Situation, status: RolloutStatus) -> Stop | None:
+    actions = mechanism_of(sit).fit(sit)
+    return Stop(status=status, actions=actions) if actions else None
+
+
 def _release_control(sit: Situation, status: RolloutStatus) -> Stop | None:
     """The mark of the release goes; from here on admission no longer protects the workload."""
     if not _still_held(sit) and not _marked(sit):
@@ -255,5 +260,6 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
+        (FinalisingStep.RESUME_WORKLOAD, _fit),
     ),
 }

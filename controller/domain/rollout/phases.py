@@ -128,10 +128,12 @@ def unsupported(sit: Situation) -> Refusal | None:
             problem.message,
             object=f"{spec.workload_ref.kind} {spec.workload_ref.name}",
         )
-    if sit.style is Style.BLUE_GREEN and sit.kind is not WorkloadKind.DEPLOYMENT:
+    doubles = sit.kind in (WorkloadKind.DEPLOYMENT, WorkloadKind.CLONE_SET)
+    if sit.style is Style.BLUE_GREEN and not doubles:
         return Refusal(
             reasons.UNSUPPORTED_STYLE,
-            f"spec.strategy: a {spec.workload_ref.kind} is not released blue-green by this version: use canary",
+            f"spec.strategy: a {spec.workload_ref.kind} cannot be released blue-green, a Deployment or a CloneSet can: "
+            "use canary",
         )
     if not sit.steps:
         return Refusal(reasons.INVALID_ROLLOUT, "spec.strategy: steps must not be empty")

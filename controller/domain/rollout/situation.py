@@ -195,18 +195,25 @@ class Situation(Value, frozen=True):
     def owners_values(self) -> OwnersValues:
         """The owner's own values; those of the workload itself when nothing was saved."""
         record = self.owners
-        if record is not None:
-            return record.values
         found = self.workload.object
         if isinstance(found, PodSet):
-            return OwnersValues(
-                strategy=found.spec.update_strategy, min_ready_seconds=min_ready_seconds(found)
-            )
+            return self._owners_values_of(found)
+        if record is not None:
+            return record.values
         return OwnersValues(
             strategy=msgspec.Raw(msgspec.json.encode(found.spec.strategy)),
             min_ready_seconds=found.spec.min_ready_seconds,
             progress_deadline_seconds=found.spec.progress_deadline_seconds,
         )
+
+    def _owners_values_of(self, pod_set: PodSet) -> OwnersValues:
+        """A set's minReadySeconds is its owner's at all times, but under the hold of blue-green."""
+        saved = self.owners.values if self.owners is not None else None
+        seconds = min_ready_seconds(pod_set)
+        if saved is not None and seconds == names.HOLD_MIN_READY_SECONDS:
+            return saved
+        strategy = saved.strategy if saved is not None else pod_set.spec.update_strategy
+        return OwnersValues(strategy=strategy, min_ready_seconds=seconds)
 
     @property
     def labelled(self) -> bool:

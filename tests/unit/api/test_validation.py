@@ -139,8 +139,6 @@ def test_warnings_name_what_will_not_happen() -> None:
         trafficRoutings=[{"service": "s", "ingress": {"name": "i"}}],
     )
     assert "Ingress cannot tell revisions apart" in warnings(beta(shared))[0]
-    clones = beta({"blueGreen": {"steps": []}}, "CloneSet", "apps.kruise.io/v1alpha1")
-    assert "is not released blue-green" in warnings(clones)[0]
     assert warnings(beta({"blueGreen": {"steps": []}})) == ()
     (idle,) = warnings(beta(canary({"replicas": 1}, {"replicas": 2}, {"replicas": 2})))
     assert idle.startswith("step 3 adds no pod")

@@ -4,6 +4,7 @@ from typing import assert_never
 
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.rollout.moving.blue_green import BlueGreenDeployment
+from controller.domain.rollout.moving.doubled import DoubledCloneSet
 from controller.domain.rollout.moving.extra_deployment import ExtraDeployment
 from controller.domain.rollout.moving.mechanism import Mechanism
 from controller.domain.rollout.moving.node_by_node import NodeByNode
@@ -12,7 +13,7 @@ from controller.domain.rollout.moving.partitioned import PartitionedSet
 from controller.domain.rollout.situation import Situation, Style
 
 _PACED, _EXTRA = PacedDeployment(), ExtraDeployment()
-_BLUE_GREEN = BlueGreenDeployment()
+_BLUE_GREEN, _DOUBLED = BlueGreenDeployment(), DoubledCloneSet()
 _PARTITIONED, _NODE_BY_NODE = PartitionedSet(), NodeByNode()
 
 
@@ -22,7 +23,7 @@ def mechanism_of(sit: Situation) -> Mechanism:
         case Style.CANARY:
             return _EXTRA
         case Style.BLUE_GREEN:
-            return _BLUE_GREEN
+            return _DOUBLED if sit.kind is WorkloadKind.CLONE_SET else _BLUE_GREEN
         case Style.PARTITION:
             return _by_partition(sit.workload.kind)
         case _:

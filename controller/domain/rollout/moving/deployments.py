@@ -37,6 +37,10 @@ def marks_to_remove(
 class Deployments:
     """The end of a release of a Deployment."""
 
+    def fit(self, sit: Situation) -> tuple[Action, ...]:
+        """Nothing: a held Deployment is scaled by its own controller."""
+        return ()
+
     def release(self, sit: Situation, *, keep_mark: bool, drop_label: bool = False) -> Action:
         """Strategy, times and `paused` as their owner has them."""
         annotations, labels = marks_to_remove(sit, keep_mark=keep_mark, drop_label=drop_label)

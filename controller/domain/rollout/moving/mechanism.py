@@ -38,6 +38,10 @@ class Mechanism(Protocol):
         """Repairs of the step's pods while it waits."""
         ...
 
+    def fit(self, sit: Situation) -> tuple[Action, ...]:
+        """Take away pods that their owner does not ask for any more, where the hold keeps their controller from it."""
+        ...
+
     def clear_abandoned(self, sit: Situation, status: RolloutStatus) -> Stop | None:
         """Make way for another revision: what the release before it left behind goes; None when nothing is left."""
         ...

@@ -1,8 +1,6 @@
 """Partition style of a StatefulSet, CloneSet or Advanced DaemonSet: its own controller does the work up to a partition.
 
-Invariant: an abandoned revision's pods never stand in the way of another. Ready ones of a StatefulSet are replaced
-first by its own order; unready ones would stop it for ever, so they are deleted. A CloneSet chooses freely, so there
-all of them go and come back stable before the next revision begins; else a step could take every stable pod instead.
+Invariant: an abandoned revision's pods never stand in the way of another.
 """
 
 from controller.api.rollout import RolloutStatus
@@ -22,6 +20,7 @@ from controller.domain.rollout.moving.sets import (
     blocked_set,
     delete_pods,
     live_strategy,
+    make_way,
     owners_limits,
     owners_strategy,
     set_strategy,
@@ -53,18 +52,7 @@ class PartitionedSet(Sets):
 
     def clear_abandoned(self, sit: Situation, status: RolloutStatus) -> Stop | None:
         """Delete what is in the way, and wait until it is gone."""
-        blocked = blocked_set(sit, status)
-        if blocked is not None:
-            return blocked
-        keep = frozenset((position(status).stable_revision, sit.new_revision))
-        everything = sit.workload.kind is WorkloadKind.CLONE_SET
-        if not everything and sit.workload.kind is not WorkloadKind.STATEFUL_SET:
-            return None
-        actions = delete_pods(sit, keep, unready_only=not everything)
-        leaving = any(
-            pod.revision not in keep and pod.metadata.deleting for pod in sit.workload.pods
-        )
-        return Stop(status, actions) if actions or leaving else None
+        return make_way(sit, status)
 
     def promoted(self, sit: Situation, status: RolloutStatus) -> Stop | None:
         """As for all sets; but a broken pod of a cancelled revision would stop a StatefulSet for ever, and goes."""

@@ -11,12 +11,20 @@ from controller.api.names import LATCH
 from controller.api.podsets import UpdateStrategy
 from controller.api.quantity import scaled_down
 from controller.api.rollout import RolloutStatus
+from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
-from controller.domain.decision import Action, DeletePod, MoveSet, Refusal, ReleaseSet
+from controller.domain.decision import (
+    Action,
+    DeletePod,
+    MoveSet,
+    Refusal,
+    ReleaseSet,
+    SpecField,
+)
 from controller.domain.pods.partition import kept_old
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving.deployments import marks_to_remove
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.turn import Stop
 
 
@@ -37,9 +45,11 @@ def live_strategy(sit: Situation) -> JsonObject:
     return found or {}
 
 
-def set_strategy(sit: Situation, strategy: JsonObject) -> tuple[Action, ...]:
-    """Write an update strategy, and take the latch off; nothing when both are so already."""
-    if not sit.latched and same(strategy, live_strategy(sit)):
+def set_strategy(
+    sit: Situation, strategy: JsonObject, fields: tuple[SpecField, ...] = ()
+) -> tuple[Action, ...]:
+    """Write an update strategy and these fields, and take the latch off; nothing when all is so already."""
+    if not sit.latched and not fields and same(strategy, live_strategy(sit)):
         return ()
     return (
         MoveSet(
@@ -48,6 +58,7 @@ def set_strategy(sit: Situation, strategy: JsonObject) -> tuple[Action, ...]:
             generation=sit.meta.generation,
             strategy=msgspec.Raw(msgspec.json.encode(strategy)),
             latch=sit.meta.annotations.get(LATCH, ""),
+            fields=fields,
         ),
     )
 
@@ -81,6 +92,10 @@ class Sets:
         """There is no surge: the way back is the owner's own update, and the traffic follows it."""
         return set_strategy(sit, owners_strategy(sit)) if sit.latched else ()
 
+    def fit(self, sit: Situation) -> tuple[Action, ...]:
+        """Nothing: the set's own controller takes away what its owner does not ask for any more."""
+        return ()
+
     def release(self, sit: Situation, *, keep_mark: bool, drop_label: bool = False) -> Action:
         """The update strategy as its owner has it."""
         annotations, labels = marks_to_remove(sit, keep_mark=keep_mark, drop_label=drop_label)
@@ -92,7 +107,12 @@ class Sets:
             owners=record.values if record is not None else None,
             annotations=annotations,
             labels=labels,
+            fields=self.owners_fields(sit),
         )
+
+    def owners_fields(self, sit: Situation) -> tuple[SpecField, ...]:
+        """Other fields of the spec that are their owner's again with the strategy."""
+        return ()
 
     def promoted(self, sit: Situation, status: RolloutStatus) -> Stop | None:
         """All pods the owner wants updated are of the template, and as many are ready as the owner asks for."""
@@ -113,6 +133,24 @@ def _whole(sit: Situation, counted: Readiness) -> bool:
     limit = own.max_unavailable or (rolling.max_unavailable if rolling is not None else None)
     missing = scaled_down(limit, sit.replicas)
     return counted.pods >= wanted and counted.ready >= wanted - missing
+
+
+def make_way(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """Delete what an abandoned revision left in the way, and wait until it is gone.
+
+    Ready pods of a StatefulSet are replaced first by its own order; unready ones would stop it for ever, so they go. A
+    CloneSet chooses freely, so there all of them go; else a step could take every stable pod instead.
+    """
+    blocked = blocked_set(sit, status)
+    if blocked is not None:
+        return blocked
+    keep = frozenset((position(status).stable_revision, sit.new_revision))
+    everything = sit.workload.kind is WorkloadKind.CLONE_SET
+    if not everything and sit.workload.kind is not WorkloadKind.STATEFUL_SET:
+        return None
+    actions = delete_pods(sit, keep, unready_only=not everything)
+    leaving = any(pod.revision not in keep and pod.metadata.deleting for pod in sit.workload.pods)
+    return Stop(status, actions) if actions or leaving else None
 
 
 def delete_pods(

@@ -6,8 +6,14 @@ import msgspec
 import pytest
 
 from controller.api.jsontree import JsonObject, changed, child, text
-from controller.api.names import IN_PROGRESSING, LATCH, ORIGINAL_STRATEGY, WORKLOAD_TYPE
-from controller.api.rollout import Rollout, WorkloadRef
+from controller.api.names import (
+    HOLD_MIN_READY_SECONDS,
+    IN_PROGRESSING,
+    LATCH,
+    ORIGINAL_STRATEGY,
+    WORKLOAD_TYPE,
+)
+from controller.api.rollout import BlueGreenStrategy, Rollout, Step, Strategy, WorkloadRef
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.admission.hold import record_of
 from controller.domain.admission.podset import admit_set
@@ -233,3 +239,77 @@ def test_a_rollout_governs_by_kind_and_name() -> None:
     )
     other = msgspec.structs.replace(under, spec=spec)
     assert governing(obj, (under, other)) == other
+
+
+# --- a CloneSet beside itself -------------------------------------------------------------------
+
+CLONES = WorkloadKind.CLONE_SET
+HELD: JsonObject = {"partition": "100%", "maxSurge": 1, "maxUnavailable": 0}
+
+
+def doubling() -> Rollout:
+    """A Rollout that releases blue-green."""
+    under = rollout()
+    strategy = Strategy(blue_green=BlueGreenStrategy(steps=(Step(replicas=1),)))
+    return msgspec.structs.replace(
+        under, spec=msgspec.structs.replace(under.spec, strategy=strategy)
+    )
+
+
+def held_beside(**spec: object) -> JsonObject:
+    """A CloneSet whose blue-green release of v2 was just admitted."""
+    old = pod_set(strategy={"maxUnavailable": 1}, minReadySeconds=5, **spec)
+    return stored(old, with_image(old, "v2"), CLONES, doubling())
+
+
+def test_a_cloneset_under_blue_green_is_held_by_min_ready_seconds_as_well() -> None:
+    obj = held_beside()
+    assert strategy_of(obj) == HELD
+    assert child(obj, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    record = record_of(obj)
+    assert record is not None
+    assert record.strategy == {"maxUnavailable": 1}
+    assert record.min_ready_seconds == 5
+
+
+def test_a_third_revision_is_held_from_the_start_and_no_pod_is_named_any_more() -> None:
+    before = held_beside()
+    moved = changed(before, ("spec", "updateStrategy"), {**HELD, "maxSurge": 4})
+    moved = changed(moved, ("spec", "scaleStrategy"), {"podsToDelete": ["web-1"]})
+    after = stored(moved, with_image(moved, "v3"), CLONES, doubling())
+    assert strategy_of(after) == HELD
+    assert child(after, "spec", "scaleStrategy") == {}
+    record = record_of(after)
+    assert record is not None
+    assert record.min_ready_seconds == 5
+
+
+def test_what_the_owner_applies_mid_way_is_recorded_and_the_surge_stays() -> None:
+    before = held_beside()
+    moved = changed(before, ("spec", "updateStrategy"), {**HELD, "maxSurge": 4})
+    applied = changed(moved, ("spec", "updateStrategy"), {"maxUnavailable": 2})
+    applied = changed(applied, ("spec", "minReadySeconds"), 7)
+    after = stored(moved, applied, CLONES, doubling())
+    assert strategy_of(after) == {**HELD, "maxSurge": 4}
+    assert child(after, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    record = record_of(after)
+    assert record is not None
+    assert record.strategy == {"maxUnavailable": 2}
+    assert record.min_ready_seconds == 7
+
+
+def test_a_surge_that_was_taken_out_by_hand_is_put_back_as_the_least_one() -> None:
+    before = held_beside()
+    bare = changed(before, ("spec", "updateStrategy", "maxSurge"), None)
+    after = stored(bare, changed(bare, ("metadata", "labels", "x"), "y"), CLONES, doubling())
+    assert strategy_of(after)["maxSurge"] == 1
+
+
+def test_taking_the_label_off_gives_min_ready_seconds_back_too() -> None:
+    before = held_beside()
+    named = changed(before, ("spec", "scaleStrategy"), {"podsToDelete": ["web-1"]})
+    freed = changed(named, ("metadata", "labels", WORKLOAD_TYPE), None)
+    after = stored(named, freed, CLONES, doubling())
+    assert child(after, "spec")["minReadySeconds"] == 5
+    assert strategy_of(after) == {"maxUnavailable": 1}
+    assert child(after, "spec", "scaleStrategy") == {}

@@ -144,11 +144,11 @@ def test_the_workload_without_a_replica_set_yet_has_no_stable_revision() -> None
     [
         pytest.param(
             with_spec(
-                make_rollout(ref=WorkloadRef("apps.kruise.io/v1alpha1", "CloneSet", "web")),
+                make_rollout(ref=WorkloadRef("apps/v1", "StatefulSet", "web")),
                 strategy=Strategy(blue_green=BlueGreenStrategy()),
             ),
             reasons.UNSUPPORTED_STYLE,
-            id="blue-green of a CloneSet",
+            id="blue-green of a StatefulSet",
         ),
         pytest.param(
             with_spec(make_rollout(), strategy=Strategy(canary=CanaryStrategy())),

@@ -1,0 +1,81 @@
+"""A CloneSet with two revisions side by side: what its own controller has to be told so that it keeps all old pods.
+
+Its `maxSurge` alone does not do it: surge lasts until as many pods are of the new revision as the partition allows, so
+from half of the pods on no further one is made, and an old pod that is lost comes back as a new one. But pods that
+are named in `scaleStrategy.podsToDelete` are replaced by surge before they go, and with `maxUnavailable: 0` and a
+minReadySeconds that no pod reaches they never go. So as many pods are named as there should be beside the old ones: old
+ones while new ones are missing, and the new ones, once they are ready, under a partition that keeps every old pod.
+
+Seen on OpenKruise 1.8: whichever pod is lost comes back as what it was. A named pod that its controller sees unready is
+deleted at once. So an old one is named no longer than it takes to replace it, the oldest first, and a new one only when
+the CloneSet's own status counts it as ready. Invariant: never more names than replicas; else its controller would
+delete the rest.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+
+import msgspec
+
+from controller.api.quantity import IntOrPercent
+from controller.api.workload_kinds import WorkloadKind
+from controller.api.workloads import Pod
+from controller.domain.pods.partition import HOLD, counted_partition
+
+_EPOCH = datetime.fromtimestamp(0, tz=UTC)
+
+
+class Doubling(msgspec.Struct, frozen=True):
+    """Partition, surge and named pods."""
+
+    partition: IntOrPercent = HOLD[WorkloadKind.CLONE_SET]
+    surge: int = 1
+    named: tuple[str, ...] = ()
+
+
+class Present(msgspec.Struct, frozen=True):
+    """A CloneSet's pods by revision, those that are named, and how many new ones its own status counts as ready."""
+
+    old: tuple[Pod, ...]
+    new: tuple[Pod, ...]
+    named: Collection[str] = ()
+    known_ready: int = 0
+
+
+def doubled(replicas: int, wanted: int, present: Present) -> Doubling:
+    """What keeps `replicas` old pods and `wanted` new ones beside them; nothing is doubled without old pods.
+
+    Pods of the new revision that are there stay: it never shrinks.
+    """
+    standing, made = _by_readiness(present.old), _by_readiness(present.new)
+    if not standing:
+        return Doubling()
+    wanted = min(replicas, max(wanted, len(made)))
+    lasting = _known_ready(made, present)[:wanted]
+    makeshift = standing[: wanted - len(lasting)]
+    named = sorted(pod.metadata.name for pod in (*lasting, *makeshift))
+    partition = counted_partition(replicas, len(makeshift), percent=True)
+    return Doubling(partition, max(1, wanted), tuple(named))
+
+
+def beyond(replicas: int, pods: Iterable[Pod]) -> list[Pod]:
+    """Pods of one revision that are more than all: unready ones, then the youngest."""
+    return _by_readiness(pods)[replicas:]
+
+
+def _known_ready(made: list[Pod], present: Present) -> list[Pod]:
+    ready = [pod for pod in made if pod.ready_since is not None]
+    if len(ready) <= present.known_ready:
+        return ready
+    return [pod for pod in ready if pod.metadata.name in present.named]
+
+
+def _by_readiness(pods: Iterable[Pod]) -> list[Pod]:
+    alive = (pod for pod in pods if not pod.metadata.deleting)
+    return sorted(alive, key=_worth)
+
+
+def _worth(pod: Pod) -> tuple[bool, datetime, str]:
+    """Sorts by readiness, then by age: the longest known ones first."""
+    meta = pod.metadata
+    return pod.ready_since is None, meta.creation_timestamp or _EPOCH, meta.name
