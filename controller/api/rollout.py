@@ -350,6 +350,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """Hash of the template that was given up: it is held when it is asked for again, until `moonshift retry`."""
     stable_revision: str = ""
     """pod-template-hash of the stable ReplicaSet, which the stable Service is pinned to."""
+    returning: bool = False
+    """The release goes back to the stable revision in batches."""
     endpoints_ready_since: dict[str, datetime] = {}
     """Per Service that a route names: when its ready endpoints were first seen."""
     route_plan: str = ""

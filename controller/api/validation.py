@@ -12,11 +12,22 @@ import msgspec
 
 from controller.api.conversion import Unconvertible, converted
 from controller.api.jsontree import JsonObject, canonical, child, items, number, text
-from controller.api.names import ROLLING_STYLE, V1ALPHA1, V1BETA1
+from controller.api.names import (
+    ROLLBACK_IN_BATCH,
+    ROLLING_STYLE,
+    TRAFFIC_ROUTING,
+    V1ALPHA1,
+    V1BETA1,
+)
 from controller.api.quantity import is_count, parse_percent, parse_share
 from controller.api.rollout import RolloutSpec
 from controller.api.workload_kinds import KNOWN_WORKLOADS
 
+_RETURN_IN_BATCHES = {
+    ("apps", "StatefulSet"),
+    ("apps.kruise.io", "StatefulSet"),
+    ("apps.kruise.io", "CloneSet"),
+}
 _BLUE_GREEN_WORKLOADS = {("apps", "Deployment"), ("apps.kruise.io", "CloneSet")}
 
 
@@ -67,7 +78,7 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
     if isinstance(beta, Unconvertible):
         return ()
     spec = child(beta, "spec")
-    found = []
+    found = _idle_annotation(beta)
     canary = child(spec, "strategy", "canary")
     found += _idle_steps(items(canary, "steps"))
     shared = _entries(canary) if _shares_service(canary) else []
@@ -78,6 +89,26 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
         if child(entry, "ingress")
     ]
     return tuple(found)
+
+
+def _idle_annotation(beta: JsonObject) -> list[str]:
+    """A rollback in batches that is asked for where it cannot be."""
+    if text(beta, "metadata", "annotations", ROLLBACK_IN_BATCH) != "true":
+        return []
+    spec = child(beta, "spec")
+    strategy = child(spec, "strategy")
+    plan = child(strategy, "canary")
+    kind = _group_kind(child(spec, "workloadRef"))
+    shared = plan.get("trafficRoutingRef") or text(beta, "metadata", "annotations", TRAFFIC_ROUTING)
+    if kind in KNOWN_WORKLOADS - _RETURN_IN_BATCHES:
+        why = f"a {kind[1]} goes back at once; a StatefulSet or a CloneSet can go back in batches"
+    elif strategy.get("blueGreen") is not None:
+        why = "under blue-green the way back is a switch"
+    elif items(plan, "trafficRoutings") or shared:
+        why = "with traffic routings the traffic goes back first, and then all pods"
+    else:
+        return []
+    return [f"the annotation {ROLLBACK_IN_BATCH} has no effect here: {why}"]
 
 
 def _idle_steps(steps: list[object]) -> list[str]:

@@ -270,6 +270,14 @@ class LabelPod(Value, frozen=True, tag=True):
     batch: int
 
 
+class MarkPod(Value, frozen=True, tag=True):
+    """A pod says that it never left the revision which a release goes back to; an empty id takes that away."""
+
+    pod: Key
+    uid: str
+    rollout_id: str
+
+
 class EnsureRoutes(Value, frozen=True, tag=True):
     """All gateway objects follow the plan, written in dependency order.
 
@@ -382,6 +390,7 @@ Action = (
     | ScaleReplicaSet
     | HoldReplicaSet
     | LabelPod
+    | MarkPod
     | EnsureRoutes
     | RestoreRoutes
     | RecordRelease

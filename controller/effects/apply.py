@@ -24,6 +24,7 @@ from controller.domain.decision import (
     KeepConfig,
     LabelPod,
     LabelWorkload,
+    MarkPod,
     MoveSet,
     NotYet,
     Outcome,
@@ -126,7 +127,7 @@ class Pass:
                 return await self._routes.restore(action)
             case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
                 return await self._apply_to_service(action)
-            case SetFinalizers() | RecordRelease() | LabelPod():
+            case SetFinalizers() | RecordRelease() | LabelPod() | MarkPod():
                 return await self._apply_to_others(action)
             case DeletePod():
                 return await podsets.delete_pod(self._writes, action)
@@ -139,7 +140,9 @@ class Pass:
             case _:
                 return await self._apply_to_workload(action)
 
-    async def _apply_to_others(self, action: SetFinalizers | RecordRelease | LabelPod) -> Outcome:
+    async def _apply_to_others(
+        self, action: SetFinalizers | RecordRelease | LabelPod | MarkPod
+    ) -> Outcome:
         match action:
             case SetFinalizers():
                 return await trafficroutings.set_finalizers(self._writes, action)
@@ -147,6 +150,8 @@ class Pass:
                 return await self._histories.record(action)
             case LabelPod():
                 return await pods.label_pod(self._writes, action)
+            case MarkPod():
+                return await pods.mark_pod(self._writes, action)
             case _:
                 assert_never(action)
 

@@ -1,7 +1,8 @@
-"""Pods: which release and batch made them, written as labels that clients select by."""
+"""Pods: which release and batch made them, or that none had to, written as labels that clients select by."""
 
 from controller.api import names
-from controller.domain.decision import Done, LabelPod
+from controller.api.meta import Key
+from controller.domain.decision import Done, LabelPod, MarkPod
 from controller.effects.writes import Writes
 from controller.errors import NotFound
 from controller.kube.resources import PODS
@@ -10,13 +11,23 @@ from controller.kube.resources import PODS
 async def label_pod(writes: Writes, action: LabelPod) -> Done:
     """Label a pod; one that is gone needs no label."""
     batch = str(action.batch)
-    labels = {
+    labels: dict[str, str | None] = {
         names.ROLLOUT_ID: action.rollout_id,
         names.ROLLOUT_BATCH_ID: batch,
         names.ROLLOUT_BATCH_ID_APPS: batch,
     }
+    return await _labelled(writes, action.pod, action.uid, labels)
+
+
+async def mark_pod(writes: Writes, action: MarkPod) -> Done:
+    """Say of a pod that it never left, or take that away."""
+    labels = {names.NO_NEED_UPDATE: action.rollout_id or None}
+    return await _labelled(writes, action.pod, action.uid, labels)
+
+
+async def _labelled(writes: Writes, pod: Key, uid: str, labels: dict[str, str | None]) -> Done:
     try:
-        await writes.merge(PODS, action.pod, {"metadata": {"uid": action.uid, "labels": labels}})
+        await writes.merge(PODS, pod, {"metadata": {"uid": uid, "labels": labels}})
     except NotFound:
         return Done()
     return Done(wrote=True)

@@ -36,6 +36,7 @@ from controller.domain.decision import (
     KeepConfig,
     LabelPod,
     LabelWorkload,
+    MarkPod,
     MoveSet,
     Outcome,
     PaceDeployment,
@@ -97,7 +98,7 @@ class Writes:
                 return self._service(action)
             case EnsureCanaryDeployment() | ScaleCanaryDeployment() | DeleteCanaryDeployment():
                 return self._canary(action)
-            case LabelPod() | DeletePod():
+            case LabelPod() | MarkPod() | DeletePod():
                 return self._pod(action)
             case RecordRelease() | SetFinalizers() | KeepConfig() | RestoreConfig() | DropConfig():
                 return self._beside_the_workload(action)
@@ -404,10 +405,19 @@ class Writes:
 
     # --- pods -----------------------------------------------------------------------------------
 
-    def _pod(self, action: LabelPod | DeletePod) -> Done:
+    def _pod(self, action: LabelPod | MarkPod | DeletePod) -> Done:
         match action:
-            case LabelPod():
-                return self._label_pod(action)
+            case LabelPod(rollout_id=rollout_id):
+                batch = str(action.batch)
+                labels: dict[str, str | None] = {
+                    names.ROLLOUT_ID: rollout_id,
+                    names.ROLLOUT_BATCH_ID: batch,
+                    names.ROLLOUT_BATCH_ID_APPS: batch,
+                }
+                return self._label_pod(action.pod, action.uid, labels)
+            case MarkPod(rollout_id=rollout_id):
+                marks = {names.NO_NEED_UPDATE: rollout_id or None}
+                return self._label_pod(action.pod, action.uid, marks)
             case DeletePod():
                 return self._delete_pod(action)
             case _:
@@ -419,19 +429,13 @@ class Writes:
             terminate(self._cluster, pod)
         return Done(wrote=True)
 
-    def _label_pod(self, action: LabelPod) -> Done:
-        pod = self._cluster.pods.get(action.pod)
+    def _label_pod(self, key: Key, uid: str, patch: dict[str, str | None]) -> Done:
+        pod = self._cluster.pods.get(key)
         if pod is None:
             return Done()
-        if pod.metadata.uid != action.uid:
+        if pod.metadata.uid != uid:
             raise _conflict("the pod is another one")
-        batch = str(action.batch)
-        labels = {
-            **pod.metadata.labels,
-            names.ROLLOUT_ID: action.rollout_id,
-            names.ROLLOUT_BATCH_ID: batch,
-            names.ROLLOUT_BATCH_ID_APPS: batch,
-        }
+        labels = _merged(pod.metadata.labels, patch)
         self._cluster.pods.put(
             structs.replace(pod, metadata=structs.replace(pod.metadata, labels=labels))
         )

@@ -139,8 +139,7 @@ class Story:
 
     async def restart(self, image: str) -> None:
         """Change the template in mid-release, and wait until the release is about it."""
-        status = (await self.client.get(path_of(self.key(ROLLOUTS))))["status"]
-        before = revision_of(status)
+        before = revision_of(await self.status())
         await self.release(image)
         begun = await self.rollout(lambda s: revision_of(s) != before)
         self._last = begun.resource_version
@@ -326,6 +325,11 @@ class Story:
         return await self.until(
             ROLLOUTS, lambda r: accepts(r.get("status") or {}), after=self._last, seconds=seconds
         )
+
+    async def status(self) -> JsonObject:
+        """The Rollout's status as it is now."""
+        found: JsonObject = (await self.client.get(path_of(self.key(ROLLOUTS))))["status"]
+        return found
 
     async def event(self, reason: str) -> JsonObject:
         """An Event about the Rollout."""

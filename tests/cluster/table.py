@@ -12,11 +12,12 @@ from typing import Protocol
 import pytest
 from _pytest.mark import ParameterSet
 
+from controller.api.names import NO_NEED_UPDATE, ROLLBACK_IN_BATCH
 from demo.stage import Product
 from localcluster.record import Recorder
 from tests.cluster.kinds import ROLLOUTS
 from tests.cluster.manifests import STABLE_IMAGE, THIRD_IMAGE, Application, StepPlan
-from tests.cluster.story import Story, assert_kept, conclude
+from tests.cluster.story import Story, assert_kept, conclude, condition
 from tests.cluster.together import Together
 
 AT_ONCE = 8
@@ -63,6 +64,19 @@ async def is_rolled_back(story: Story, step: int) -> None:
     await story.reach(step)
     await story.release(STABLE_IMAGE)
     await conclude(story)
+
+
+async def goes_back_in_batches(story: Story, step: int) -> None:
+    """The template is what it was, and the way back is taken step by step."""
+    await story.begin()
+    await story.amend({"metadata": {"annotations": {ROLLBACK_IN_BATCH: "true"}}})
+    await story.reach(step)
+    await story.restart(STABLE_IMAGE)
+    await story.approve_all()
+    await conclude(story)
+    assert condition(await story.status(), "Succeeded")["status"] == "True"
+    marks = [pod for pod in story.pods() if NO_NEED_UPDATE in pod["metadata"]["labels"]]
+    assert not marks
 
 
 async def starts_over(story: Story, step: int) -> None:
@@ -121,6 +135,7 @@ async def jumps(story: Story, step: int) -> None:
     await conclude(story)
 
 
+IN_BATCHES = ("StatefulSet", "CloneSet")
 WITH_REPLICAS: tuple[Disturbance, ...] = (is_scaled_up, is_scaled_down)
 AT_EVERY_STEP: tuple[Disturbance, ...] = (
     is_rolled_back,
@@ -161,6 +176,10 @@ def table_of(styles: Mapping[str, Application]) -> dict[str, Row]:
 def _rows(styles: Mapping[str, Application]) -> Iterator[tuple[str, Row]]:
     for style, app in styles.items():
         yield f"{style}: goes through", Row(app, goes_through)
+        if not app.virtual_service and app.kind_name in IN_BATCHES and not app.blue_green:
+            for step in range(1, LAST + 1):
+                title = f"{style}: goes back in batches at step {step}"
+                yield title, Row(app, goes_back_in_batches, step)
         scaled = () if app.on_nodes else WITH_REPLICAS
         for disturbance in (*AT_EVERY_STEP, *scaled):
             for step in range(1, LAST + 1):
@@ -170,7 +189,7 @@ def _rows(styles: Mapping[str, Application]) -> Iterator[tuple[str, Row]]:
 
 def sampled(table: Mapping[str, Row]) -> list[ParameterSet]:
     """All titles as parameters; those that are not in every run are marked."""
-    ends = ("goes through", "rolled back at step 2", "starts over at step 2")
+    ends = ("goes through", "rolled back at step 2", "batches at step 2", "starts over at step 2")
     return [
         pytest.param(title, marks=[] if title.endswith(ends) else pytest.mark.full)
         for title in table

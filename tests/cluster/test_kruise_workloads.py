@@ -21,6 +21,9 @@ STYLES = {
     "CloneSet, blue-green": application("CloneSet", blue_green=True),
     "CloneSet, blue-green, no traffic": application("CloneSet", blue_green=True, traffic=False),
     "Advanced StatefulSet, partition": application("Advanced StatefulSet"),
+    "Advanced StatefulSet, partition, no traffic": application(
+        "Advanced StatefulSet", traffic=False
+    ),
     "Advanced DaemonSet, partition": application("Advanced DaemonSet"),
 }
 TABLE = table_of(STYLES)

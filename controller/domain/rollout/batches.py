@@ -29,6 +29,6 @@ def missing_labels(
 
 def batch_is_ready(sit: Situation, index: int, counted: Readiness) -> bool:
     """Enough new pods are there, and enough of them are ready."""
-    wanted = sit.batch(index)
+    wanted = sit.wanted(index)
     needed = ready_needed(wanted, counted.pods, sit.strategy.failure_threshold)
     return counted.pods >= wanted and counted.ready >= needed

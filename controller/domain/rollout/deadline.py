@@ -38,7 +38,8 @@ def with_deadline(sit: Situation, stop: Stop) -> Stop:
     if not deadline.exceeded:
         return structs.replace(stop, wake_at=min(stop.wake_at or deadline.due, deadline.due))
     problem = stop.problem or _stuck(sit, stop)
-    if sit.strategy.on_deadline_exceeded == ROLLBACK and not position(stop.status).goal:
+    going = position(stop.status).goal or sit.returning
+    if sit.strategy.on_deadline_exceeded == ROLLBACK and not going:
         taken_back = given_up(sit, stop.status, problem.message)
         if taken_back is not None:
             return taken_back
@@ -74,7 +75,7 @@ def _missing(sit: Situation, status: RolloutStatus) -> str:
     ours = position(status)
     if ours.state == StepState.STEP_TRAFFIC_ROUTING:
         return "the routes do not follow it yet, or the old pods' share is not given back"
-    counted, wanted = sit.ready(sit.new_pods), sit.batch(ours.step)
+    counted, wanted = sit.ready(sit.new_pods), sit.wanted(ours.step)
     unready = [
         pod.metadata.name
         for pod in sit.new_pods

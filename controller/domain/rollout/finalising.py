@@ -20,6 +20,7 @@ from controller.domain.decision import (
 from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import announcing, autoscalers, batches, routing
 from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.returning import unmark
 from controller.domain.rollout.shared_routing import leave
 from controller.domain.rollout.situation import Situation, Style, position
 from controller.domain.rollout.status import with_canary
@@ -210,6 +211,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.ROLLBACK: (
@@ -221,6 +223,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.RESUME_WORKLOAD, _resume_workload),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.CONTINUOUS: (
@@ -229,6 +232,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.ROUTE_TO_STABLE, _margin),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _clear_abandoned),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
     ),
     Goal.DISABLED: (
         (FinalisingStep.ROUTE_TO_STABLE, leave),
@@ -237,6 +241,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.DELETING: (
@@ -246,6 +251,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
+        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _let_go),
     ),
     Goal.WORKLOAD_GONE: (

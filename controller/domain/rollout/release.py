@@ -27,6 +27,12 @@ from controller.domain.rollout.jump import following, go_to, read_jump
 from controller.domain.rollout.pause import read_mailbox
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.replanning import replan
+from controller.domain.rollout.returning import (
+    goes_on_returning,
+    observed_id,
+    returning_id,
+    returns_in_batches,
+)
 from controller.domain.rollout.reverting import held_as_failed
 from controller.domain.rollout.shared_routing import join
 from controller.domain.rollout.situation import Situation, canary_status, position
@@ -155,7 +161,7 @@ def rolled_back(sit: Situation, status: RolloutStatus) -> bool:
     """The template is again what ran before the release (perhaps already when the release was first looked at)."""
     ours = position(status)
     back = bool(ours.stable_template) and sit.template_hash == ours.stable_template
-    return back and ours.goal != Goal.ROLLBACK
+    return back and ours.goal != Goal.ROLLBACK and not goes_on_returning(sit, status)
 
 
 def another_revision_came(sit: Situation, status: RolloutStatus) -> bool:
@@ -183,7 +189,8 @@ def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
     if workload_was_replaced(sit, status):
         return workload_gone(sit, status)
     if rolled_back(sit, status):
-        return _cancel(sit, status)
+        in_batches = returns_in_batches(sit, status) and not position(status).returning
+        return _return(sit, status) if in_batches else _cancel(sit, status)
     if another_revision_came(sit, status):
         return _start_over(sit, status)
     if goal:
@@ -218,8 +225,8 @@ def _refreshed(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     Before the first move, what runs is stable even when it is not what was recorded: a workload that comes back from
     zero replicas is given its newest revision.
     """
-    status = with_canary(status, observed_rollout_id=sit.rollout_id)
-    if sit.latched:
+    status = with_canary(status, observed_rollout_id=observed_id(sit, status))
+    if sit.latched and not sit.returning:
         revision, template = _stable_after(sit, status)
         status = with_canary(status, stable_revision=revision)
         status = with_position(status, stable_revision=revision, stable_template=template)
@@ -251,12 +258,24 @@ def _withdraw(sit: Situation, status: RolloutStatus) -> Turn:
 
 def _cancel(sit: Situation, status: RolloutStatus) -> Turn:
     """The workload was changed back: undo what the release changed."""
-    status = with_position(status, goal=Goal.ROLLBACK, state=StepState.COMPLETED)
+    status = with_position(status, goal=Goal.ROLLBACK, state=StepState.COMPLETED, returning=False)
     status = with_canary(
         status, canary_revision=sit.template_hash, current_step_state=StepState.COMPLETED
     )
     note = Note(reasons.STEP_UPGRADED, "workload has been rollback, then rollout is canceled")
     return Advance(progressing(status, reasons.CANCELLING, messages.CANCELLING, sit.now), (note,))
+
+
+def _return(sit: Situation, status: RolloutStatus) -> Turn:
+    """The workload was changed back, and asks to go back step by step."""
+    ours = position(status)
+    record = recorded(sit, status, Outcome.ROLLED_BACK)
+    begun = begin(sit, status, (ours.stable_revision, ours.stable_template))
+    status = with_position(begun.status, returning=True)
+    status = with_canary(status, observed_rollout_id=returning_id(sit))
+    note = Note(reasons.RELEASE_RESTARTED, messages.RETURNING, Severity.WARNING)
+    # The position is written before anything is looked at: what a step wants of pods depends on it.
+    return Stop(status, record, notes=(note, *begun.notes))
 
 
 def _start_over(sit: Situation, status: RolloutStatus) -> Turn:
@@ -328,7 +347,9 @@ def ended(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     """Nothing of the release is under way any more."""
     status = enter(status, StepState.COMPLETED, sit.now)
     status = with_canary(status, finalising_step=FinalisingStep.END, next_step_index=-1)
-    return with_position(status, goal="", release="", routed_at=None, route_plan="")
+    return with_position(
+        status, goal="", release="", routed_at=None, route_plan="", returning=False
+    )
 
 
 def said_initializing(status: RolloutStatus) -> bool:

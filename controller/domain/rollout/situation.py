@@ -32,6 +32,7 @@ from controller.domain.pods.deployment import latched
 from controller.domain.pods.marks import OwnersRecord, owners_record
 from controller.domain.pods.plan import batch_size
 from controller.domain.pods.readiness import Readiness, readiness_of
+from controller.domain.pods.returning import back_at, stayed
 from controller.domain.pods.running import (
     Running,
     min_ready_seconds,
@@ -98,6 +99,19 @@ class Situation(Value, frozen=True):
     def batch(self, index: int) -> int:
         """New pods wanted at this step."""
         return batch_size(self.steps, index, self.replicas)
+
+    @property
+    def returning(self) -> bool:
+        """The release goes back to the stable revision in batches."""
+        return position(self.seen.rollout.status).returning
+
+    def wanted(self, index: int) -> int:
+        """Pods of the new revision wanted at this step, those included that never left it."""
+        if not self.returning:
+            return self.batch(index)
+        rollout_id = canary_status(self.seen.rollout.status).observed_rollout_id
+        alive = (pod for pod in self.new_pods if not pod.metadata.deleting)
+        return back_at(self.steps, index, self.replicas, len(stayed(alive, rollout_id)))
 
     def takes_all(self, index: int) -> bool:
         """A partition step that leaves no old pod, or finds none: a pinned stable Service would lead nowhere."""

@@ -15,6 +15,7 @@ from controller.domain.rollout import announcing, batches, messages, pause, rout
 from controller.domain.rollout.drifting import drift_of, noted
 from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.returning import pods_to_label
 from controller.domain.rollout.shared_routing import lane_is_shut
 from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.status import enter, progressing, with_canary, with_position
@@ -104,7 +105,7 @@ def _pods_of_step(sit: Situation, status: RolloutStatus, index: int) -> tuple[Ac
     services: tuple[Action, ...] = ()
     if sit.step(index).routes_traffic and not sit.takes_all(index):
         services = routing.canary_services(sit)
-    return (*moves, *services, *batches.missing_labels(sit, status, sit.new_pods))
+    return (*moves, *services, *batches.missing_labels(sit, status, pods_to_label(sit, status)))
 
 
 def _route(sit: Situation, status: RolloutStatus) -> Turn:
@@ -174,7 +175,7 @@ def _kept(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ..
     """Repairs while a step waits: pins, the extra Deployment's size, labels, canary Services."""
     actions: tuple[Action, ...] = routing.pin(sit, status, index)
     actions += mechanism_of(sit).keep(sit, index)
-    actions += batches.missing_labels(sit, status, sit.new_pods)
+    actions += batches.missing_labels(sit, status, pods_to_label(sit, status))
     if sit.step(index).routes_traffic and not sit.takes_all(index):
         actions += routing.canary_services(sit)
     return actions

@@ -6,7 +6,13 @@ import pytest
 
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject, changed, child, items
-from controller.api.names import KEPT_V1BETA1, ROLLING_STYLE, V1ALPHA1, V1BETA1
+from controller.api.names import (
+    KEPT_V1BETA1,
+    ROLLBACK_IN_BATCH,
+    ROLLING_STYLE,
+    V1ALPHA1,
+    V1BETA1,
+)
 from controller.api.validation import Rules, uses_extra_workload, validate, warnings
 
 
@@ -130,6 +136,44 @@ def test_the_administrator_may_change_the_limit_and_the_kinds() -> None:
     obj = beta(canary({"replicas": "80%", "traffic": "1%"}), "Thing", "example.com/v1")
     assert len(texts(obj)) == 2
     assert texts(obj, Rules(partition_percent_limit=80, filter_workload_type=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kind", "version", "why"),
+    [
+        (canary({"replicas": 1}), "Deployment", "apps/v1", "a Deployment goes back at once"),
+        (canary({"replicas": 1}), "DaemonSet", "apps/v1", "a DaemonSet goes back at once"),
+        (
+            {"blueGreen": {"steps": []}},
+            "CloneSet",
+            "apps.kruise.io/v1alpha1",
+            "under blue-green the way back is a switch",
+        ),
+        (
+            canary({"replicas": 1}, trafficRoutings=[{"service": "s"}]),
+            "StatefulSet",
+            "apps/v1",
+            "the traffic goes back first",
+        ),
+        (
+            canary({"replicas": 1}, trafficRoutingRef="lane"),
+            "StatefulSet",
+            "apps/v1",
+            "the traffic goes back first",
+        ),
+        (canary({"replicas": 1}), "StatefulSet", "apps/v1", ""),
+        (canary({"replicas": 1}), "Cluster", "db.example/v1", ""),
+    ],
+)
+def test_a_rollback_in_batches_that_cannot_be_is_warned_of(
+    strategy: JsonObject, kind: str, version: str, why: str
+) -> None:
+    obj = beta(strategy, kind, version)
+    assert warnings(obj) == ()
+    asked = changed(obj, ("metadata", "annotations", ROLLBACK_IN_BATCH), "true")
+    found = warnings(asked)
+    assert len(found) == bool(why)
+    assert all("has no effect here" in text and why in text for text in found)
 
 
 def test_warnings_name_what_will_not_happen() -> None:

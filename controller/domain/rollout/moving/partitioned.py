@@ -25,6 +25,7 @@ from controller.domain.rollout.moving.sets import (
     owners_strategy,
     set_strategy,
 )
+from controller.domain.rollout.returning import mark_those_that_stayed
 from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.turn import Stop
 
@@ -34,7 +35,10 @@ class PartitionedSet(Sets):
 
     def clear(self, sit: Situation, status: RolloutStatus) -> Stop | None:
         """Its owner has not paused it, its controller has caught up, and nothing abandoned is in the way."""
-        return self.clear_abandoned(sit, status) if sit.latched else blocked_set(sit, status)
+        blocked = blocked_set(sit, status) or mark_those_that_stayed(sit, status)
+        if blocked is not None or sit.returning:
+            return blocked or _unstuck(sit, status)
+        return make_way(sit, status) if sit.latched else None
 
     def grow(
         self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
@@ -63,9 +67,14 @@ class PartitionedSet(Sets):
         return Stop(status, delete_pods(sit, keep, unready_only=True), waiting.wake_at)
 
 
+def _unstuck(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """On a way back in batches the other pods wait for their turn; broken ones would stop a StatefulSet for ever."""
+    return make_way(sit, status) if sit.workload.kind is WorkloadKind.STATEFUL_SET else None
+
+
 def _partition(sit: Situation, index: int) -> int | str:
     """The partition of the step. New pods that are there already stay, and no pod beyond the step is made new."""
-    kind, replicas, wanted = sit.workload.kind, sit.replicas, sit.batch(index)
+    kind, replicas, wanted = sit.workload.kind, sit.replicas, sit.wanted(index)
     new = [pod for pod in sit.new_pods if not pod.metadata.deleting]
     rolling = owners_limits(sit).rolling_update
     unordered = rolling is not None and rolling.unordered_update is not None

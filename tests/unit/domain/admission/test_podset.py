@@ -256,9 +256,9 @@ def doubling() -> Rollout:
     )
 
 
-def held_beside(**spec: object) -> JsonObject:
+def held_beside() -> JsonObject:
     """A CloneSet whose blue-green release of v2 was just admitted."""
-    old = pod_set(strategy={"maxUnavailable": 1}, minReadySeconds=5, **spec)
+    old = pod_set(strategy={"maxUnavailable": 1}, minReadySeconds=5)
     return stored(old, with_image(old, "v2"), CLONES, doubling())
 
 
