@@ -12,6 +12,7 @@ import msgspec
 
 from controller.api.meta import Key
 from controller.api.networking import SERVICE_NAME_LABEL, EndpointSlice, Service
+from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.cli.failures import explain
@@ -24,6 +25,7 @@ from controller.errors import MoonshiftError
 from controller.kube.client import KubeClient
 from controller.kube.reflector import Reflector
 from controller.kube.resources import (
+    CONTROLLER_REVISIONS,
     DEPLOYMENTS,
     ENDPOINT_SLICES,
     PODS,
@@ -77,16 +79,18 @@ class Facts:
         self._gateways = Gateways()
         self._world = World(self._caches, self._gateways)
         self._sources: list[Source[Any]] = []
+        self._followed: list[Source[Any]] = []
+        """Read before the others, because they say what belongs to them."""
 
     async def load(self, rollout: Rollout) -> None:
         """Read everything once; the Rollout itself has been read already."""
         self._caches.rollouts.put(rollout)
         deployments = self._source(DEPLOYMENTS, self._caches.deployments, Deployment)
         await self._load(deployments)
+        await self._add_pods(rollout)
         canary = rollout.spec.strategy.plan
         routings = canary.traffic_routings if canary is not None else ()
         shared = canary is not None and canary.disable_generate_canary_service
-        self._add_pods(rollout)
         if routings:
             self._add_services(
                 {name for p in services_of(routings, shared) for name in (p.stable, p.canary)}
@@ -100,7 +104,7 @@ class Facts:
             )
             group.create_task(load)
         rollouts = self._source(ROLLOUTS, self._caches.rollouts, Rollout, named(self._key.name))
-        self._sources += [deployments, rollouts, *self._gateways.sources]
+        self._sources += [deployments, *self._followed, rollouts, *self._gateways.sources]
 
     @property
     def gaps(self) -> dict[str, str]:
@@ -122,17 +126,46 @@ class Facts:
                     self._reflectors.append(reflector)
                     group.create_task(reflector.run())
 
-    def _add_pods(self, rollout: Rollout) -> None:
+    async def _add_pods(self, rollout: Rollout) -> None:
         ref = rollout.spec.workload_ref
-        workload = self._caches.deployments.get(Key(self._key.namespace, ref.name))
-        if workload is None or ref.kind != "Deployment":
+        key = Key(self._key.namespace, ref.name)
+        if (ref.group, ref.kind) == ("apps", "Deployment"):
+            workload = self._caches.deployments.get(key)
+            if workload is not None:
+                self._select(bytes(workload.spec.selector))
+                self._sources.append(self._replica_sets(bytes(workload.spec.selector)))
             return
-        selected = selector_text(bytes(workload.spec.selector))
+        try:
+            source = await self._gateways.load_workload(
+                self._client, (ref.api_version, ref.kind), key
+            )
+        except MoonshiftError as failure:
+            self._unread[ref.kind] = explain(failure)
+            return
+        self._followed.append(source)
+        pod_set = source.store.get(key)
+        if pod_set is not None:
+            self._select(bytes(pod_set.spec.selector))
+            self._sources.append(self._revisions(bytes(pod_set.spec.selector)))
+
+    def _select(self, selector: bytes) -> None:
         pods: type[Pod] = DetailedPod
-        self._sources += [
-            self._source(REPLICA_SETS, self._caches.replica_sets, ReplicaSet, labels=selected),
-            self._source(PODS, self._caches.pods, pods, labels=selected),
-        ]
+        labels = selector_text(selector)
+        self._sources.append(self._source(PODS, self._caches.pods, pods, labels=labels))
+
+    def _replica_sets(self, selector: bytes) -> Source[ReplicaSet]:
+        labels = selector_text(selector)
+        return self._source(REPLICA_SETS, self._caches.replica_sets, ReplicaSet, labels=labels)
+
+    def _revisions(self, selector: bytes) -> Source[ControllerRevision]:
+        return Source(
+            CONTROLLER_REVISIONS,
+            self._caches.revisions,
+            ControllerRevision,
+            namespace=self._key.namespace,
+            labels=selector_text(selector),
+            transform=slimmed,
+        )
 
     def _add_services(self, services: set[str]) -> None:
         chosen = f"{SERVICE_NAME_LABEL} in ({','.join(sorted(services))})"

@@ -1,4 +1,6 @@
-"""The gateway objects one Rollout names, each watched by its name alone.
+"""The objects one Rollout names whose kinds are learnt of at run time, each watched by its name alone.
+
+These are gateway objects, and a workload that is no Deployment.
 
 Why not the controller's own cache of kinds: it watches whole kinds, and a person who looks at one VirtualService need
 not load all of the namespace. Invariant: a kind is looked up by its complete apiVersion; what cannot be read is a
@@ -9,6 +11,7 @@ import msgspec
 
 from controller.api import names
 from controller.api.meta import Key, ObjectMeta
+from controller.api.podsets import PodSet
 from controller.cli.failures import explain
 from controller.cli.source import Source, named
 from controller.domain.decision import Reference
@@ -41,11 +44,30 @@ class Gateways:
         self._sources: dict[tuple[Kind, Key], Source[GatewayObject]] = {}
         self._made: dict[Kind, Source[GatewayObject]] = {}
         self._problems: dict[tuple[Kind, Key], Problem] = {}
+        self._workloads: dict[tuple[Kind, Key], Source[PodSet]] = {}
 
     @property
     def sources(self) -> tuple[Source[GatewayObject], ...]:
         """What can be watched."""
         return (*self._sources.values(), *self._made.values())
+
+    async def load_workload(self, client: KubeClient, kind: Kind, key: Key) -> Source[PodSet]:
+        """Look up the kind of a set of pods, and read the set."""
+        try:
+            resource = await look_up(client, kind)
+            source = Source(
+                resource,
+                Store[PodSet](),
+                PodSet,
+                namespace=key.namespace,
+                fields=named(key.name),
+            )
+            await source.load(client)
+        except MoonshiftError as failure:
+            self._problems[kind, key] = Problem(_reason(failure), explain(failure))
+            raise
+        self._workloads[kind, key] = source
+        return source
 
     async def load(
         self,
@@ -59,7 +81,7 @@ class Gateways:
             kind = (reference.api_version, reference.kind)
             at = (kind, Key(namespace, reference.name))
             try:
-                resource = await _look_up(client, kind)
+                resource = await look_up(client, kind)
                 source = Source(
                     resource,
                     Store[GatewayObject](),
@@ -103,6 +125,10 @@ class Gateways:
 
     def find(self, kind: Kind, key: Key) -> RawObject | Problem | None:
         """The object, None when there is none, or why that is not known."""
+        workload = self._workloads.get((kind, key))
+        if workload is not None:
+            pod_set = workload.store.get(key)
+            return None if pod_set is None else _raw(pod_set)
         source = self._sources.get((kind, key))
         if source is None:
             absent = Problem("NotLookedUp", "the plan changed: look again to see this object")
@@ -113,11 +139,12 @@ class Gateways:
         return _raw(found)
 
 
-def _raw(found: GatewayObject) -> RawObject:
+def _raw(found: GatewayObject | PodSet) -> RawObject:
     return RawObject(found.metadata, msgspec.Raw(msgspec.json.encode(found)))
 
 
-async def _look_up(client: KubeClient, kind: Kind) -> Resource:
+async def look_up(client: KubeClient, kind: Kind) -> Resource:
+    """How a kind is addressed; NotFound where it is not served."""
     api_version, name = kind
     found = await served(client, api_version, name)
     if found is None:

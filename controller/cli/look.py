@@ -7,8 +7,6 @@ by names).
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from msgspec import structs
-
 from controller.api.names import ROLLOUT_BATCH_ID
 from controller.api.rollout import Rollout
 from controller.api.workloads import Pod
@@ -77,9 +75,6 @@ def _since(rollout: Rollout) -> datetime | None:
 def look_at(seen: Observation, now: datetime, gaps: Mapping[str, str]) -> RolloutView:
     """Everything that is shown."""
     rollout = seen.rollout
-    if rollout.spec.workload_ref.kind != "Deployment":
-        # another kind's object of that name; the counters of the status have to do
-        seen = structs.replace(seen, workload=None)
     sit = Situation(seen=seen, now=now)
     replicas = sit.replicas if seen.workload is not None else None
     return RolloutView(
@@ -129,7 +124,7 @@ def _revision(sit: Situation, revision: str, role: Role, pods: Iterable[Pod]) ->
     )
     wanted = None
     if role is Role.CANARY:
-        wanted = sit.batch(position(sit.seen.rollout.status).step)
+        wanted = sit.wanted(position(sit.seen.rollout.status).step)
     return RevisionView(
         role=role,
         revision=revision,

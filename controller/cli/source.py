@@ -3,6 +3,7 @@
 Invariant: both ways read the same selection into the same store, so that a live view starts where a single look ends.
 """
 
+from collections.abc import Callable
 from typing import Generic
 
 import msgspec
@@ -26,6 +27,7 @@ class Source(Generic[V]):
         namespace: str | None,
         labels: str = "",
         fields: str = "",
+        transform: Callable[[V], V] | None = None,
     ) -> None:
         self.resource = resource
         self.store = store
@@ -33,6 +35,7 @@ class Source(Generic[V]):
         self._namespace = namespace
         self._labels = labels
         self._fields = fields
+        self._transform = transform
 
     async def load(self, client: KubeClient) -> None:
         """Read everything once; what cannot be decoded is left out."""
@@ -43,9 +46,10 @@ class Source(Generic[V]):
         ):
             for item in read_page(page).items or ():
                 try:
-                    views.append(decode(item))
+                    view = decode(item)
                 except msgspec.ValidationError:
                     continue
+                views.append(view if self._transform is None else self._transform(view))
         self.store.replace_all(views)
 
     def reflector(self, client: KubeClient) -> Reflector[V]:
@@ -58,6 +62,7 @@ class Source(Generic[V]):
             namespace=self._namespace,
             label_selector=self._labels,
             field_selector=self._fields,
+            transform=self._transform,
         )
 
 

@@ -189,7 +189,7 @@ class ReleaseDeployment(Value, frozen=True, tag=True):
     labels: tuple[str, ...] = ()
 
 
-class SpecField(Value, frozen=True):
+class FieldOfSpec(Value, frozen=True):
     """A field of a spec and what it should say (raw JSON); None takes out one that is there."""
 
     name: str
@@ -208,7 +208,7 @@ class MoveSet(Value, frozen=True, tag=True):
     generation: int
     strategy: msgspec.Raw
     latch: str = ""
-    fields: tuple[SpecField, ...] = ()
+    fields: tuple[FieldOfSpec, ...] = ()
 
 
 class ReleaseSet(Value, frozen=True, tag=True):
@@ -220,7 +220,7 @@ class ReleaseSet(Value, frozen=True, tag=True):
     owners: OwnersValues | None
     annotations: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    fields: tuple[SpecField, ...] = ()
+    fields: tuple[FieldOfSpec, ...] = ()
 
 
 class HoldAutoscaler(Value, frozen=True, tag=True):

@@ -5,7 +5,7 @@ nothing; it never touches a template; a pod is deleted by its UID.
 """
 
 from controller.api import names
-from controller.domain.decision import DeletePod, Done, MoveSet, ReleaseSet, SpecField
+from controller.domain.decision import DeletePod, Done, FieldOfSpec, MoveSet, ReleaseSet
 from controller.effects.writes import Operation, Writes, generation_is, pointer
 from controller.kube.resources import PODS, Resource
 
@@ -40,7 +40,7 @@ async def release(writes: Writes, resource: Resource, action: ReleaseSet) -> Don
     return Done(wrote=True)
 
 
-def _written(field: SpecField) -> Operation:
+def _written(field: FieldOfSpec) -> Operation:
     path = pointer("spec", field.name)
     if field.value is None:
         return {"op": "remove", "path": path}

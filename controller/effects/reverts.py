@@ -37,7 +37,7 @@ async def revert(
     old = _tree(await writes.read(resource, action.workload))
     source = REPLICA_SETS if action.kind == DEPLOYMENT else CONTROLLER_REVISIONS
     try:
-        template = _template(_tree(await writes.read(source, action.source)))
+        template = kept_template(_tree(await writes.read(source, action.source)))
     except NotFound:
         named = f"{source.kind} {action.source}"
         text = f"{named} is gone, and with it the template to go back to: apply the manifest you want to go back to"
@@ -96,7 +96,7 @@ def _tree(raw: bytes) -> JsonObject:
     return msgspec.json.decode(raw, type=JsonObject)
 
 
-def _template(source: JsonObject) -> JsonObject:
+def kept_template(source: JsonObject) -> JsonObject:
     """The pod template in a ReplicaSet, or in the data of a ControllerRevision, as its owner wrote it."""
     found = child(source, *_TEMPLATE) or child(source, "data", *_TEMPLATE)
     labels = child(found, "metadata", "labels")

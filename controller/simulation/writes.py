@@ -30,6 +30,7 @@ from controller.domain.decision import (
     EnsureCanaryDeployment,
     EnsureCanaryService,
     EnsureRoutes,
+    FieldOfSpec,
     FreeAutoscaler,
     HoldAutoscaler,
     HoldReplicaSet,
@@ -53,7 +54,6 @@ from controller.domain.decision import (
     ScaleCanaryDeployment,
     ScaleReplicaSet,
     SetFinalizers,
-    SpecField,
     StampTemplate,
     UnpinService,
 )
@@ -459,7 +459,7 @@ def _without_marks(present: ObjectMeta, action: ReleaseDeployment | ReleaseSet) 
     )
 
 
-def _with_field(spec: PodSetSpec, field: SpecField) -> PodSetSpec:
+def _with_field(spec: PodSetSpec, field: FieldOfSpec) -> PodSetSpec:
     match field.name:
         case "minReadySeconds":
             seconds = None if field.value is None else msgspec.json.decode(field.value, type=int)

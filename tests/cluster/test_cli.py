@@ -25,6 +25,7 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 ROLLOUTS = "/apis/rollouts.kruise.io/v1beta1/namespaces/default/rollouts"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 REPLICA_SETS = "/apis/apps/v1/namespaces/default/replicasets"
+STATEFUL_SETS = "/apis/apps/v1/namespaces/default/statefulsets"
 SERVICES = "/api/v1/namespaces/default/services"
 USER = "admin"
 
@@ -119,7 +120,13 @@ def status_of(step: int, state: str, *, phase: str = "Progressing", **more: Any)
     }
 
 
-async def make(plane: Plane, name: str, status: dict[str, Any], workload: str = "app") -> None:
+async def make(
+    plane: Plane,
+    name: str,
+    status: dict[str, Any],
+    workload: str = "app",
+    kind: str = "Deployment",
+) -> None:
     """A Rollout that stands where `status` says."""
     steps = [{"replicas": "50%", "traffic": "50%"}, {"replicas": "100%"}]
     routings = [{"service": workload}]
@@ -128,7 +135,7 @@ async def make(plane: Plane, name: str, status: dict[str, Any], workload: str = 
         "kind": "Rollout",
         "metadata": {"name": name},
         "spec": {
-            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": workload},
+            "workloadRef": {"apiVersion": "apps/v1", "kind": kind, "name": workload},
             "strategy": {"canary": {"steps": steps, "trafficRoutings": routings}},
         },
     }
@@ -250,6 +257,36 @@ async def test_undo_puts_the_stable_template_back(cluster: Plane) -> None:
     assert [service["exists"] for service in view["services"]] == [True]
     assert revision in [found["revision"] for found in view["revisions"]]
     assert "already" in (await run(cluster, "undo", "undone")).stderr
+
+
+async def test_undo_and_the_tree_of_a_stateful_set_go_by_its_controller_revisions(
+    cluster: Plane,
+) -> None:
+    client = cluster.client(USER)
+    labels = {"app": "stateful"}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "m", "image": "m:1"}]}}
+    spec = {
+        "replicas": 2,
+        "serviceName": "stateful",
+        "selector": {"matchLabels": labels},
+        "template": pod,
+    }
+    await client.create(STATEFUL_SETS, {"metadata": {"name": "stateful"}, "spec": spec})
+    await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=20s")
+    stable = (await client.get(f"{STATEFUL_SETS}/stateful"))["status"]["currentRevision"]
+    status = status_of(1, "StepPaused", stableRevision=stable)
+    await make(cluster, "stateful", status, workload="stateful", kind="StatefulSet")
+    await cluster.kubectl("set", "image", "statefulset/stateful", "m=m:2")
+    await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=20s")
+    result = await run(cluster, "undo", "stateful")
+    assert result.output == "rollout.rollouts.kruise.io/stateful rolled back\n"
+    stored = await client.get(f"{STATEFUL_SETS}/stateful")
+    assert stored["spec"]["template"]["spec"]["containers"][0]["image"] == "m:1"
+    await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=20s")
+    view = json.loads((await run(cluster, "get", "stateful", "-o", "json")).output)
+    found = [(r["role"], r["revision"], len(r["pods"])) for r in view["revisions"]]
+    assert found == [("stable", stable, 2)]
+    assert "already" in (await run(cluster, "undo", "stateful")).stderr
 
 
 async def test_a_live_view_in_a_pipe_prints_changes_and_ends_quietly(

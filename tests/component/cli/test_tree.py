@@ -116,3 +116,71 @@ async def test_pods_are_read_by_the_workloads_selector_only(tmp_path: Path) -> N
         await api.run("get", "web")
     (pods,) = [request for request in api.server.requests if request.path.endswith("/pods")]
     assert pods.query["labelSelector"] == "app=x"
+
+
+STATEFUL_SETS = "/apis/apps/v1/namespaces/default/statefulsets"
+REVISIONS = "/apis/apps/v1/namespaces/default/controllerrevisions"
+
+
+def of_a_stateful_set() -> dict[str, Any]:
+    rollout = make_rollout()
+    rollout["spec"]["workloadRef"]["kind"] = "StatefulSet"
+    rollout["status"]["moonshift"]["stableRevision"] = "app-old1"
+    return rollout
+
+
+def stateful_world() -> dict[str, list[dict[str, Any]]]:
+    """A StatefulSet with one pod of each of its two revisions."""
+    owner = [{"uid": "u", "controller": True}]
+    pods = [pod("app-0", ready=True), pod("app-1", ready=False)]
+    for found, revision in zip(pods, ("app-old1", "app-new1"), strict=True):
+        found["metadata"]["ownerReferences"] = owner
+        found["metadata"]["labels"] = {"controller-revision-hash": revision}
+    revisions = [
+        {
+            "metadata": {"name": name, "namespace": "default", "ownerReferences": owner},
+            "revision": number,
+            "data": {"spec": {"template": {"spec": {"image": name}, "$patch": "replace"}}},
+        }
+        for number, name in enumerate(("app-old1", "app-new1"), start=1)
+    ]
+    selector = {"matchLabels": {"app": "x"}}
+    workload = {
+        "metadata": {"name": "app", "namespace": "default", "uid": "u"},
+        "spec": {"replicas": 2, "selector": selector, "template": {"spec": {"image": "app-new1"}}},
+        "status": {"updateRevision": "app-new1"},
+    }
+    return {STATEFUL_SETS: [workload], REVISIONS: revisions, f"{CORE}/pods": pods}
+
+
+async def test_the_pods_of_a_set_are_told_apart_by_its_controller_revisions(tmp_path: Path) -> None:
+    async with cluster(tmp_path, of_a_stateful_set()) as api:
+        api.collections |= stateful_world()
+        kinds = {"resources": [{"name": "statefulsets", "kind": "StatefulSet"}]}
+        api.overrides["GET", "/apis/apps/v1"] = (200, kinds)
+        result = await api.run("get", "web", "-o", "json")
+        described = await api.run("describe", "web")
+    view = json.loads(result.output)
+    assert view["replicas"] == 2
+    found = [(r["role"], r["revision"], r["ready"], len(r["pods"])) for r in view["revisions"]]
+    assert found == [("stable", "app-old1", 1, 1), ("canary", "app-new1", 0, 1)]
+    assert view["gaps"] == []
+    assert "app-1" in described.output
+
+
+async def test_a_workload_whose_kind_is_not_served_is_a_gap_that_is_named(tmp_path: Path) -> None:
+    async with cluster(tmp_path, of_a_stateful_set()) as api:
+        result = await api.run("get", "web", "-o", "json")
+    view = json.loads(result.output)
+    assert view["replicas"] is None
+    assert "StatefulSet (apps/v1) is not served" in view["gaps"][0]
+
+
+async def test_a_set_that_is_gone_has_no_pods(tmp_path: Path) -> None:
+    async with cluster(tmp_path, of_a_stateful_set()) as api:
+        api.collections |= {STATEFUL_SETS: []}
+        kinds = {"resources": [{"name": "statefulsets", "kind": "StatefulSet"}]}
+        api.overrides["GET", "/apis/apps/v1"] = (200, kinds)
+        result = await api.run("get", "web", "-o", "json")
+    view = json.loads(result.output)
+    assert (view["replicas"], view["revisions"], view["gaps"]) == (None, [], [])

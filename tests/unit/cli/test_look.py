@@ -1,6 +1,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from controller.cli.look import look_at, summary_of
 from controller.cli.view import Role
@@ -94,8 +95,9 @@ def test_a_missing_stable_service_is_shown_and_an_unreadable_one_is_a_gap() -> N
     assert unread.gaps == ("services: forbidden",)
 
 
-def test_another_kind_of_workload_is_shown_by_the_status_alone() -> None:
-    view = look_at(make_observation(make_rollout(kind="CloneSet")), NOW, {})
+def test_a_workload_that_is_not_known_is_shown_by_the_status_alone() -> None:
+    seen = structs.replace(make_observation(make_rollout(kind="CloneSet")), workload=None)
+    view = look_at(seen, NOW, {})
     assert (view.replicas, view.revisions) == (None, ())
     assert view.summary.workload == "CloneSet/web"
 

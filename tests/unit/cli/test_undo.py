@@ -1,25 +1,30 @@
 import msgspec
 
+from controller.api.meta import ObjectMeta
+from controller.cli.kept import AnyWorkload, Kept, WorkloadSpec
 from controller.cli.undo import stable_template, template_patch
-from tests.unit.cli.builders import make_deployment, make_replica_set, make_rollout, template
+from controller.kube.resources import DEPLOYMENTS
+from tests.unit.cli.builders import make_rollout, template
 
-SETS = [make_replica_set("old1", "web:1")[0], make_replica_set("new1", "web:2")[0]]
+
+def raw(tree: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(tree))
 
 
-def test_the_stable_template_is_written_without_the_controllers_label() -> None:
-    labelled = template("web:1")
+def kept(image: str = "web:2", **templates: msgspec.Raw) -> Kept:
+    """A workload of this image, and what is kept of its revisions."""
+    workload = AnyWorkload(ObjectMeta(name="web"), WorkloadSpec(template=raw(template(image))))
+    return Kept("Deployment shop/web", DEPLOYMENTS, workload, "ReplicaSet", templates)
+
+
+def test_the_stable_template_is_written_as_its_owner_wrote_it() -> None:
+    labelled = template("web:1") | {"$patch": "replace"}
     labelled["metadata"]["labels"]["pod-template-hash"] = "old1"
-    stable = msgspec.structs.replace(
-        SETS[0],
-        spec=msgspec.structs.replace(
-            SETS[0].spec, template=msgspec.Raw(msgspec.json.encode(labelled))
-        ),
-    )
-    assert stable_template(make_rollout(), make_deployment(), [stable]) == template("web:1")
+    assert stable_template(make_rollout(), kept(old1=raw(labelled))) == template("web:1")
 
 
 def test_the_patch_holds_for_the_generation_that_was_looked_at() -> None:
-    assert template_patch(make_deployment(), {"x": 1}) == [
+    assert template_patch(7, {"x": 1}) == [
         {"op": "test", "path": "/metadata/generation", "value": 7},
         {"op": "replace", "path": "/spec/template", "value": {"x": 1}},
     ]
@@ -27,7 +32,9 @@ def test_the_patch_holds_for_the_generation_that_was_looked_at() -> None:
 
 def test_why_nothing_can_be_undone_is_said() -> None:
     nothing = make_rollout(stableRevision="", canary={"stableRevision": ""})
-    assert "no stable revision" in str(stable_template(nothing, make_deployment(), SETS))
-    assert "is gone" in str(stable_template(make_rollout(), make_deployment(), []))
-    same = stable_template(make_rollout(), make_deployment(image="web:1"), SETS)
-    assert "already" in str(same)
+    old = raw(template("web:1"))
+    assert "no stable revision" in str(stable_template(nothing, kept(old1=old)))
+    assert "ReplicaSet of revision old1 of Deployment shop/web is gone" in str(
+        stable_template(make_rollout(), kept(new1=old))
+    )
+    assert "already" in str(stable_template(make_rollout(), kept("web:1", old1=old)))

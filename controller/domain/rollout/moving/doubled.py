@@ -13,7 +13,7 @@ from controller.api.podsets import ScaleStrategy
 from controller.api.rollout import RolloutStatus
 from controller.api.workloads import Pod
 from controller.domain import reasons
-from controller.domain.decision import Action, DeletePod, Refusal, SpecField
+from controller.domain.decision import Action, DeletePod, FieldOfSpec, Refusal
 from controller.domain.pods.doubling import Present, beyond, doubled
 from controller.domain.pods.partition import surging
 from controller.domain.pods.readiness import Readiness
@@ -74,7 +74,7 @@ class DoubledCloneSet(Sets):
         """The stable revision has never shrunk."""
         return None
 
-    def owners_fields(self, sit: Situation) -> tuple[SpecField, ...]:
+    def owners_fields(self, sit: Situation) -> tuple[FieldOfSpec, ...]:
         """minReadySeconds as its owner has it, and no pod is named any more."""
         return (*_min_ready(sit, sit.owners_values.min_ready_seconds), *_named(sit, ()))
 
@@ -123,16 +123,16 @@ def _refused(sit: Situation, why: str) -> Refusal:
     return Refusal(reasons.UNSUPPORTED_STYLE, text, object=sit.workload_name)
 
 
-def _min_ready(sit: Situation, seconds: int) -> tuple[SpecField, ...]:
+def _min_ready(sit: Situation, seconds: int) -> tuple[FieldOfSpec, ...]:
     present = sit.pod_set.spec.min_ready_seconds
     if (present or 0) == seconds:
         return ()
-    return (SpecField("minReadySeconds", Raw(json.encode(seconds)) if seconds else None),)
+    return (FieldOfSpec("minReadySeconds", Raw(json.encode(seconds)) if seconds else None),)
 
 
-def _named(sit: Situation, names: tuple[str, ...]) -> tuple[SpecField, ...]:
+def _named(sit: Situation, names: tuple[str, ...]) -> tuple[FieldOfSpec, ...]:
     live: JsonObject = json.decode(sit.pod_set.spec.scale_strategy, type=JsonObject)
     wanted = changed(live, ("podsToDelete",), list(names) or None)
     if same(live, wanted):
         return ()
-    return (SpecField("scaleStrategy", Raw(json.encode(wanted))),)
+    return (FieldOfSpec("scaleStrategy", Raw(json.encode(wanted))),)

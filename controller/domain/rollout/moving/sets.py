@@ -16,10 +16,10 @@ from controller.domain import reasons
 from controller.domain.decision import (
     Action,
     DeletePod,
+    FieldOfSpec,
     MoveSet,
     Refusal,
     ReleaseSet,
-    SpecField,
 )
 from controller.domain.pods.partition import kept_old
 from controller.domain.pods.readiness import Readiness
@@ -46,7 +46,7 @@ def live_strategy(sit: Situation) -> JsonObject:
 
 
 def set_strategy(
-    sit: Situation, strategy: JsonObject, fields: tuple[SpecField, ...] = ()
+    sit: Situation, strategy: JsonObject, fields: tuple[FieldOfSpec, ...] = ()
 ) -> tuple[Action, ...]:
     """Write an update strategy and these fields, and take the latch off; nothing when all is so already."""
     if not sit.latched and not fields and same(strategy, live_strategy(sit)):
@@ -110,7 +110,7 @@ class Sets:
             fields=self.owners_fields(sit),
         )
 
-    def owners_fields(self, sit: Situation) -> tuple[SpecField, ...]:
+    def owners_fields(self, sit: Situation) -> tuple[FieldOfSpec, ...]:
         """Other fields of the spec that are their owner's again with the strategy."""
         return ()
 

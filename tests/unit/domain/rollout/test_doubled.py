@@ -309,7 +309,10 @@ def test_nothing_is_moved_without_the_owners_values_to_give_back() -> None:
 
 
 def test_no_pod_is_deleted_before_the_cloneset_has_seen_its_new_size() -> None:
-    world = at_step(2)
+    world = blue_green(make_step("50%"), make_step("100%"), traffic=False)
+    release_set(world)
+    world.rest()
+    approve(world)
     world.people.edit_set(KEY, replicas=0)
     for _ in range(8):
         world.pass_over(KEY)
