@@ -21,7 +21,8 @@ import hypothesis  # noqa: F401  imported once, before the forks
 import msgspec  # noqa: F401
 import pytest
 
-from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MACHINE, MUTATIONS, Mutation
+from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS
+from tests.mutations.mutation import MACHINE, Mutation
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "unit" / "domain"

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS, Mutation
+from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS
+from tests.mutations.mutation import Mutation
 from tests.mutations.runner import ROOT, source_of
 
 LIMIT = 240

@@ -30,7 +30,7 @@ def written_as(knobs: Knobs, replicas: int) -> Deployment:
 
 def test_what_was_read_is_written_as_it_was() -> None:
     for replicas in SIZES:
-        for unavailable in range(replicas + 1):
+        for unavailable in range(1, replicas + 1):
             read = read_knobs(written_as(Knobs(0, unavailable), replicas))
             assert read_knobs(written_as(read, replicas)) == read
 
@@ -38,7 +38,8 @@ def test_what_was_read_is_written_as_it_was() -> None:
 def test_more_to_give_back_is_never_written_as_less() -> None:
     for replicas in SIZES:
         given = [
-            read_knobs(written_as(Knobs(0, u), replicas)).unavailable for u in range(replicas + 1)
+            read_knobs(written_as(Knobs(0, u), replicas)).unavailable
+            for u in range(1, replicas + 1)
         ]
         assert given == sorted(given)
         assert given[-1] == replicas

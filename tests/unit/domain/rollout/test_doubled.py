@@ -331,3 +331,37 @@ def test_going_back_does_not_wait_for_a_stable_revision_that_never_shrank() -> N
     world.rest()
     assert versions_of(world) == {"v1": 4}
     assert_over(world)
+
+
+def all_to_new_and_given_back(world: World) -> None:
+    """All traffic is on the new pods, the owner's values are back, and the CloneSet has seen that and nothing more."""
+    wait(world, 3)
+    world.people.approve(KEY)
+    world.run_until(lambda: strategy_of(world) == OWN)
+    found = set_of(world)
+    status = structs.replace(found.status, observed_generation=found.metadata.generation)
+    world.cluster.pod_sets.put(structs.replace(found, status=status))
+
+
+def test_the_routes_stay_with_the_new_pods_while_the_cloneset_counts_old_ones() -> None:
+    world = at_step(3)
+    all_to_new_and_given_back(world)
+    world.pass_over(KEY)
+    assert (weight_of(world), versions_of(world)) == (100, {"v1": 4, "v2": 4})
+    world.rest()
+    assert_over(world)
+
+
+def test_the_routes_stay_with_the_new_pods_while_a_service_leads_to_one_that_goes() -> None:
+    world = at_step(3)
+    all_to_new_and_given_back(world)
+    for pod in world.cluster.pods:
+        if pod.revision == revision_of(world, "v1"):
+            world.people.delete_pod(pod.metadata.key)
+    found = set_of(world)
+    status = structs.replace(found.status, replicas=4)
+    world.cluster.pod_sets.put(structs.replace(found, status=status))
+    world.pass_over(KEY)
+    assert weight_of(world) == 100
+    world.rest()
+    assert_over(world)

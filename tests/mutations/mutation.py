@@ -1,0 +1,56 @@
+"""A deliberate defect, as data: one small replacement in one source file, and the tests that have to notice.
+
+Its name says what it stands for. `tests` are files under tests/unit/domain.
+"""
+
+from typing import NamedTuple
+
+RELEASES = "rollout/test_releases.py"
+DISTURBANCES = "rollout/test_disturbances.py"
+OBSTACLES = "rollout/test_obstacles.py"
+APPROVALS = "rollout/test_approvals.py"
+ROUTING = "rollout/test_routing.py"
+PHASES = "rollout/test_phases.py"
+KNOBS = "pods/test_knobs.py"
+LABELS = "pods/test_batches_and_labels.py"
+CONTENT = "rollout/test_config_release.py"
+CONTENT_LOST = "rollout/test_config_obstacles.py"
+RETURNING = "rollout/test_returning.py"
+DOUBLED = "rollout/test_doubled.py"
+DOUBLING = "pods/test_doubling.py"
+MACHINE = "../simulation/test_machine.py"
+"""Random releases under everything that can come in between."""
+
+
+class Mutation(NamedTuple):
+    """Replace `old` (which occurs once) in `module` by `new`."""
+
+    name: str
+    module: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+def _files(first: str) -> tuple[str, ...]:
+    return (first, OBSTACLES) if first == DISTURBANCES else (first,)
+
+
+def of(
+    module: str, *rows: tuple[str, str, str] | tuple[str, str, str, str]
+) -> tuple[Mutation, ...]:
+    """Rows of name, old, new and, where it is not the usual one, the test file."""
+    usual = {"release": DISTURBANCES, "pause": APPROVALS, "phases": PHASES, "routing": ROUTING}
+    place = f"controller.domain.{module}"
+    return tuple(
+        Mutation(
+            name=row[0],
+            module=place,
+            old=row[1],
+            new=row[2],
+            tests=_files(
+                row[3] if len(row) == 4 else usual.get(module.rpartition(".")[2], RELEASES)
+            ),
+        )
+        for row in rows
+    )

@@ -1,0 +1,206 @@
+"""Deliberate defects of moving pods, of counting them, and of what they read."""
+
+from tests.mutations.mutation import (
+    CONTENT,
+    CONTENT_LOST,
+    DISTURBANCES,
+    DOUBLED,
+    DOUBLING,
+    KNOBS,
+    LABELS,
+    OBSTACLES,
+    RELEASES,
+    RETURNING,
+    Mutation,
+    of,
+)
+
+OF_PODS: tuple[Mutation, ...] = (
+    *of(
+        "pods.deployment",
+        (
+            "knobs that round to nothing are taken for nothing",
+            "unavailable if surge or unavailable else min(1, replicas)",
+            "unavailable",
+            DISTURBANCES,
+        ),
+    ),
+    *of(
+        "rollout.moving.paced_deployment",
+        (
+            "the old share goes without a margin",
+            "        due = routing.margin_end(sit, status)\n",
+            "        due = None\n",
+        ),
+        (
+            "abandoned pods stay",
+            "    if left:\n",
+            "    if left and not sit.workload:\n",
+            DISTURBANCES,
+        ),
+        (
+            "the latch is not taken off",
+            'latch=sit.meta.annotations[names.LATCH] if unlatch else "",',
+            'latch="",',
+        ),
+    ),
+    *of(
+        "rollout.moving.deployments",
+        (
+            "a deleted Rollout leaves its label behind",
+            "    if drop_label and (sit",
+            "    if drop_label and keep_mark and (sit",
+            DISTURBANCES,
+        ),
+        (
+            "an owner's pause is overrun",
+            "    if paused_by_its_owner(sit.deployment):\n",
+            "    if sit.replicas < 0:\n",
+            DISTURBANCES,
+        ),
+        (
+            "a Deployment controller that lags behind is not waited for",
+            "    return None if sit.deployment.observed else Stop(status=status)\n",
+            "    return None\n",
+            DISTURBANCES,
+        ),
+    ),
+    *of(
+        "rollout.moving.extra_deployment",
+        (
+            "the extra Deployment shrinks with the workload",
+            "deployment.spec.replicas < sit.batch(index)",
+            "deployment.spec.replicas != sit.batch(index)",
+            DISTURBANCES,
+        ),
+    ),
+    *of(
+        "rollout.situation",
+        (
+            "a workload of one pod that was scaled up is pinned to nothing",
+            "        return leaves_none or not self.old_revision_runs\n",
+            "        return leaves_none\n",
+            DISTURBANCES,
+        ),
+    ),
+    *of(
+        "pods.deployment",
+        (
+            "maxUnavailable is written as a count",
+            'WrittenKnobs(f"{100 * surge // replicas}%", f"{percent}%")',
+            'WrittenKnobs(f"{100 * surge // replicas}%", knobs.unavailable)',
+            OBSTACLES,
+        ),
+    ),
+    *of(
+        "pods.pacing",
+        (
+            "old pods go before new ones are ready",
+            "    if give_back and current.surge > 0 and ready >= current.new_pods:\n",
+            "    if give_back and current.surge > 0:\n",
+            KNOBS,
+        ),
+        (
+            "the owner's maxSurge is exceeded",
+            "    surge = min(limits.surge, wanted - current.unavailable)\n",
+            "    surge = wanted - current.unavailable\n",
+            KNOBS,
+        ),
+    ),
+    *of(
+        "pods.readiness",
+        (
+            "the owner's minReadySeconds does not count",
+            "        due = since + timedelta(seconds=min_ready_seconds)\n",
+            "        due = since\n",
+            RELEASES,
+        ),
+    ),
+    *of(
+        "pods.plan",
+        (
+            "a batch of broken pods passes",
+            "    return max(1, wanted - scaled_up(failure_threshold, updated))\n",
+            "    return wanted - scaled_up(failure_threshold, updated)\n",
+            LABELS,
+        ),
+    ),
+    *of(
+        "pods.labels",
+        (
+            "terminating pods take the number of their successors",
+            "    alive = [pod for pod in pods if not pod.metadata.deleting]\n",
+            "    alive = list(pods)\n",
+            LABELS,
+        ),
+    ),
+    *of(
+        "rollout.config_release",
+        (
+            "a content that comes on the way back is released at once",
+            "        return sit.template_hash != ours.stable_template and sit.meta.uid == ours.workload_uid\n",
+            "        return sit.meta.uid == ours.workload_uid\n",
+            CONTENT,
+        ),
+    ),
+    *of(
+        "config.record",
+        (
+            "a newer content is overwritten by the way back",
+            "    if agrees(stable, seen) or of_neither:\n",
+            "    if agrees(stable, seen):\n",
+            CONTENT,
+        ),
+        (
+            "a copy of another content is put back",
+            "        if kept.digest != was:\n",
+            "        if False:\n",
+            CONTENT_LOST,
+        ),
+        (
+            "a content that was there before is not released again",
+            "seen.digest if seen.digest != seen.stamp else seen.digest + _AGAIN\n",
+            "seen.digest\n",
+            CONTENT,
+        ),
+        (
+            "a content that is put back is a third revision",
+            "        return stable.stamp\n",
+            "        return seen.digest\n",
+            CONTENT,
+        ),
+    ),
+    *of(
+        "rollout.returning",
+        (
+            "a way back in batches goes on without its annotation",
+            "    return position(status).returning and may_return_in_batches(sit)\n",
+            "    return position(status).returning\n",
+            RETURNING,
+        ),
+        (
+            "pods that never left are not told from those that came back",
+            "    if not (sit.returning and sit.latched):\n",
+            "    if sit.replicas >= 0:\n",
+            RETURNING,
+        ),
+    ),
+    *of(
+        "pods.doubling",
+        (
+            "a pod is named to go before its controller knows it as ready",
+            "    if len(ready) <= present.known_ready:\n",
+            "    if ready:\n",
+            DOUBLING,
+        ),
+    ),
+    *of(
+        "rollout.moving.doubled",
+        (
+            "a doubled CloneSet is over while old pods are there",
+            "        if sit.pod_set.status.replicas > sit.replicas or _serves_what_goes(sit):\n",
+            "        if sit.replicas < 0:\n",
+            DOUBLED,
+        ),
+    ),
+)

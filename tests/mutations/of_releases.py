@@ -1,0 +1,289 @@
+"""Deliberate defects of what happens next: phases, steps, pauses, routes, ends."""
+
+from tests.mutations.mutation import (
+    APPROVALS,
+    DISTURBANCES,
+    PHASES,
+    RELEASES,
+    ROUTING,
+    Mutation,
+    of,
+)
+
+OF_RELEASES: tuple[Mutation, ...] = (
+    *of(
+        "rollout.release",
+        (
+            "a pause outranks a rollback",
+            "    if rolled_back(sit, status):\n",
+            "    if rolled_back(sit, status) and not sit.seen.rollout.spec.strategy.paused:\n",
+        ),
+        (
+            "a rollback before the first look is a release",
+            "    return back and ours.goal != Goal.ROLLBACK and not goes_on_returning(sit, status)\n",
+            "    return back and not _expected(sit, status)\n",
+        ),
+        (
+            "a third revision is not noticed",
+            "    return position(status).goal == Goal.CONTINUOUS or not _expected(sit, status)\n",
+            "    return False\n",
+        ),
+        (
+            "a third revision is not noticed in the end phase",
+            "    if another_revision_came(sit, status):\n",
+            "    if goal != Goal.SUCCESS and another_revision_came(sit, status):\n",
+        ),
+        (
+            "a revision that took all pods is not stable for the next",
+            "    if not taking:\n",
+            "    if ours:\n",
+        ),
+        (
+            "a workload made again counts as the same",
+            "    return bool(uid) and uid != sit.meta.uid\n",
+            "    return False\n",
+        ),
+        (
+            "a workload of no replicas goes on through the steps",
+            "    return sit.replicas == 0\n",
+            "    return False\n",
+        ),
+        (
+            "an approval is used up while the spec is paused",
+            "    if sit.seen.rollout.spec.strategy.paused:\n",
+            "    if sit.seen.rollout.spec.strategy.paused and read_mailbox(sit, status) is None:\n",
+            APPROVALS,
+        ),
+        (
+            "what the plan names is not checked before the first move",
+            "    if problem is not None:\n        return Stop(status, problem=problem)\n",
+            "",
+        ),
+        (
+            "what runs after zero replicas is not taken for stable",
+            "    if sit.latched and not sit.returning:\n",
+            "    if sit.latched and sit.replicas < 0:\n",
+        ),
+    ),
+    *of(
+        "rollout.pause",
+        (
+            "an approval is honoured in every state",
+            "    paused = ours.state == StepState.STEP_PAUSED\n",
+            "    paused = True\n",
+        ),
+        (
+            "a repeated approval is honoured again",
+            "    return honoured is not None and sit.now < honoured + REPEAT_WINDOW\n",
+            "    return False\n",
+        ),
+        (
+            "an exact approval counts for any step",
+            "ours.approval is not None and ours.approval.step == ours.step",
+            "ours.approval is not None",
+        ),
+        (
+            "an approval that is put back stays in the mailbox",
+            "    return Advance(_mirror_restored(emptied), (note,))\n",
+            "    return Advance(emptied, (note,))\n",
+        ),
+        (
+            "a timed pause asks for no wake-up",
+            "IN_ROLLING, text, sit.now), wake_at=due)\n",
+            "IN_ROLLING, text, sit.now))\n",
+        ),
+        (
+            "a last step of all replicas as a number goes on by itself",
+            '        and sit.step(index).replicas == "100%"\n',
+            "        and sit.batch(index) >= sit.replicas\n",
+            RELEASES,
+        ),
+    ),
+    *of(
+        "rollout.phases",
+        (
+            "a release acts before its position is written",
+            "        return Stop(begun.status, notes=begun.notes)\n",
+            "        return begun\n",
+            DISTURBANCES,
+        ),
+        (
+            "disabling is dropped half-way when it is taken back",
+            "    if rollout.spec.disabled or status.phase == Phase.DISABLING:\n",
+            "    if rollout.spec.disabled:\n",
+            DISTURBANCES,
+        ),
+        (
+            "a deleted Rollout goes at once",
+            (
+                "    if stop is not None:\n        return stop\n"
+                "    under_way = bool(position(status).release)\n"
+            ),
+            "    under_way = bool(position(status).release)\n",
+            DISTURBANCES,
+        ),
+        (
+            "a problem is an Event each time it is looked at",
+            '    if old is not None and (old.status, old.message) == ("True", problem.message):\n',
+            "    if old is not None and old.status == problem.message:\n",
+        ),
+    ),
+    *of(
+        "conditions",
+        (
+            "a condition's transition time stands still",
+            "    moved = old is None or old.status != value\n",
+            "    moved = old is None\n",
+            PHASES,
+        ),
+    ),
+    *of(
+        "rollout.finalising",
+        (
+            "success restores the routes before the workload is upgraded",
+            (
+                "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
+            ),
+            (
+                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
+                "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n"
+            ),
+        ),
+        (
+            "success upgrades the workload behind a pinned Service",
+            (
+                "        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),\n"
+                "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n"
+            ),
+            (
+                "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n"
+                "        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),\n"
+            ),
+        ),
+        (
+            "a rollback un-pins before the rejected pods are gone",
+            (
+                "        (FinalisingStep.RESUME_WORKLOAD, _resume_workload),\n"
+                "        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),\n"
+            ),
+            (
+                "        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),\n"
+                "        (FinalisingStep.RESUME_WORKLOAD, _resume_workload),\n"
+            ),
+            DISTURBANCES,
+        ),
+        (
+            "a third revision behind a shared Service ignores the margin",
+            (
+                "    Goal.CONTINUOUS: (\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, _margin),\n"
+            ),
+            (
+                "    Goal.CONTINUOUS: (\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
+            ),
+            ROUTING,
+        ),
+        (
+            "the canary Service goes with the routes",
+            "    return _margin(sit, status) or Stop(status=status, actions=actions)\n",
+            "    return Stop(status=status, actions=actions)\n",
+        ),
+        (
+            "few stable pods take all traffic back",
+            "    if 3 * stable.ready >= 2 * sit.replicas:\n",
+            "    if stable.ready:\n",
+            DISTURBANCES,
+        ),
+        (
+            "a Rollout un-pins what another one pinned",
+            "    actions = routing.unpin(sit) if position(status).workload_uid else ()\n",
+            "    actions = routing.unpin(sit)\n",
+            DISTURBANCES,
+        ),
+    ),
+    *of(
+        "rollout.steps",
+        (
+            "the stable Service is never pinned",
+            "    pins = routing.pin(sit, status, index)\n",
+            "    pins: tuple[Action, ...] = ()\n",
+        ),
+        (
+            "traffic does not wait for ready pods",
+            "    if not batches.batch_is_ready(sit, index, counted):\n",
+            "    if counted.pods < 0:\n",
+        ),
+        (
+            "the old share goes before the route has moved",
+            "give_back=not sit.step(index).routes_traffic\n",
+            "give_back=True\n",
+        ),
+        (
+            "nothing is repaired while a step waits",
+            "    turn = structs.replace(turn, actions=_kept(sit, turn.status, index))\n",
+            "",
+            DISTURBANCES,
+        ),
+        (
+            "a step without traffic keeps the routes of the one before",
+            "        actions = routing.restore_routes(sit, status)\n",
+            "        actions: tuple[Action, ...] = ()\n",
+        ),
+        (
+            "a canary Deployment that vanished before its route is not made again",
+            "    if regrown:\n",
+            "    if regrown and index < 1:\n",
+            DISTURBANCES,
+        ),
+    ),
+    *of(
+        "rollout.routing",
+        (
+            "the first route does not wait for the margin",
+            "    return Stop(status=status, wake_at=due) if due > sit.now else None\n",
+            "    return None\n",
+            RELEASES,
+        ),
+        (
+            "the first route does not wait for endpoints",
+            "    if not new or any(name not in since or not new <= sit.ready_endpoints(name) for name in wanted):\n",
+            "    if any(name not in since for name in wanted):\n",
+        ),
+        (
+            "endpoints count before they are there",
+            "        if name not in since and new and new <= sit.ready_endpoints(name):\n",
+            "        if name not in since and new:\n",
+        ),
+        (
+            "touched routes are left as they are",
+            "        or route.state.touched\n",
+            "",
+            DISTURBANCES,
+        ),
+        (
+            "a Service stays pinned though a step takes all pods",
+            "        and routes_from(sit, index)\n        and not sit.takes_all(index)\n",
+            "        and routes_from(sit, index)\n",
+            RELEASES,
+        ),
+        (
+            "only a first step with traffic pins",
+            "        and routes_from(sit, index)\n",
+            "        and sit.step(index).routes_traffic\n",
+            RELEASES,
+        ),
+        (
+            "the instant of a route is forgotten",
+            "    return with_position(status, route_plan=plan, routed_at=sit.now)\n",
+            "    return with_position(status, route_plan=plan)\n",
+            RELEASES,
+        ),
+    ),
+)
