@@ -11,9 +11,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from importlib.util import find_spec
 from typing import Any, Protocol, cast
 
 import httpx
@@ -29,10 +27,13 @@ from controller.kube.credentials import (
     token_of,
 )
 from controller.kube.errors import Status, error_from_response, seconds_asked_for
+from controller.kube.transport import AiohttpTransport
 from controller.runtime.rate import TokenBucket
 
 LONGEST_RETRY_AFTER = 5.0  # seconds; a longer wait is the caller's decision
 RECONNECT_PAUSE = 0.1
+KEPT_IDLE = 60.0  # seconds
+UNBOUNDED = 0
 
 JSON_PATCH = "application/json-patch+json"
 
@@ -120,9 +121,8 @@ class ControllerApi(kr8s.asyncio.Api):
             if verify is True and not self.auth.server.startswith("https"):
                 verify = False
             bearer = BearerAuth(token_of(self.auth))
-            _note_that_sniffio_is_missing()
             self._host = httpx.URL(self.auth.server).netloc.decode()
-            self._streams = self._pool(verify, bearer, None)
+            self._streams = self._pool(verify, bearer, UNBOUNDED)
             self._session = self._pool(verify, bearer, self._limits.connections)
 
     async def _create_session(self) -> None:
@@ -141,15 +141,13 @@ class ControllerApi(kr8s.asyncio.Api):
                 await session.aclose()
 
     def _pool(
-        self, verify: ssl.SSLContext | bool, auth: httpx.Auth, most: int | None
+        self, verify: ssl.SSLContext | bool, auth: httpx.Auth, most: int
     ) -> httpx.AsyncClient:
         limits = self._limits
-        transport = httpx.AsyncHTTPTransport(
+        transport = AiohttpTransport(
             verify=verify,
-            trust_env=False,
-            limits=httpx.Limits(
-                max_connections=most, max_keepalive_connections=most, keepalive_expiry=60.0
-            ),
+            most=most,
+            keep_alive=KEPT_IDLE,
             proxy=self.auth.proxy,
             socket_options=_KEEP_ALIVE,
         )
@@ -264,16 +262,6 @@ class ControllerApi(kr8s.asyncio.Api):
         if self._metrics:
             seconds = asyncio.get_running_loop().time() - started
             self._metrics.requested(method, self._host, code, seconds)
-
-
-def _note_that_sniffio_is_missing() -> None:
-    """Make httpcore's attempts to import it cheap.
-
-    It tries at every lock it makes, some ten times per request. Where the package is not installed, each attempt
-    searches the whole path for it: 7 % of the controller's CPU time.
-    """
-    if "sniffio" not in sys.modules and find_spec("sniffio") is None:
-        cast("dict[str, object]", sys.modules)["sniffio"] = None
 
 
 async def _body(response: httpx.Response) -> bytes:

@@ -1,0 +1,121 @@
+"""httpx over aiohttp's connections: which failure is told as which, and that nothing is repeated."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from controller.kube.transport import AiohttpTransport
+from tests.component.kube.faulty_server import FaultyServer, Reply, Request
+
+NODELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+@contextlib.asynccontextmanager
+async def asking(server: FaultyServer, read: float = 5.0) -> AsyncIterator[httpx.AsyncClient]:
+    transport = AiohttpTransport(
+        verify=False, most=4, keep_alive=60.0, proxy=None, socket_options=[NODELAY]
+    )
+    timeout = httpx.Timeout(5.0, read=read)
+    async with (
+        server.running(),
+        httpx.AsyncClient(base_url=server.url, transport=transport, timeout=timeout) as client,
+    ):
+        yield client
+
+
+async def hanging_up(request: Request, reply: Reply) -> None:
+    reply.over = True
+    reply.writer.close()
+
+
+async def ending_early(request: Request, reply: Reply) -> None:
+    await reply.begin_stream()
+    await reply.send(b"half")
+    await hanging_up(request, reply)
+
+
+async def talking_nonsense(request: Request, reply: Reply) -> None:
+    reply.writer.write(b"SSH-2.0-OpenSSH\r\n\r\n")
+    await reply.writer.drain()
+    await hanging_up(request, reply)
+
+
+async def greeting(request: Request, reply: Reply) -> None:
+    await reply.answer(200, b"hello", Content_Type="text/plain")
+
+
+async def silent(request: Request, reply: Reply) -> None:
+    await reply.until_closed()
+
+
+async def test_an_answer_is_whole_and_its_connection_is_used_again() -> None:
+    server = FaultyServer(others=[greeting])
+    async with asking(server) as client:
+        for _ in range(3):
+            answer = await client.get("/a%2Fb?c=d%20e")
+            assert (answer.status_code, answer.content) == (200, b"hello")
+    assert [request.query for request in server.requests] == [{"c": "d e"}] * 3
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
+async def test_a_kept_connection_that_breaks_fails_one_attempt(method: str) -> None:
+    server = FaultyServer(others=[greeting, hanging_up])
+    async with asking(server) as client:
+        await client.get("/")
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.request(method, "/")
+    assert len(server.requests) == 2
+
+
+async def test_a_stream_that_ends_early_is_told_after_what_came() -> None:
+    server = FaultyServer(others=[ending_early])
+    async with asking(server) as client, client.stream("GET", "/") as answer:
+        chunks = answer.aiter_raw()
+        assert await anext(chunks) == b"half"
+        with pytest.raises(httpx.RemoteProtocolError):
+            await anext(chunks)
+
+
+async def test_what_is_not_http_is_told_as_such() -> None:
+    server = FaultyServer(others=[talking_nonsense])
+    async with asking(server) as client:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.get("/")
+
+
+async def test_a_silent_server_is_a_timeout_of_reading() -> None:
+    server = FaultyServer(others=[silent])
+    async with asking(server, read=0.05) as client:
+        with pytest.raises(httpx.ReadTimeout):
+            await client.get("/")
+
+
+async def test_nobody_at_the_address_is_a_failure_to_connect() -> None:
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))
+        port = unheard.getsockname()[1]
+        async with asking(FaultyServer()) as client:
+            with pytest.raises(httpx.ConnectError):
+                await client.get(f"http://127.0.0.1:{port}/")
+
+
+async def test_leaving_a_stream_hangs_up() -> None:
+    left = asyncio.Event()
+
+    async def endless(request: Request, reply: Reply) -> None:
+        await reply.begin_stream()
+        await reply.send(b"first")
+        await reply.until_closed()
+        left.set()
+
+    server = FaultyServer(others=[endless])
+    async with asking(server) as client:
+        async with client.stream("GET", "/") as answer:
+            assert await anext(answer.aiter_raw()) == b"first"
+        async with asyncio.timeout(5):
+            await left.wait()
