@@ -9,6 +9,7 @@ httpx' exceptions. It must not read the environment, follow redirects or keep co
 import contextlib
 import socket
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
 import aiohttp
@@ -17,6 +18,9 @@ from aiohttp.connector import AddrInfoType
 from yarl import URL
 
 SocketOption = tuple[int, int, int]
+
+# asyncio keeps 256 KiB for each encrypted connection, and a record has 16 KiB at most: some 9 MB less for our streams
+SSLProtocol.max_size = 32 * 1024
 
 NOT_BY_ITSELF = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that aiohttp would add where the request has none."""
