@@ -5,6 +5,7 @@ conversion, probes and metrics run on every replica; caches are warm everywhere;
 """
 
 import asyncio
+import gc
 import logging
 import os
 import socket
@@ -342,6 +343,7 @@ def _unsynced(reflector: Watching) -> Callable[[], str | None]:
 
 async def run_controller(settings: Settings) -> None:
     """Connect, run, close; returns when asked to stop by a signal."""
+    gc.freeze()  # modules stay for good: no collection has to look at them
     metrics = Metrics()
     client = await KubeClient.connect(
         kubeconfig=settings.kubeconfig,

@@ -30,6 +30,8 @@ PATIENCE = 8.0
 """Seconds for one request; the API server gives up after 10."""
 LARGEST = 16 << 20
 """Bytes of a request; a conversion carries a page of objects."""
+SMALL = 64 << 10
+"""Bytes of a conversion that takes less time than handing it to a thread; every write of a Rollout leads to one."""
 
 
 class AdmissionMetrics(Protocol):
@@ -97,6 +99,8 @@ def _log_refusal(review: AdmissionReview, answer: Answer) -> None:
 
 async def _conversion(body: bytes) -> Reply:
     review = msgspec.json.decode(body, type=ConversionReview)
+    if len(body) <= SMALL:
+        return Reply(convert(review), True)
     # A page of five hundred objects takes long enough to hold up an admission.
     return Reply(await asyncio.to_thread(convert, review), True)
 
