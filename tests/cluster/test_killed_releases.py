@@ -12,13 +12,17 @@ from functools import partial
 import pytest
 
 from demo.stage import Product
+from localcluster.errors import CommandFailed, NotReady
+from localcluster.history import Change
 from localcluster.record import Recorder
-from tests.cluster import test_kruise_workloads, test_workloads
+from tests.cluster import manifests, test_kruise_workloads, test_workloads
 from tests.cluster.crowd import Crowd
+from tests.cluster.kinds import AUTOSCALERS, EVENTS
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, Application
 from tests.cluster.story import Story, conclude
 from tests.cluster.table import LAST
 
+MINUTE = 60.0
 Tale = Callable[[Crowd, Product], Awaitable[None]]
 
 
@@ -72,14 +76,21 @@ async def told(
     tale: Tale, product: Product, recorder: Recorder, styles: Mapping[str, Application]
 ) -> Crowd:
     """Every style lives through the tale in a namespace of its own."""
+    crowd = Crowd(await settled_in(styles, product, recorder))
+    await tale(crowd, product)
+    return crowd
+
+
+async def settled_in(
+    styles: Mapping[str, Application], product: Product, recorder: Recorder
+) -> dict[str, Story]:
+    """A story of each style, with a namespace of its own."""
     stories: dict[str, Story] = {}
     for style, app in styles.items():
         namespace = f"test-{uuid.uuid4().hex[:10]}"
         await product.plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
         stories[style] = Story(product.plane, recorder, replace(app, namespace=namespace))
-    crowd = Crowd(stories)
-    await tale(crowd, product)
-    return crowd
+    return stories
 
 
 def titled(*, often: Tale | None = None) -> list[object]:
@@ -108,3 +119,44 @@ async def test_kruise_workloads_are_released_though_the_controller_is_killed_at_
     crowd = await told(tale, kruise_product, kruise_recorder, test_kruise_workloads.STYLES)
     for style in test_kruise_workloads.STYLES:
         crowd.result(style)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300)
+async def test_nothing_moves_for_a_minute_without_a_controller(
+    product: Product, recorder: Recorder
+) -> None:
+    """The minute is watched, not waited for: every change that comes in it is looked at."""
+    styles = test_workloads.STYLES
+    crowd = Crowd(await settled_in(styles, product, recorder))
+    await crowd.all(begin)
+    await crowd.all(lambda story: story.reach(2))
+    await product.controller.kill()
+    try:
+        await recorder.caught_up()
+        known = frozenset(change.resource_version for change in recorder.history())
+        await crowd.all(is_refused_a_change)
+        with pytest.raises(NotReady):
+            await recorder.until(partial(moves, known), MINUTE)
+    finally:
+        await product.controller.start()
+    await crowd.all(lambda story: story.approve_all(2))
+    await crowd.all(conclude)
+    for style in styles:
+        crowd.result(style)
+
+
+async def is_refused_a_change(story: Story) -> None:
+    """The owner applies another template, and hears why it cannot be."""
+    changed = manifests.workload(story.app, THIRD_IMAGE)
+    label = {"rollouts.kruise.io/workload-type": story.app.kind_name.lower()}
+    changed["metadata"]["labels"] = label
+    with pytest.raises(CommandFailed, match="failed calling webhook"):
+        await story.apply(changed, server_side=True)
+
+
+def moves(known: frozenset[int], change: Change) -> bool:
+    """A change that was not known before, of anything but what Events and autoscalers say of themselves."""
+    told = change.key.kind in (EVENTS, AUTOSCALERS)
+    ours = not told and change.key.namespace.startswith("test-")
+    return ours and change.resource_version not in known
