@@ -1,9 +1,10 @@
 """Several stories that keep step, so that one thing that happens to the controller happens to all of them.
 
-Invariant: a story that fails drops out and does not hold up the others; who asks for its result gets its failure.
+Invariant: a story that fails drops out and does not hold up the others; what went wrong is kept under its title.
 """
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
 
 from tests.cluster.story import Story
@@ -16,7 +17,8 @@ class Crowd:
 
     def __init__(self, stories: Mapping[str, Story]) -> None:
         self._going = dict(stories)
-        self._failures: dict[str, BaseException] = {}
+        self.failures: dict[str, str] = {}
+        """What went wrong, by title."""
 
     async def all(self, deed: Deed) -> None:
         """Everybody does the same; returns when the last has."""
@@ -26,11 +28,5 @@ class Crowd:
         )
         for title, outcome in zip(titles, done, strict=True):
             if isinstance(outcome, BaseException):
-                self._failures[title] = outcome
+                self.failures[title] = "".join(traceback.format_exception(outcome))
                 del self._going[title]
-
-    def result(self, title: str) -> None:
-        """Return if the story went well to here; raise what it raised."""
-        if title in self._failures:
-            raise self._failures[title]
-        assert title in self._going

@@ -198,10 +198,10 @@ def runs() -> tuple[Run, ...]:
     run_state_machine_as_test(machine, settings=rules)
     found: list[Run] = machine.found  # type: ignore[attr-defined] # made by type() above
     # Each once; those in which the most happens while a release is under way come first.
-    return tuple(sorted(dict.fromkeys(found), key=_eventless)[:RUNS])
+    return tuple(sorted(dict.fromkeys(found), key=_quietness)[:RUNS])
 
 
-def _eventless(run: Run) -> tuple[int, int]:
+def _quietness(run: Run) -> tuple[int, int]:
     met = [act.what for act, rest in run.acts if phases.PROGRESSING in rest.rollout]
     return -len(set(met)), -len(met)
 
