@@ -16,6 +16,7 @@ from controller.api.workloads import Deployment
 from controller.cli.durations import DURATION
 from controller.cli.failures import ExitCode, Failure
 from controller.cli.following import follow_rollout
+from controller.cli.leader import nobody_at_work
 from controller.cli.objects import read_rollout
 from controller.cli.options import connection_options
 from controller.cli.session import Session, run
@@ -87,6 +88,8 @@ async def _approve(session: Session, name: str, step: int | None, wait: timedelt
     else:
         await _approve_exactly(session, name, step)
     click.echo(f"{NAMED}/{name} approved")
+    if unattended := await nobody_at_work(session.client, datetime.now(UTC)):
+        click.echo(f"warning: {unattended}", err=True)
     if wait is not None:
         await _wait_until_taken_up(session, rollout, wait)
 

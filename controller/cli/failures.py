@@ -63,6 +63,10 @@ _DENIED = re.compile(
 )
 
 
+_UNHEARD = re.compile(r'failed calling webhook "(?P<webhook>[^"]+)": (?P<why>.*)', re.DOTALL)
+"""An admission webhook of failure policy Fail that nobody answers at: the write was not made."""
+
+
 def explain(error: MoonshiftError) -> str:
     """The line for a failure of the API server or the way to it."""
     match error:
@@ -82,16 +86,28 @@ def explain(error: MoonshiftError) -> str:
         case Conflict(message=message):
             return f"somebody changed it at the same moment ({message}): look again, then repeat"
         case ServerFault(message=message, status=status):
-            return (
-                f"the API server failed with code {status} ({message}); whether the change was "
-                "made is unknown: look at it, then repeat"
-            )
+            return _server_fault(message, status)
         case ApiError(message=message):
             return f"the API server refused it: {message}"
         case BadConfiguration():
             return str(error)
         case _:
             return str(error)
+
+
+def _server_fault(message: str, status: int) -> str:
+    """What the server could not do; where a webhook gave no answer, nothing was written."""
+    unheard = _UNHEARD.search(message)
+    if unheard is None:
+        return (
+            f"the API server failed with code {status} ({message}); whether the change was made is "
+            "unknown: look at it, then repeat"
+        )
+    return (
+        f"refused, nothing was changed: the webhook {unheard['webhook']} gave no answer ({unheard['why']}); "
+        "look whether the controller runs (kubectl -n kruise-rollout get pods) and whether the API server "
+        "reaches it"
+    )
 
 
 def _forbidden(message: str) -> str:

@@ -12,6 +12,7 @@ from controller.api.meta import Key
 from controller.api.rollout import Rollout
 from controller.cli.facts import Facts
 from controller.cli.failures import Failure
+from controller.cli.leader import nobody_at_work
 from controller.cli.live import watch
 from controller.cli.look import look_at, summary_of
 from controller.cli.objects import list_rollouts, read_rollout
@@ -127,15 +128,19 @@ async def _listed(session: Session, everywhere: bool, live: bool, form: str | No
 class TreePicture:
     """One Rollout and its world."""
 
-    def __init__(self, facts: Facts, name: str, program: str) -> None:
+    def __init__(self, facts: Facts, name: str, program: str, unattended: str = "") -> None:
         self._facts = facts
         self._name = name
         self._program = program
+        self._unattended = unattended
 
     def view(self, now: datetime) -> RolloutView | None:
         """What is known now."""
         seen = self._facts.observe()
-        return look_at(seen, now, self._facts.gaps) if seen is not None else None
+        if seen is None:
+            return None
+        view = look_at(seen, now, self._facts.gaps)
+        return msgspec.structs.replace(view, unattended=self._unattended)
 
     def draw(self, now: datetime) -> RenderableType:
         """The tree."""
@@ -157,16 +162,19 @@ class TreePicture:
         return (change_line(view.summary), *routes)
 
 
-async def picture_of(session: Session, name: str) -> tuple[TreePicture, Facts, Rollout]:
-    """Everything about one Rollout, read once."""
+async def picture_of(
+    session: Session, name: str, *, live: bool = False
+) -> tuple[TreePicture, Facts, Rollout]:
+    """Everything about one Rollout, read once; a live picture leaves out what would not be kept up to date."""
     rollout = await read_rollout(session, name)
     facts = Facts(session.client, Key(session.namespace, name))
     await facts.load(rollout)
-    return TreePicture(facts, name, session.program), facts, rollout
+    unattended = "" if live else await nobody_at_work(session.client, datetime.now(UTC))
+    return TreePicture(facts, name, session.program, unattended), facts, rollout
 
 
 async def _named(session: Session, names: tuple[str, ...], live: bool, form: str | None) -> None:
-    pictures = [await picture_of(session, name) for name in names]
+    pictures = [await picture_of(session, name, live=live) for name in names]
     if live:
         picture, facts, _ = pictures[0]
         await watch(picture, facts.follow)

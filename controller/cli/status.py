@@ -12,6 +12,7 @@ from controller.cli.durations import DURATION
 from controller.cli.failures import ExitCode, Failure
 from controller.cli.following import follow_rollout
 from controller.cli.get import picture_of
+from controller.cli.leader import nobody_at_work
 from controller.cli.objects import read_rollout
 from controller.cli.options import connection_options
 from controller.cli.progress import EXIT_CODES, Progress, Stage, progress_of
@@ -73,6 +74,8 @@ async def _status(
         click.echo(said.text)
         return EXIT_CODES.get(said.stage, ExitCode.OK)
     reporter = Reporter(session.program, rollout, until)
+    if unattended := await nobody_at_work(session.client, datetime.now(UTC)):
+        click.echo(f"warning: {unattended}", err=True)
     limit = within.total_seconds() or None
     try:
         async with asyncio.timeout(limit):
@@ -92,7 +95,8 @@ async def _what_it_waits_for(session: Session, name: str) -> str:
     if view is None:
         return "it was deleted"
     summary = view.summary
-    return f"{summary.phase}, step {summary.step}/{summary.steps}, waits for {summary.waits_for}"
+    text = f"{summary.phase}, step {summary.step}/{summary.steps}, waits for {summary.waits_for}"
+    return f"{text}; {view.unattended}" if view.unattended else text
 
 
 async def _workload(session: Session, rollout: Rollout) -> Deployment | None:

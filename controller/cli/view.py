@@ -154,3 +154,5 @@ class RolloutView(View, frozen=True):
     events: tuple[EventView, ...] = ()
     gaps: tuple[str, ...] = ()
     """What could not be read, and why."""
+    unattended: str = ""
+    """Why nothing moves although something could: no controller is at work."""

@@ -19,6 +19,8 @@ _ROLE_STYLES = {Role.STABLE: "green", Role.CANARY: "yellow", Role.OTHER: "dim"}
 def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
     """Everything at a glance."""
     tree = Tree(_head(view, now), guide_style="dim")
+    if view.unattended:
+        tree.add(Text(view.unattended, style="bold red"))
     tree.add(waiting_text(view.summary, program))
     for timer in view.timers:
         tree.add(f"{timer.what} ends in {age(now, timer.until)}")

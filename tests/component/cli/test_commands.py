@@ -16,6 +16,7 @@ from tests.component.cli.double import (
 )
 from tests.component.kube.faulty_server import event, status
 
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kruise-rollout/leases"
 MERGE = "application/merge-patch+json"
 JSON = "application/json-patch+json"
 READY = {"status": {"canaryStatus": {"currentStepState": "StepReady"}}}
@@ -113,6 +114,27 @@ async def test_wait_says_when_no_controller_answers(tmp_path: Path) -> None:
         result = await api.run("approve", "web", "--wait", "--timeout", "100ms")
     assert result.exit_code == 5
     assert "no controller took it up within 0.1 s" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        pytest.param("get web", 0, id="get"),
+        pytest.param("approve web", 0, id="approve"),
+        pytest.param("status web --until approval", 0, id="status"),
+        pytest.param("status web --timeout 50ms", 5, id="status in vain"),
+    ],
+)
+async def test_it_is_said_when_no_controller_is_at_work(
+    tmp_path: Path, line: str, code: int
+) -> None:
+    spec = {"leaseDurationSeconds": 15, "renewTime": "2026-05-04T12:00:00.000000Z"}
+    lease = {"metadata": {"name": "71ddec2c.kruise.io"}, "spec": spec}
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.collections[LEASES] = [lease]
+        result = await api.run(*line.split())
+    assert result.exit_code == code
+    assert "no controller is at work" in result.output
 
 
 async def test_a_jump_tests_the_step_it_leaves(tmp_path: Path) -> None:

@@ -15,6 +15,10 @@ from controller.errors import (
     Unreachable,
 )
 
+UNHEARD = (
+    'Internal error occurred: failed calling webhook "vrollout.kb.io": failed to call webhook: Post "https://x/v": '
+    "refused"
+)
 DENIED = (
     'rollouts.rollouts.kruise.io "web" is forbidden: User "jane" cannot patch resource "rollouts/status" '
     'in API group "rollouts.kruise.io" in the namespace "shop"'
@@ -49,6 +53,11 @@ def test_an_admission_plugins_no_is_passed_on() -> None:
         (NotFound("gone", status=404), "not found: gone"),
         (Conflict("moved", status=409), "somebody changed it"),
         (ServerFault("oops", status=500), "failed with code 500"),
+        (ServerFault(UNHEARD, status=500), "refused, nothing was changed: the webhook vrollout"),
+        (
+            ServerFault(UNHEARD, status=500),
+            '(failed to call webhook: Post "https://x/v": refused); look',
+        ),
         (Invalid("spec.x: wrong", status=422), "refused it: spec.x: wrong"),
         (BadConfiguration("no such file"), "no such file"),
         (LostLease("gone"), "gone"),
