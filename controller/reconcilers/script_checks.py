@@ -220,8 +220,7 @@ def _problem(answer: ScriptAnswer) -> str:
     """What the compiler says, with the line in words instead of the script's (shortened) name."""
     if not isinstance(answer, Refused):
         return ""
-    _, found, said = answer.message.partition(f":{answer.line}: ")
-    return f"line {answer.line}: {said}" if found and answer.line else answer.message
+    return f"line {answer.line}: {answer.said}" if answer.said != answer.message else answer.message
 
 
 def _key_problem(key: str) -> str:

@@ -39,6 +39,7 @@ from controller.domain.traffic.made import beside, place_of
 from controller.domain.traffic.plan import references_of, services_of
 from controller.domain.traffic.scripts import kind_of
 from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
+from controller.effects.gateways.refusals import unreadable
 from controller.errors import Postponed
 from controller.kube.dynamic import Kind, Problem, RawObject
 from controller.kube.resources import Resource
@@ -408,7 +409,8 @@ class World:
                 raws = tuple(bytes(item.raw) for item in made)
                 return see_route(reference, None, rollout=rollout.name, made=raws)
             case Problem(reason=reason, message=message):
-                return RouteUnreadable(reason, message)
+                said = unreadable(message, name_of(reference, rollout.namespace))
+                return RouteUnreadable(reason, said)
             case _:
                 return self._routes.see(rollout, reference, found, made)
 

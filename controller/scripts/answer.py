@@ -27,5 +27,11 @@ class Refused(msgspec.Struct, frozen=True):
     json_path: str = ""
     log: tuple[str, ...] = ()
 
+    @property
+    def said(self) -> str:
+        """The message without the place that the engine puts before it: the script's (shortened) name and the line."""
+        _, found, said = self.message.partition(f":{self.line}: ")
+        return said if found and self.line else self.message
+
 
 ScriptAnswer = Executed | Refused

@@ -192,7 +192,14 @@ async def the_controller_may_not_read_the_kind(story: Story) -> None:
     await begun(story, body)
     said = await stalled(story, "Forbidden")
     account = "system:serviceaccount:kruise-rollout:kruise-rollout-controller-manager"
-    for part in ("list", "gateways", "networking.istio.io", account):
+    for part in (
+        f"Gateway {story.app.namespace}/shop: ",
+        "list",
+        "gateways",
+        "networking.istio.io",
+        account,
+        "moonshift.dev/aggregate-to-controller",
+    ):
         assert part in said
 
 
@@ -200,6 +207,7 @@ async def the_kind_is_cluster_scoped(story: Story) -> None:
     await begun(story, led_by("Wide", story.app))
     said = await stalled(story, "ClusterScopedKind")
     assert "Wide is cluster-scoped" in said
+    assert "--allow-cluster-scoped-gateways" in said
 
 
 # --- what does not fit ----------------------------------------------------------------------------

@@ -68,7 +68,10 @@ def progressing(status: RolloutStatus, reason: str, message: str, now: datetime)
 
 
 def with_kstatus(status: RolloutStatus, problem: Refusal | None, now: datetime) -> RolloutStatus:
-    """Ready, Reconciling and Stalled, as kstatus, `helm --wait` and `kubectl wait` read them."""
+    """Ready, Reconciling and Stalled, as kstatus, `helm --wait` and `kubectl wait` read them.
+
+    What waits for Ready shows Ready's message while it waits, so that says what is waited for.
+    """
     busy = status.phase in (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
     idle = status.phase in (Phase.HEALTHY, Phase.DISABLED)
     if problem is None:
@@ -77,9 +80,12 @@ def with_kstatus(status: RolloutStatus, problem: Refusal | None, now: datetime) 
         status = with_condition(status, "Stalled", "True", problem.reason, problem.message, now)
     said = condition(status, "Progressing")
     why = said.reason if busy and said is not None else ""
-    status = with_condition(status, "Reconciling", "True" if busy else "False", why, "", now)
+    doing = status.message if busy else ""
+    status = with_condition(status, "Reconciling", "True" if busy else "False", why, doing, now)
     ready = idle and problem is None
-    return with_condition(status, "Ready", "True" if ready else "False", str(status.phase), "", now)
+    left = "" if ready else status.message
+    phase = str(status.phase)
+    return with_condition(status, "Ready", "True" if ready else "False", phase, left, now)
 
 
 def mirrored(status: RolloutStatus) -> RolloutStatus:

@@ -36,6 +36,12 @@ _WORDS = {
     "INVALID_REQUEST": "could not be given to the worker",
     "CIRCUIT_OPEN": "failed repeatedly and is not run for a while",
 }
+_MISSING_RIGHT = " is forbidden: User "
+"""How the API server's authorizer begins; an admission plugin's no has other words."""
+_GIVE_RIGHT = (
+    "give it get, list, watch, patch and update by a ClusterRole labelled "
+    'moonshift.dev/aggregate-to-controller: "true" (examples: deploy/kustomize/gateways)'
+)
 _PASSING = frozenset({"TIMEOUT", "CRASHED", "CIRCUIT_OPEN", "NEED_SCRIPT"})
 
 WriteFailure = NotFound | Forbidden | Invalid | Conflict
@@ -64,8 +70,16 @@ def of_write(failure: WriteFailure, subject: str) -> Refusal | NotYet:
 def forbidden(failure: Forbidden, subject: str) -> Refusal:
     """A right is missing, or an admission plugin said no."""
     return Refusal(
-        "Forbidden", f"{subject}: {failure.message}", object=subject, retry_after=UNWATCHED
+        "Forbidden", unreadable(failure.message, subject), object=subject, retry_after=UNWATCHED
     )
+
+
+def unreadable(message: str, subject: str) -> str:
+    """The API server's words about one object, and how a right is given where one is missing."""
+    said = f"{subject}: {message}"
+    if " cannot " not in message or _MISSING_RIGHT not in message:
+        return said
+    return f"{said}; {_GIVE_RIGHT}"
 
 
 def not_found(subject: str) -> Refusal:
@@ -92,8 +106,9 @@ def cluster_scoped(reference: Reference, subject: str) -> Refusal:
     """The kind is not the namespace's to change."""
     return Refusal(
         "ClusterScopedKind",
-        f"{subject}: {reference.kind} is cluster-scoped, and a Rollout leads traffic by objects of its own namespace "
-        "only; an administrator may allow cluster-scoped kinds by a flag of the controller",
+        f"{subject} cannot be referred to: {reference.kind} is cluster-scoped, and a Rollout leads traffic by objects "
+        "of its own namespace only; an administrator may allow such kinds by the controller's flag "
+        "--allow-cluster-scoped-gateways",
         object=subject,
     )
 
@@ -152,7 +167,7 @@ def script_failed(failed: Refused, script: Script, subject: str) -> Refusal:
     at = f" at {failed.json_path}" if failed.json_path else ""
     return Refusal(
         "ScriptFailed",
-        f"{subject}: script {script.name} {what}{where}{at}: {failed.message}",
+        f"{subject}: script {script.name} {what}{where}{at}: {failed.said}",
         object=subject,
         script=script.name,
         line=failed.line,

@@ -132,7 +132,7 @@ async def row_of(engine: Engine, subject: Subject) -> Row:
 def _said(refusal: Refusal) -> str:
     """The script's own words."""
     text = re.sub(r"^.*?\.lua:\d+: |^.*?trafficRouting\.lua:\d+: ", "", refusal.message)
-    text = re.sub(r"^.*? failed in line \d+: [^:]*:\d+: ", "", text)
+    text = re.sub(r"^.*? failed in line \d+: ", "", text)
     return text.replace("|", "\\|")
 
 

@@ -89,7 +89,20 @@ async def test_the_line_of_a_broken_script_of_the_config_map_is_told(client: Scr
     outcome = await routes.ensure(plan(refs))
     assert isinstance(outcome, Refusal)
     assert (outcome.reason, outcome.script, outcome.line) == ("ScriptFailed", key, 2)
-    assert "has a syntax error in line 2" in outcome.message
+    assert "has a syntax error in line 2: " in outcome.message
+    assert outcome.message.count(key) == 1, "the engine's own place is not told beside ours"
+
+
+async def test_a_script_that_gives_up_is_told_in_its_own_words(client: ScriptClient) -> None:
+    server, routes = world_with(client, {})
+    server.put("VirtualService", "o", {"http": [{"route": [{"destination": {"host": "x"}}]}]})
+    outcome = await routes.ensure(plan(world.references(("VirtualService", "o"))))
+    assert isinstance(outcome, Refusal)
+    script = "networking.istio.io/VirtualService/trafficRouting.lua"
+    assert outcome.message == (
+        f"VirtualService demo/o: script {script} failed in line {outcome.line}: no route of this VirtualService "
+        "points at Service web"
+    )
 
 
 async def test_without_a_worker_nothing_is_touched(tmp_path: Path) -> None:

@@ -285,10 +285,15 @@ def test_the_status_never_loses_a_field_that_clients_read() -> None:
     ],
 )
 def test_kstatus_follows_the_phase(phase: Phase, ready: str, reconciling: str) -> None:
-    status = with_kstatus(RolloutStatus(phase=phase), None, NOW)
+    status = with_kstatus(RolloutStatus(phase=phase, message="what happens"), None, NOW)
     assert value(status, "Ready") == (ready, phase)
     assert value(status, "Reconciling")[0] == reconciling
     assert value(status, "Stalled")[0] == "False"
+    said = {c.type: c.message for c in status.conditions}
+    assert said["Ready"] == ("" if ready == "True" else "what happens"), (
+        "what waits for it shows it"
+    )
+    assert said["Reconciling"] == ("what happens" if reconciling == "True" else "")
     stalled = with_kstatus(status, Refusal("Why", "because"), NOW)
     assert value(stalled, "Stalled") == ("True", "Why")
     assert value(stalled, "Ready")[0] == "False"

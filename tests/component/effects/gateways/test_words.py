@@ -1,0 +1,38 @@
+"""What a person can do about a gateway object that cannot be read or written."""
+
+import pytest
+
+from controller.domain.decision import Reference
+from controller.effects.gateways.refusals import cluster_scoped, forbidden, unreadable
+from controller.errors import Forbidden
+
+DENIED = (
+    'gateways.networking.istio.io is forbidden: User "system:serviceaccount:ns:account" cannot list resource '
+    '"gateways" in API group "networking.istio.io" at the cluster scope'
+)
+SUBJECT = "Gateway shop/web"
+
+
+def test_a_missing_right_names_the_object_and_how_it_is_given() -> None:
+    said = unreadable(DENIED, SUBJECT)
+    assert said.startswith(f"{SUBJECT}: {DENIED}; ")
+    assert "moonshift.dev/aggregate-to-controller" in said
+    assert forbidden(Forbidden(DENIED, status=403), SUBJECT).message == said
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Gateway (x.io/v1) is not served by this cluster",
+        'gateways "web" is forbidden: exceeded quota: routes',
+        'admission webhook "freeze" denied the request: you cannot change routes now',
+    ],
+)
+def test_nobody_is_sent_for_a_right_that_is_not_missing(message: str) -> None:
+    assert unreadable(message, SUBJECT) == f"{SUBJECT}: {message}"
+
+
+def test_a_cluster_scoped_kind_is_refused_with_the_flag_that_allows_it() -> None:
+    refusal = cluster_scoped(Reference("x.io/v1", "Wide", "web", "web", "web"), SUBJECT)
+    assert "Wide is cluster-scoped" in refusal.message
+    assert "--allow-cluster-scoped-gateways" in refusal.message
