@@ -322,15 +322,40 @@ def _validate_v1alpha1(obj: JsonObject, rules: Rules) -> Findings:
     if isinstance(beta, Unconvertible):
         place = "spec.objectRef.workloadRef"
         return (*found, FieldError(place, Fault.REQUIRED, "names the workload to release"))
+    spec = child(beta, "spec")
+    if not canary and child(spec, "strategy").get("blueGreen") is None:
+        absent = FieldError("spec.strategy.canary", Fault.REQUIRED, "says how to release")
+        return (*found, *_check_workload(spec, rules), absent)
     # With replicas given the original never looked at the weight; 0 means no traffic.
-    inner = _validate_spec(child(beta, "spec"), rules, lowest_traffic=0)
-    return (*found, *(_in_v1alpha1_words(error) for error in inner))
+    for error in _validate_spec(spec, rules, lowest_traffic=0):
+        said = _in_v1alpha1_words(error, canary)
+        # One mistake is told once: a weight stands for the replicas as well, where those are left out.
+        if said.path not in {known.path for known in found}:
+            found.append(said)
+    return tuple(found)
 
 
-def _in_v1alpha1_words(error: FieldError) -> FieldError:
+def _in_v1alpha1_words(error: FieldError, canary: JsonObject) -> FieldError:
+    """The finding with the names that its author wrote."""
     path = error.path.replace("spec.workloadRef", "spec.objectRef.workloadRef")
-    path = path.removesuffix(".traffic") + ".weight" if path.endswith(".traffic") else path
-    return msgspec.structs.replace(error, path=path)
+    detail = error.detail.replace("enableExtraWorkloadForCanary", f"{ROLLING_STYLE}: canary")
+    step, dot, field = path.rpartition(".")
+    if dot and field in ("traffic", "replicas"):
+        written = _step_at(step, canary)
+        if field == "traffic" or (
+            written.get("replicas") is None and written.get("weight") is not None
+        ):
+            path = f"{step}.weight"
+        elif written.get("replicas") is None:
+            path, detail = step, "weight or replicas says how many new pods this step has"
+    return FieldError(path, error.kind, detail)
+
+
+def _step_at(path: str, canary: JsonObject) -> JsonObject:
+    """The step that a path such as `spec.strategy.canary.steps[1]` names."""
+    index = path.rpartition("[")[2].removesuffix("]")
+    steps = items(canary, "steps")
+    return child(steps[int(index)]) if index.isdecimal() and int(index) < len(steps) else {}
 
 
 def _check_aliases(canary: JsonObject) -> Findings:

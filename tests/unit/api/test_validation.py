@@ -240,7 +240,9 @@ def test_accepted_in_v1alpha1(obj: JsonObject) -> None:
     ("obj", "found"),
     [
         (alpha({"weight": 20}, style="blue"), "canary or partition"),
-        (alpha({}), "spec.strategy.canary.steps[0].replicas: Required value"),
+        (alpha({}), "spec.strategy.canary.steps[0]: Required value: weight or replicas"),
+        (alpha({"weight": 20}, {"weight": 10}), "steps[1].weight: Invalid value: 10% after 20%"),
+        (alpha({"weight": 60}), "rollouts.kruise.io/rolling-style: canary"),
         (alpha({"weight": 0}), "spec.strategy.canary.steps[0].weight: Invalid value: 0"),
         (alpha({"weight": 60}), "more than 50%"),
         (
@@ -277,6 +279,25 @@ def test_accepted_in_v1alpha1(obj: JsonObject) -> None:
 )
 def test_refused_in_v1alpha1(obj: JsonObject, found: str) -> None:
     assert found in "\n".join(texts(obj))
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        alpha({"weight": 120}),
+        alpha({"weight": 0}),
+        alpha({"weight": 20}, {"weight": 10}, trafficRoutings=[ROUTING]),
+        alpha({"weight": 200, "replicas": 1}),
+        alpha({}),
+    ],
+)
+def test_one_mistake_of_v1alpha1_is_told_once(obj: JsonObject) -> None:
+    assert len(texts(obj)) == 1, texts(obj)
+
+
+def test_a_missing_strategy_is_named_as_v1alpha1_calls_it() -> None:
+    obj = changed(alpha({"weight": 1}), ("spec", "strategy"), {})
+    assert texts(obj) == ["spec.strategy.canary: Required value: says how to release"]
 
 
 def test_a_missing_workload_is_named_as_v1alpha1_calls_it() -> None:
