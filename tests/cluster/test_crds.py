@@ -56,6 +56,50 @@ spec:
           version: canary
 """
 
+ROUTE_OF_THE_GATEWAY_API = """
+apiVersion: rollouts.kruise.io/v1alpha1
+kind: Rollout
+metadata:
+  name: rollouts-demo-route
+spec:
+  objectRef:
+    workloadRef:
+      apiVersion: apps/v1
+      kind: Deployment
+      name: echoserver
+  strategy:
+    canary:
+      steps:
+      - weight: 20
+        pause: {}
+      trafficRoutings:
+      - service: echoserver
+        gateway:
+          httpRouteName: echoserver
+"""
+BATCHES_OF_A_STATEFUL_SET = """
+apiVersion: rollouts.kruise.io/v1alpha1
+kind: Rollout
+metadata:
+  name: rollouts-demo-batches
+spec:
+  objectRef:
+    workloadRef:
+      apiVersion: apps/v1
+      kind: StatefulSet
+      name: echoserver
+  strategy:
+    canary:
+      steps:
+      - replicas: 1
+        pause: {}
+      - replicas: 2
+        pause: {duration: 60}
+      - replicas: 2
+  # required
+  rolloutID: v1
+"""
+
 
 @pytest.fixture(scope="module")
 async def own_plane(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Plane]:
@@ -270,6 +314,24 @@ async def test_the_articles_manifest_applies_as_printed(own_plane: Plane) -> Non
     assert stored["enableExtraWorkloadForCanary"] is True
     assert stored["steps"][0] == {"traffic": "20%", "replicas": "20%"}
     assert len(stored["trafficRoutings"][0]["customNetworkRefs"]) == 2
+
+
+async def test_the_other_articles_manifests_apply_as_printed(own_plane: Plane) -> None:
+    await own_plane.apply(ROUTE_OF_THE_GATEWAY_API)
+    await own_plane.apply(BATCHES_OF_A_STATEFUL_SET)
+    routed = (await own_plane.client().get(f"{BETA}/rollouts-demo-route"))["spec"]
+    (entry,) = routed["strategy"]["canary"]["trafficRoutings"]
+    assert (entry["service"], entry["gateway"]) == ("echoserver", {"httpRouteName": "echoserver"})
+    assert routed["strategy"]["canary"]["steps"] == [
+        {"traffic": "20%", "replicas": "20%", "pause": {}}
+    ]
+    batches = await own_plane.client().get(f"{ALPHA}/rollouts-demo-batches")
+    assert batches["spec"]["rolloutID"] == "v1"
+    assert [step["replicas"] for step in batches["spec"]["strategy"]["canary"]["steps"]] == [
+        1,
+        2,
+        2,
+    ]
 
 
 async def test_an_approval_through_v1alpha1_changes_nothing_else(own_plane: Plane) -> None:
