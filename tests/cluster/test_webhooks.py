@@ -253,6 +253,8 @@ async def test_the_controllers_account_may_do_what_it_must_and_no_more(own_plane
     assert await may("patch", "apps", "deployments", "any")
     assert await may("patch", kinds, "rollouts", "any", subresource="status")
     assert await may("get", "", "secrets", own, name="kruise-rollout-webhook-certs")
+    for group, resource in (("apps", "deployments"), ("", "services"), (kinds, "rollouts")):
+        assert not await may("update", group, resource, "any")  # patches only
     assert not await may("list", "", "secrets", own)
     assert not await may("get", "", "secrets", "any", name="kruise-rollout-webhook-certs")
     assert await may("delete", "", "pods", "any")  # node by node, for DaemonSets
