@@ -47,6 +47,7 @@ class Wishes:
 @click.option(
     "--keep", is_flag=True, help="Leave the cluster and Moonshift up, and say how to go on."
 )
+@click.option("--resume", is_flag=True, help="Start again what has ended of what --keep left up.")
 @click.option("--stop", is_flag=True, help="End what --keep left up.")
 @click.option(
     "--dir",
@@ -55,12 +56,14 @@ class Wishes:
     help=f"Folder for logs and kubeconfigs; {KEPT_FOLDER} with --keep, else a temporary one.",
 )
 @click.option("--sabotage", type=click.Choice(["restore"]), default=None, hidden=True)
-def main(keep: bool, stop: bool, folder: Path | None, sabotage: str | None) -> None:
+def main(keep: bool, resume: bool, stop: bool, folder: Path | None, sabotage: str | None) -> None:
     """Play the article's canary release with Istio on a real control plane, and check every step."""
     if stop:
         ended = asyncio.run(kept.stop((folder or KEPT_FOLDER).absolute()))
         click.echo(f"ended: {', '.join(ended)}" if ended else "nothing was left up")
         return
+    if resume:
+        sys.exit(_resume((folder or KEPT_FOLDER).absolute()))
     temporary = folder is None and not keep
     chosen = (
         Path(tempfile.mkdtemp(prefix="moonshift-demo-")) if temporary else folder or KEPT_FOLDER
@@ -76,6 +79,17 @@ def main(keep: bool, stop: bool, folder: Path | None, sabotage: str | None) -> N
         sys.exit(1)
     if temporary:
         shutil.rmtree(wishes.folder, ignore_errors=True)
+
+
+def _resume(folder: Path) -> int:
+    """Start again what has ended; the exit code."""
+    try:
+        started = asyncio.run(kept.resume(folder))
+    except ClusterError as error:
+        click.echo(f"error: {error}", err=True)
+        return 1
+    click.echo(f"started: {', '.join(started)}" if started else "both processes run")
+    return 0
 
 
 async def play(wishes: Wishes) -> bool:

@@ -1,22 +1,34 @@
-"""A stage that stays up after the demo: how to go on, and how to end it.
+"""A stage that stays up after the demo: how to go on, how to start again what ended, and how to end it.
 
-Why it exists: `--keep` leaves processes behind, and whoever left them must be able to find them again. Invariant: only
-processes that were written down, with their start times, are ended. It must not start any.
+Why it exists: `--keep` leaves processes behind, and whoever left them must be able to find them again. In a cluster a
+Deployment starts a controller again that lost its Lease; here, after a laptop has slept, a person does. Invariant: only
+processes that were written down, with their start times, are ended, and only what was written down is started.
 """
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from demo.commands import Commands
-from demo.stage import Product
+from demo.stage import PROBES, Product, answers_at
+from localcluster.errors import ClusterError
 from localcluster.plane import Plane
 from localcluster.process import Component, Program
-from localcluster.state import ProcessState, read_state
+from localcluster.state import read_state
 
 FILE = "product.json"
+READY_SECONDS = 60.0
+
+
+class KeptProcess(msgspec.Struct, frozen=True):
+    """One process of the product, and how it was started."""
+
+    pid: int
+    started_at: int | None
+    command: tuple[str, ...] = ()
 
 
 def plane_folder(folder: Path) -> Path:
@@ -26,10 +38,15 @@ def plane_folder(folder: Path) -> Path:
 
 def write_down(product: Product, folder: Path) -> None:
     """Remember the product's processes."""
-    found = {
-        name: ProcessState(part.pid, part.started_at) for name, part in product.components.items()
-    }
-    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(found)))
+    _write({name: _kept(part) for name, part in product.components.items()}, folder)
+
+
+def _kept(part: Component) -> KeptProcess:
+    return KeptProcess(part.pid, part.started_at, tuple(part.program.command))
+
+
+def _write(processes: Mapping[str, KeptProcess], folder: Path) -> None:
+    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(processes)))
 
 
 def forget(folder: Path) -> None:
@@ -46,8 +63,7 @@ async def stop(folder: Path) -> list[str]:
     """End what was left up; return the names of what was ended."""
     ended = []
     for name, process in _processes(folder).items():
-        part = Component(Program(name, (), folder / f"{name}.log"), _never, 0.0)
-        part.adopt(process.pid, process.started_at)
+        part = _component(name, process, folder)
         if part.running:
             await part.terminate()
             ended.append(name)
@@ -56,6 +72,36 @@ async def stop(folder: Path) -> list[str]:
         await Plane.attach(plane_folder(folder)).shut_down()
         ended.append("the cluster")
     return ended
+
+
+async def resume(folder: Path) -> list[str]:
+    """Start again what has ended of the product; return the names of what was started.
+
+    Raises:
+        ClusterError: nothing was left up there, or a process ended again.
+    """
+    known = _processes(folder)
+    if not known or not is_kept(folder):
+        raise ClusterError(f"no demo was left up in {folder}: python -m demo --keep starts one")
+    parts = {name: _component(name, process, folder) for name, process in known.items()}
+    ended = {name: part for name, part in parts.items() if not part.running}
+    for part in ended.values():
+        await part.start()
+    _write(known | {name: _kept(part) for name, part in ended.items()}, folder)
+    return list(ended)
+
+
+def _component(name: str, process: KeptProcess, folder: Path) -> Component:
+    program = Program(name, process.command, folder / f"{name}.log", tied=False)
+    part = Component(program, answers_at(_probes(process.command)), READY_SECONDS)
+    part.adopt(process.pid, process.started_at)
+    return part
+
+
+def _probes(command: tuple[str, ...]) -> str:
+    """Where the process tells whether it is ready."""
+    given = (word.partition("=") for word in command)
+    return next((value for flag, _, value in given if flag == PROBES), "")
 
 
 def instructions(plane: Plane, commands: Commands, folder: Path) -> str:
@@ -78,6 +124,9 @@ The cluster and Moonshift stay up. To go on:
   moonshift approve rollout/rollouts-demo --step 1
   # logs
   tail -f {folder / "controller.log"} {folder / "luaworker.log"}
+  # nothing moves? A controller that could not renew its Lease (the machine slept) ends, as it would in a cluster, where
+  # it is started again; here by
+  {python} -m demo --resume --dir {folder}
 
 To end it:
 
@@ -87,12 +136,8 @@ To end it:
 ends the cluster alone, and leaves Moonshift's two processes.)"""
 
 
-def _processes(folder: Path) -> dict[str, ProcessState]:
+def _processes(folder: Path) -> dict[str, KeptProcess]:
     try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=dict[str, ProcessState])
+        return msgspec.json.decode((folder / FILE).read_bytes(), type=dict[str, KeptProcess])
     except FileNotFoundError:
         return {}
-
-
-async def _never() -> bool:
-    return False

@@ -33,6 +33,7 @@ READY_SECONDS = 60.0
 SERVED_SECONDS = 30.0
 PROBE = aiohttp.ClientTimeout(total=2.0)
 
+PROBES = "--health-probe-bind-address"
 REPLACED = (
     "--kubeconfig",
     "--lua-worker",
@@ -138,7 +139,8 @@ class Product:
     ) -> None:
         command = on_one_machine(self.arguments(deployment), values)
         program = Program(name, [*command, *extra], self.folder / f"{name}.log", self._tied)
-        self.components[name] = Component(program, _answers(probes), READY_SECONDS)
+        ready = answers_at(f"127.0.0.1:{probes}")
+        self.components[name] = Component(program, ready, READY_SECONDS)
 
 
 def on_one_machine(arguments: Sequence[str], values: dict[str, str]) -> list[str]:
@@ -151,12 +153,14 @@ def on_one_machine(arguments: Sequence[str], values: dict[str, str]) -> list[str
     return kept + [f"{flag}={value}" for flag, value in values.items()]
 
 
-def _answers(port: int) -> ReadyCheck:
+def answers_at(address: str) -> ReadyCheck:
+    """Whether the process whose probes are at that address is ready."""
+
     async def ready() -> bool:
         try:
             async with (
                 aiohttp.ClientSession(timeout=PROBE) as session,
-                session.get(f"http://127.0.0.1:{port}/readyz") as answer,
+                session.get(f"http://{address}/readyz") as answer,
             ):
                 return answer.status == 200
         except (aiohttp.ClientError, TimeoutError):
