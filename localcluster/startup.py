@@ -14,7 +14,7 @@ from localcluster import flags
 from localcluster.api import ApiClient
 from localcluster.build import Binaries
 from localcluster.certificates import certificate_files, write_certificates
-from localcluster.errors import RequestRefused
+from localcluster.errors import ClusterError, RequestRefused
 from localcluster.flags import Layout
 from localcluster.kubeconfig import kubeconfig_text, new_tokens, tokens_csv, write_private
 from localcluster.process import Component, Program, ReadyCheck
@@ -114,7 +114,16 @@ async def _no_check() -> bool:
 
 
 def absolute(directory: Path | str) -> Path:
-    """Return the folder as components need it: absolute, and existing."""
+    """Return the folder as components need it: absolute, and existing.
+
+    Raises:
+        ClusterError: it cannot be made.
+    """
     path = Path(directory).absolute()
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ClusterError(
+            f"the folder {path} cannot be made ({error.strerror}): choose another"
+        ) from error
     return path

@@ -11,6 +11,8 @@ import click
 import msgspec
 import yaml
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
+from rich.table import Table
 
 PIPE_WIDTH = 10_000
 FORMATS = ("json", "yaml", "wide")
@@ -32,10 +34,18 @@ def plain(renderable: RenderableType) -> str:
 def show(renderable: RenderableType) -> None:
     """Print for whoever reads."""
     console = terminal()
-    if console is not None:
-        console.print(renderable)
-    else:
+    if console is None:
         click.echo(plain(renderable))
+        return
+    if isinstance(renderable, Table):
+        widen_for(console, renderable)
+    console.print(renderable)
+
+
+def widen_for(console: Console, table: Table) -> None:
+    """Let lines run over the edge of a narrow terminal, as kubectl's do, rather than cut words into letters."""
+    options = console.options.update(max_width=PIPE_WIDTH)
+    console.width = max(console.width, Measurement.get(console, options, table).minimum)
 
 
 def show_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> None:

@@ -44,7 +44,10 @@ def _route_view(route: RouteSeen, plans: dict[str, int]) -> RouteView:
         case RouteAbsent():
             return RouteView(kind, name, "does not exist", problem=True)
         case RouteUnreadable(message=message):
-            return RouteView(kind, name, message, problem=True)
+            # The object stands before the colon in conditions; here the line begins with it anyway.
+            subject, _, said = message.partition(": ")
+            text = said if subject.endswith(f"/{name}") else message
+            return RouteView(kind, name, text, problem=True)
         case RoutePresent() as present:
             return _present(kind, name, present, plans)
 

@@ -9,6 +9,9 @@ from rich.text import Text
 from controller.cli.render.words import age, step_of, style_of
 from controller.cli.view import Summary
 
+_PROSE = {"WAITS FOR": 24, "MESSAGE": 24}
+"""Columns of sentences, which may be broken between words, and how narrow they may become."""
+
 
 def plain_table(*headers: str) -> Table:
     """Columns without lines, as kubectl prints them."""
@@ -44,4 +47,9 @@ def rollouts_table(
         if wide:
             cells += [row.workload, row.stable_revision, row.canary_revision, row.message]
         table.add_row(*cells)
+    for column in table.columns:
+        header = str(column.header)
+        column.no_wrap = header not in _PROSE
+        longest = max((len(str(cell)) for cell in column.cells), default=0)
+        column.min_width = max(len(header), min(longest, _PROSE.get(header, 0)))
     return table

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from rich.console import Console, RenderableType
 
-from controller.cli.output import plain
+from controller.cli.output import plain, widen_for
 from controller.cli.render.describe import rollout_description
 from controller.cli.render.table import rollouts_table
 from controller.cli.render.tree import rollout_tree
@@ -222,3 +222,17 @@ def test_a_change_line_holds_no_age() -> None:
         "shop/web  Progressing  step 1/3  StepPaused  1/2 new pods ready  waits for an approval"
     )
     assert change_line(make_summary(phase="", waits_for="x")) == "shop/web  -  waits for x"
+
+
+@pytest.mark.parametrize("width", [30, 80, 200])
+def test_no_word_of_the_table_is_cut_however_narrow_the_terminal_is(width: int) -> None:
+    table = rollouts_table([make_summary(waits_for="3 new pods to be ready: 3 made, 1 ready")], NOW)
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    widen_for(console, table)
+    with console.capture() as captured:
+        console.print(table)
+    printed = captured.get().split()
+    for word in ("NAME", "PHASE", "SINCE", "AGE", "Progressing", "StepPaused", "ready:", "made,"):
+        assert word in printed
+    assert console.width == max(width, console.width)
+    assert width < 100 or console.width == width

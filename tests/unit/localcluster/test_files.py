@@ -11,10 +11,11 @@ from cryptography import x509
 
 from localcluster import flags
 from localcluster.build import MULTICALL, Binaries
+from localcluster.errors import ClusterError
 from localcluster.flags import Layout
 from localcluster.kubeconfig import GROUPS
 from localcluster.ports import free_ports
-from localcluster.startup import command_lines, token_of, write_files
+from localcluster.startup import absolute, command_lines, token_of, write_files
 from localcluster.state import PlaneState, ProcessState, read_state, state_file, write_state
 
 
@@ -25,6 +26,12 @@ def layout(tmp_path: Path) -> Layout:
 
 def binaries() -> Binaries:
     return Binaries(**{n.replace("-", "_"): Path("/bin") / n for n in (*MULTICALL, "kwok")})
+
+
+def test_a_folder_that_cannot_be_made_is_told_with_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ClusterError, match=r"file/plane cannot be made \(Not a directory\)"):
+        absolute(tmp_path / "file" / "plane")
 
 
 def test_kubeconfigs_are_private_and_carry_the_authority(layout: Layout) -> None:
