@@ -89,9 +89,14 @@ class Sandbox:
         """Runs the script over the object; compiles only where there is none. May end the process instead."""
         clean = object_json is not None and not object_json.translate(None, _NOT_CONTROL)
         try:
+            if object_json is not None and not object_json.isascii():
+                object_json.decode()
             code, result, message, traceback, line, path, log = self._run(
                 script, name, object_json, clean, cpu_ms, output
             )
+        except UnicodeDecodeError as problem:
+            text = b"the object is not usable JSON: not UTF-8 at byte %d" % (problem.start + 1)
+            return Answer(Code.BAD_INPUT, message=text)
         except (lua51.LuaMemoryError, MemoryError):
             return Answer(Code.MEMORY_LIMIT, message=name + b": memory limit exceeded")
         return Answer(Code[code.decode()], result, message, traceback, int(line), path, log)

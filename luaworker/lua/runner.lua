@@ -80,6 +80,8 @@ local function line_of(message)
   if digits and #digits <= 9 then return tonumber(digits) end  -- a script can write anything there
 end
 
+local OURS = {decode = true, encode = true, runner = true, sandbox = true}
+
 local function script_failure(problem)
   local message
   if type(problem) == 'string' then
@@ -90,9 +92,10 @@ local function script_failure(problem)
     message = 'error object is a ' .. type(problem) .. ' value'
   end
   local line = script_line(4)
-  -- An engine message raised on behalf of a wrapper names our file: say the script's line instead.
-  local _, ours = find(message, '^sandbox:%d+: ')
-  if ours then message = name .. (line and ':' .. line or '') .. ': ' .. sub(message, ours + 1) end
+  -- What is raised on behalf of a wrapper, or blames the script's caller, names our file: say the script's line instead.
+  local _, prefix, file = find(message, '^(%l+):%d+: ')
+  if OURS[file] then message = name .. (line and ':' .. line or '') .. ': ' .. sub(message, prefix + 1) end
+  if message == '' then message = 'error object is an empty string' end
   message = sub(message, 1, MAX_MESSAGE)
   return {code = 'RUNTIME_ERROR', message = message, line = line_of(message) or line or 0, traceback = traceback(4)}
 end

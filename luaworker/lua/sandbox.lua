@@ -106,7 +106,8 @@ local function checked_unpack(t, first, last)
   if not bounded then return unpack(t, first, last) end
   local from = first == nil and 1 or tonumber(first)
   local to = last == nil and (type(t) == 'table' and #t or 0) or tonumber(last)
-  -- The engine computes the count in an int, and writes out of bounds when it overflows.
+  -- The engine computes the count in an int, and writes out of bounds when it overflows; NaN becomes the smallest one.
+  if from ~= from or to ~= to then error("bad argument to 'unpack' (index is NaN)", 2) end
   if from and to and to - from >= MAX_UNPACKED then error('too many results to unpack', 2) end
   if from and to and (from < -2147483647 or to > 2147483647) then error('too many results to unpack', 2) end
   return unpack(t, first, last)
@@ -235,12 +236,19 @@ local function json_decode(source)
   return nil, problem(result)
 end
 
+local function marked(value, kind)
+  if value ~= nil and type(value) ~= 'table' then
+    error("bad argument #1 to '" .. kind .. "' (table expected, got " .. type(value) .. ')', 3)
+  end
+  return mark(value or {}, kind)
+end
+
 local json = {
   encode = json_encode,
   decode = json_decode,
   null = null,
-  array = function(t) return mark(t or {}, 'array') end,
-  object = function(t) return mark(t or {}, 'object') end,
+  array = function(t) return (marked(t, 'array')) end,  -- no tail call: an error has to find the caller
+  object = function(t) return (marked(t, 'object')) end,
 }
 
 ---------------------------------------------------------------------------------------------------- the world

@@ -25,6 +25,7 @@ ATTACKS = (
     _checked("cve-2025-46817-fraction", "return {unpack({}, 0.5, 2147483647.5)}", "too many results"),
     _checked("cve-2025-46817-text", "return {unpack({}, '0', '2147483647')}", "too many results"),
     _checked("cve-2025-46817-far", "return {unpack({}, 1e300, 1e308)}"),
+    _checked("cve-2025-46817-not-a-number", "return {unpack({1, 2}, 0/0, 2147483647)}", "index is NaN"),
     _checked("unpack-too-much", "return {unpack({}, 1, 1e7)}", "too many results"),
     _checked("pattern-depth", "return {('a'):rep(2e5):find(('a?'):rep(2e5))}", "longer than 2048"),
     _checked("pattern-depth-match", "return {('a'):rep(2e5):match(('a?'):rep(2e5))}", "longer than 2048"),
