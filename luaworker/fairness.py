@@ -1,8 +1,9 @@
 """Who runs next: a bounded queue per tenant, served in turn, with a bound on what one tenant may run.
 
 Invariant: never more than `running` places are taken, never more than `per_tenant` by one tenant, never more than
-`limit` callers wait; a place that becomes free goes to the tenant that has waited for its turn longest. One
-tenant's flood costs the others at most one call's time. Knows nothing of children or scripts.
+`limit` callers wait; a place that becomes free goes to the tenant that has waited for its turn longest, and when the
+queue is full the longest line loses its last, not the newcomer of a shorter one. One tenant's flood, or that of
+several, costs the others at most one call's time. Knows nothing of children or scripts.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ class FairQueue:
             self._occupy(tenant)
             return
         if self.waiting >= self._limit:
-            raise Overloaded(f"{self.waiting} calls are waiting already")
+            self._make_room(tenant)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(tenant, deque()).append(turn)
         self.waiting += 1
@@ -52,7 +53,7 @@ class FairQueue:
             async with asyncio.timeout(seconds):
                 await turn
         except BaseException as gone:
-            if turn.done() and not turn.cancelled():
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
                 # The place came at the very moment when nobody was there any more to use it.
                 self._give_back(tenant)
             else:
@@ -60,6 +61,17 @@ class FairQueue:
             if isinstance(gone, TimeoutError):
                 raise Overloaded(f"no free place within {seconds * 1000:.0f} ms") from None
             raise
+
+    def _make_room(self, tenant: str) -> None:
+        """Sends the last of the longest line away, where that is clearly longer than this tenant's; else refuses."""
+        longest = max(self._waiting, key=lambda name: len(self._waiting[name]), default=tenant)
+        refusal = Overloaded(f"{self.waiting} calls are waiting already")
+        if len(self._waiting.get(longest, ())) <= len(self._waiting.get(tenant, ())) + 1:
+            raise refusal
+        last = self._waiting[longest].pop()
+        self.waiting -= 1
+        if not last.done():  # cancelled, but its task has not run since
+            last.set_exception(refusal)
 
     def _leave_queue(self, tenant: str, turn: asyncio.Future[None]) -> None:
         line = self._waiting.get(tenant, deque())

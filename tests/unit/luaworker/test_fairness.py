@@ -47,6 +47,43 @@ async def test_a_full_queue_refuses_at_once() -> None:
         waiting.cancel()
 
 
+async def test_a_full_queue_has_room_for_who_is_not_in_it() -> None:
+    queue = FairQueue(running=1, per_tenant=1, limit=4)
+    order: list[str] = []
+
+    async def work(tenant: str, name: str) -> None:
+        async with queue.place(tenant, 5):
+            order.append(name)
+
+    async with queue.place("x", 1):
+        crowd = [asyncio.create_task(work("a", f"a{number}")) for number in range(4)]
+        await asyncio.sleep(0)
+        newcomer = asyncio.create_task(work("b", "b0"))
+        await asyncio.sleep(0)
+        assert queue.waiting == 4
+        with pytest.raises(Overloaded, match="4 calls are waiting already"):
+            await work("a", "a4")
+    ends = await asyncio.gather(*crowd, newcomer, return_exceptions=True)
+    assert [type(end) for end in ends] == [type(None)] * 3 + [Overloaded, type(None)]
+    assert order == ["a0", "b0", "a1", "a2"]
+    assert (queue.running, queue.waiting) == (0, 0)
+
+
+async def test_who_is_sent_away_while_giving_up_takes_no_place_along() -> None:
+    queue = FairQueue(running=1, per_tenant=1, limit=2)
+    async with queue.place("x", 1):
+        crowd = [asyncio.create_task(_hold(queue, "a")) for _ in range(2)]
+        await asyncio.sleep(0)
+        newcomer = asyncio.create_task(_hold(queue, "b"))
+        crowd[1].cancel()
+        await asyncio.gather(crowd[1], return_exceptions=True)
+        assert queue.waiting == 2
+    await asyncio.gather(*crowd, newcomer, return_exceptions=True)
+    assert (queue.running, queue.waiting) == (0, 0)
+    async with queue.place("c", 0):
+        assert queue.running == 1
+
+
 async def test_who_gives_up_leaves_no_trace() -> None:
     queue = FairQueue(running=1, per_tenant=1, limit=4)
     async with queue.place("a", 1):
