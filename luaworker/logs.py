@@ -1,6 +1,7 @@
 """One JSON object per line on standard error.
 
-Invariant: only what was given explicitly is written; nothing of a request's content is ever given.
+Invariant: only what was given explicitly is written; nothing of a request's content is ever given. Every line is plain
+ASCII: what a tenant calls itself cannot move a cursor or end a line.
 """
 
 import json
@@ -24,7 +25,7 @@ class JsonFormatter(logging.Formatter):
         entry.update({k: v for k, v in vars(record).items() if k not in _STANDARD})
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
-        return json.dumps(entry, default=str, ensure_ascii=False)
+        return json.dumps(entry, default=str)
 
 
 def configure(level: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from luaworker.codes import Code
 
 _CACHE_BYTES = 16 * 1024 * 1024
+_ENTRY_BYTES = 256  # what an entry takes beside its text: without it, tiny texts would be free
 _BREAKER_SCRIPTS = 1024
 _FAILURES = 3
 _OPEN_SECONDS = 30.0
@@ -33,10 +34,10 @@ class ScriptCache:
             self._texts.move_to_end(digest)
             return digest
         self._texts[digest] = script
-        self._size += len(script)
+        self._size += len(script) + _ENTRY_BYTES
         while self._size > self._capacity:
             _, forgotten = self._texts.popitem(last=False)
-            self._size -= len(forgotten)
+            self._size -= len(forgotten) + _ENTRY_BYTES
         return digest
 
     def text(self, digest: bytes) -> bytes | None:

@@ -58,7 +58,12 @@ class Executor(pb_grpc.LuaExecutorServicer):
         context: grpc.aio.ServicerContext[pb.ExecuteRequest, pb.ExecuteResponse],
     ) -> pb.ExecuteResponse:
         """Runs one script over one object."""
-        await _check_sizes(request.script, request.object_json, request.script_name, context)
+        await _check_sizes(request.script, request.object_json, context)
+        await _check_names(request, context)
+        if request.WhichOneof("source") is None:
+            await context.abort(
+                grpc.StatusCode.INVALID_ARGUMENT, "neither script nor script_sha256 is set"
+            )
         script = request.script
         if request.WhichOneof("source") == "script_sha256":
             known = self._cache.text(request.script_sha256)
@@ -90,7 +95,8 @@ class Executor(pb_grpc.LuaExecutorServicer):
         context: grpc.aio.ServicerContext[pb.ValidateRequest, pb.ExecuteResponse],
     ) -> pb.ExecuteResponse:
         """Compiles a script, in a child as well: the parser is as open to attack as the engine."""
-        await _check_sizes(request.script, b"", request.script_name, context)
+        await _check_sizes(request.script, b"", context)
+        await _check_names(request, context)
         digest = self._cache.keep(request.script)
         name = shown_name(request.script_name)
         call = Call(Task.VALIDATE, self._settings.limits, name, request.script)
@@ -153,12 +159,12 @@ class Executor(pb_grpc.LuaExecutorServicer):
                 "script_sha256": digest.hex(),
                 "packaged": digest in self._packaged,
                 "tenant": tenant,
-                "request_id": request_id,
+                "request_id": request_id[:NAME_CHARACTERS],
             },
         )
 
 
-async def _check_sizes(script: bytes, object_json: bytes, name: str, context: _Context) -> None:
+async def _check_sizes(script: bytes, object_json: bytes, context: _Context) -> None:
     """Refuses, with a gRPC status, what no child should be started for."""
     for what, size, bound in (
         ("script", len(script), SCRIPT_BYTES),
@@ -169,7 +175,16 @@ async def _check_sizes(script: bytes, object_json: bytes, name: str, context: _C
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
                 f"the {what} has {size} bytes, more than the {bound} that are accepted",
             )
-    if len(name) > NAME_CHARACTERS:
-        await context.abort(
-            grpc.StatusCode.INVALID_ARGUMENT, f"script_name is longer than {NAME_CHARACTERS}"
-        )
+
+
+async def _check_names(request: pb.ExecuteRequest | pb.ValidateRequest, context: _Context) -> None:
+    """Refuses names that nobody has: they are kept, and logged, for as long as the script fails."""
+    for what, text in (
+        ("script_name", request.script_name),
+        ("tenant", request.tenant),
+    ):
+        if len(text) > NAME_CHARACTERS:
+            await context.abort(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"{what} has {len(text)} characters, more than the {NAME_CHARACTERS} that are accepted",
+            )

@@ -60,7 +60,11 @@ async def test_a_crash_is_an_outcome(tmp_path: Path) -> None:
     patient = pb.Limits(cpu_ms=5_000, wall_ms=10_000)
     async with worker(f"unix://{tmp_path}/w", *FLAGS) as running:
         idle = set(await spares_ready(running))
-        call = asyncio.create_task(running.run("while true do end", name="s", limits=patient))
+        request = pb.ExecuteRequest(
+            script=b"while true do end", object_json=b"{}", script_name="s", limits=patient,
+            tenant="demo\x1b[2J\n", request_id="r" * 1_000_000,
+        )  # fmt: skip
+        call = asyncio.ensure_future(running.stub.Execute(request, timeout=15))
 
         def crash_whoever_works() -> bool:
             # A spare that has just been born may be met too: it is no loss, and the next look finds the other.
@@ -75,6 +79,8 @@ async def test_a_crash_is_an_outcome(tmp_path: Path) -> None:
             "s: the script's process crashed (SIGSEGV)",
         )
         assert await echo(running) == b'{"a":[]}'
+    (said,) = (entry for entry in running.log if entry.get("msg") == "script process killed")
+    assert (said["tenant"], said["request_id"]) == ("demo\x1b[2J\n", "r" * 512)
 
 
 def busy(pids: set[int]) -> list[int]:

@@ -56,6 +56,24 @@ async def test_a_script_that_is_too_large_is_refused(served: Worker) -> None:
     assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
+async def test_a_call_without_a_script_is_refused(served: Worker) -> None:
+    with pytest.raises(grpc.aio.AioRpcError, match="neither script nor script_sha256") as caught:
+        await served.stub.Execute(pb.ExecuteRequest(object_json=b"{}"))
+    assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+@pytest.mark.parametrize("field", ["script_name", "tenant"])
+async def test_names_that_nobody_has_are_refused(served: Worker, field: str) -> None:
+    execute = pb.ExecuteRequest(script=b"return {}", object_json=b"{}")
+    validate = pb.ValidateRequest(script=b"return {}")
+    for request in (execute, validate):
+        setattr(request, field, "n" * 1_000_000)
+    for call in (served.stub.Execute(execute), served.stub.Validate(validate)):
+        with pytest.raises(grpc.aio.AioRpcError, match=f"{field} has 1000000 characters") as caught:
+            await call
+        assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
 async def test_figures_of_a_call_come_with_it(served: Worker) -> None:
     answer = await served.run("local x = 0 for i = 1, 2e6 do x = x + i end return {}")
     assert 0 < answer.cpu_ms < 500

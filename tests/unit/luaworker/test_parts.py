@@ -86,12 +86,18 @@ def test_a_kill_of_a_stranger_says_nothing_about_the_script() -> None:
 
 
 def test_the_cache_forgets_what_was_used_least() -> None:
-    cache = ScriptCache(capacity=10)
+    cache = ScriptCache(capacity=2 * (256 + 5))
     first, second = cache.keep(b"11111"), cache.keep(b"22222")
     assert cache.text(first) == b"11111"
     cache.keep(b"333")
     assert (cache.text(first), cache.text(second)) == (b"11111", None)
     assert first == hashlib.sha256(b"11111").digest()
+
+
+def test_tiny_texts_take_room_as_well() -> None:
+    cache = ScriptCache(capacity=10_000)
+    digests = [cache.keep(b"%d" % number) for number in range(1000)]
+    assert sum(cache.text(digest) is not None for digest in digests) < 40
 
 
 def test_three_costly_failures_in_a_row_open_the_circuit_for_a_while() -> None:
