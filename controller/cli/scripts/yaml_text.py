@@ -1,10 +1,14 @@
 """YAML as Kubernetes reads and people compare it.
 
-Invariant: what is read has JSON's types only (a date stays text, as in the API server's reader), and what is written
-reads back as the same value, keys in a fixed order, so that two texts differ exactly where the values do.
+Invariant: what is read has JSON's types only and is what kubectl reads (a date and `22:22` stay text, `1e2` and `017`
+are numbers), and what is written reads back as the same value, keys in a fixed order, so that two texts differ
+exactly where the values do.
 """
 
 import difflib
+import json
+import re
+from typing import Any
 
 import yaml
 
@@ -13,33 +17,76 @@ from controller.domain.traffic.tree import Json, Tree, decode, encode
 _WIDTH = 1000
 
 
+_SIGNS_AND_DIGITS = list("+-0123456789")
+_INT = re.compile(r"[-+]?(?:0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+|0|[1-9][0-9_]*)\Z")
+_FLOAT = re.compile(
+    r"(?:[-+]?(?:\.[0-9_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
+)
+# YAML 1.1 has these too; the reader of the API server does not. A number with colons counted in sixties.
+_NOT_READ = tuple(f"tag:yaml.org,2002:{name}" for name in ("timestamp", "value", "int", "float"))
+
+
 class _Loader(yaml.SafeLoader):
-    """YAML 1.1 without dates."""
+    """YAML 1.1 as far as the API server's reader follows it."""
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
+    first: [(tag, regexp) for tag, regexp in resolvers if tag not in _NOT_READ]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
 
 class _Dumper(yaml.SafeDumper):
-    """Without anchors: a text is compared and pasted."""
+    """Without anchors: a text is compared and pasted. Quotes what any reader might take for something else."""
 
     def ignore_aliases(self, data: object) -> bool:
         """Never write one."""
         return True
 
 
-def read_yaml(text: str) -> Json:
-    """The one document in `text`. Raises ValueError for what is not YAML, or not JSON's data."""
+def _whole(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    text = node.value.replace("_", "").lower()
+    sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.lstrip("+"))
+    octal = len(digits) > 1 and digits.isdigit() and digits.startswith("0")
+    return sign * int(digits, 8 if octal else 0)
+
+
+for _reader in (_Loader, _Dumper):
+    _reader.add_implicit_resolver("tag:yaml.org,2002:int", _INT, _SIGNS_AND_DIGITS)
+    _reader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, [*_SIGNS_AND_DIGITS, "."])
+_Loader.add_constructor("tag:yaml.org,2002:int", _whole)
+
+
+def _with_text_keys(value: Any) -> Json:
+    """JSON's keys are text: `80:` is "80", `on:` is "true"."""
+    if isinstance(value, dict):
+        return {
+            key if isinstance(key, str) else json.dumps(key): _with_text_keys(inner)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_with_text_keys(item) for item in value]
+    scalar: Json = value
+    return scalar
+
+
+def read_documents(text: str) -> list[Json]:
+    """All documents in `text`. Raises ValueError for what is not YAML, or not JSON's data."""
     try:
-        value = yaml.load(text, Loader=_Loader)  # a subclass of SafeLoader
-        return decode(encode(value))
+        values = list(yaml.load_all(text, Loader=_Loader))  # a subclass of SafeLoader
+        return [decode(encode(_with_text_keys(value))) for value in values]
     except yaml.YAMLError as problem:
         raise ValueError(f"not YAML: {' '.join(str(problem).split())}") from problem
     except (TypeError, RecursionError) as problem:
         raise ValueError(f"not data that JSON can say: {problem}") from problem
+
+
+def read_yaml(text: str) -> Json:
+    """The one document in `text`, null where there is none. Raises ValueError like `read_documents`."""
+    documents = [document for document in read_documents(text) if document is not None]
+    if len(documents) > 1:
+        raise ValueError(f"{len(documents)} YAML documents where one is expected")
+    return documents[0] if documents else None
 
 
 def write_yaml(value: Json, *, sort: bool = True) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-import yaml
 
 from controller.api.conversion import Unconvertible, converted
 from controller.api.names import CONFIGURATION, V1BETA1
@@ -19,9 +18,10 @@ from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Rollout, W
 from controller.api.workloads import Deployment
 from controller.cli.failures import Failure
 from controller.cli.scripts.cases import defaulted
+from controller.cli.scripts.yaml_text import read_documents
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan import references_of, services_of
-from controller.domain.traffic.tree import Json, Tree, decode, encode
+from controller.domain.traffic.tree import Json, Tree, encode
 from controller.simulation.play import Scene
 
 _ENDINGS = (".yaml", ".yml", ".json")
@@ -42,8 +42,8 @@ def read_manifests(paths: Iterable[Path]) -> list[Tree]:
 
 def _documents(file: Path) -> list[Tree]:
     try:
-        documents = [decode(encode(item)) for item in yaml.safe_load_all(file.read_text())]
-    except (OSError, yaml.YAMLError, TypeError, ValueError) as problem:
+        documents = read_documents(file.read_text())
+    except (OSError, ValueError) as problem:
         raise Failure(f"{file} cannot be read: {' '.join(str(problem).split())}") from problem
     found: list[Tree] = []
     for document in documents:

@@ -1,0 +1,62 @@
+"""YAML is read as kubectl reads it, and what is written reads back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.cli.scripts.yaml_text import read_yaml, write_yaml
+
+_PLAIN = st.text("0123456789+-_.:eExXobnyYaAfF=~<>[]{},# \t", max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e2", 100), ("1.0e2", 100), ("12e03", 12000), ("1.5e+3", 1500), (".5", 0.5), ("08", 8),
+        ("017", 15), ("0o17", 15), ("0x1F", 31), ("-0b101", -5), ("1_000", 1000), ("+7", 7),
+        ("9007199254740993", 9007199254740993),
+        ("22:22", "22:22"), ("190:20:30", "190:20:30"), ("1:30.5", "1:30.5"), ("=", "="),
+        ("2020-01-01", "2020-01-01"), ("2001-12-14t21:59:43.10-05:00", "2001-12-14t21:59:43.10-05:00"),
+        ("1.2.3", "1.2.3"), ("-", "-"), (".", "."), ("0x", "0x"), ("10.0.0.0/8", "10.0.0.0/8"),
+        ("yes", True), ("off", False), ("~", None), ("''", ""),
+    ],
+)  # fmt: skip
+def test_a_scalar_is_what_the_api_server_would_be_sent(text: str, value: object) -> None:
+    found = read_yaml(f"a: [{text}]") if text != "-" else {"a": [text]}
+    assert found == {"a": [value]}
+
+
+def test_keys_are_text() -> None:
+    text = "{80: a, on: b, 1e2: c, x: {~: d}}"
+    assert read_yaml(text) == {"80": "a", "true": "b", "100.0": "c", "x": {"null": "d"}}
+
+
+@pytest.mark.parametrize("text", ["a: 1\n---\n", "---\na: 1\n", "# only\n---\na: 1\n...\n"])
+def test_marks_around_the_one_document_do_no_harm(text: str) -> None:
+    assert read_yaml(text) == {"a": 1}
+
+
+def test_a_second_document_is_not_lost_in_silence() -> None:
+    with pytest.raises(ValueError, match="2 YAML documents where one is expected"):
+        read_yaml("a: 1\n---\nb: 2\n")
+
+
+def test_a_tree_that_contains_itself_is_refused() -> None:
+    with pytest.raises(ValueError, match="not data that JSON can say"):
+        read_yaml("&top {a: *top}")
+
+
+@pytest.mark.parametrize("text", [".inf", "-.inf", ".nan"])
+def test_what_json_cannot_say_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        read_yaml(f"a: {text}")
+
+
+@given(_PLAIN)
+def test_any_text_reads_back_as_text(text: str) -> None:
+    assert read_yaml(write_yaml({"a": text, "b": [text]})) == {"a": text, "b": [text]}
+
+
+@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+def test_any_number_reads_back_as_that_number(number: float) -> None:
+    assert read_yaml(write_yaml({"a": number})) == {"a": number}
