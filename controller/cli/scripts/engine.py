@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -38,22 +38,24 @@ class Execution(msgspec.Struct, frozen=True):
 
 
 class Engine:
-    """Runs and compiles scripts in the private worker. Implements the controller's `ScriptRunner`."""
+    """Runs and compiles scripts in private workers, in turn. Implements the controller's `ScriptRunner`."""
 
-    def __init__(self, client: ScriptClient) -> None:
-        self._client = client
+    def __init__(self, *clients: ScriptClient) -> None:
+        self._clients = clients
         self._calls = itertools.count(1)
 
     async def execute(
         self, script: Script, obj: bytes, *, tenant: str, request_id: str
     ) -> ScriptAnswer:
         """One call. Raises WorkerUnavailable."""
-        unique = f"{tenant}-{next(self._calls)}"
-        return await self._client.execute(script, obj, tenant=unique, request_id=request_id)
+        number = next(self._calls)
+        client = self._clients[number % len(self._clients)]
+        unique = f"{tenant}-{number}"
+        return await client.execute(script, obj, tenant=unique, request_id=request_id)
 
     async def validate(self, script: Script) -> ScriptAnswer:
         """Whether the script compiles. Raises WorkerUnavailable."""
-        return await self._client.validate(script, tenant="validate", request_id="validate")
+        return await self._clients[0].validate(script, tenant="validate", request_id="validate")
 
 
 class Recorder:
@@ -81,8 +83,21 @@ def worker_command(address: str, *, filtered: bool) -> list[str]:
 
 
 @asynccontextmanager
-async def private_worker(*, filtered: bool = True) -> AsyncIterator[Engine]:
-    """A worker of one's own. Raises WorkerUnavailable where it cannot be started."""
+async def private_worker(*, filtered: bool = True, workers: int = 1) -> AsyncIterator[Engine]:
+    """A worker of one's own. Raises WorkerUnavailable where it cannot be started.
+
+    Of two workers, one call after the other meets the other one: what an answer owes to the place of things in memory,
+    as the order of tables that are keys does, is the same within one worker and not in the next.
+    """
+    async with AsyncExitStack() as running:
+        clients = [
+            await running.enter_async_context(_client(filtered=filtered)) for _ in range(workers)
+        ]
+        yield Engine(*clients)
+
+
+@asynccontextmanager
+async def _client(*, filtered: bool) -> AsyncIterator[ScriptClient]:
     with tempfile.TemporaryDirectory(prefix="moonshift-") as folder:
         address = f"unix://{folder}/w"
         paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -98,7 +113,7 @@ async def private_worker(*, filtered: bool = True) -> AsyncIterator[Engine]:
             await log.started()
             client = ScriptClient(address)
             try:
-                yield Engine(client)
+                yield client
             finally:
                 await client.close()
         finally:

@@ -24,8 +24,9 @@ def lint_script(paths: tuple[Path, ...]) -> None:
     """Look for mistakes in scripts.
 
     FILE is a script, or a folder of scripts. A script is compiled, and tried on the originals of its test data with
-    steps made up for every word of its --@can line. Errors are what the controller would refuse and claims that are
-    not kept; notes are remarks, and never fail.
+    steps made up for every word of its --@can line; steps of test data are run twice, in two workers, and
+    have to give the same answer. Errors are what the controller would refuse and claims that are not kept; notes are
+    remarks, and never fail.
 
     \b
     Example:
@@ -36,7 +37,8 @@ def lint_script(paths: tuple[Path, ...]) -> None:
     async def work(engine: Engine) -> list[tuple[Subject, list[Finding]]]:
         return [(subject, await lint(engine, subject)) for subject in subjects]
 
-    found = run(work)
+    # Two, so that the second run of a step meets another memory than the first.
+    found = run(work, workers=2)
     for subject, findings in found:
         for finding in findings:
             severity = click.style(finding.severity, fg=_COLOURS[finding.severity])

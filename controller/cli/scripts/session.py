@@ -33,12 +33,12 @@ def worker_options(command: _C) -> _C:
     )(command)
 
 
-def run(work: Callable[[Engine], Awaitable[_T]]) -> _T:
-    """Do the work of the present command with a worker of its own."""
+def run(work: Callable[[Engine], Awaitable[_T]], *, workers: int = 1) -> _T:
+    """Do the work of the present command with a worker of its own, or several that take turns."""
     filtered = bool(click.get_current_context().meta.get(_KEY, True))
 
     async def whole() -> _T:
-        async with private_worker(filtered=filtered) as engine:
+        async with private_worker(filtered=filtered, workers=workers) as engine:
             return await work(engine)
 
     try:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli.scripts.engine import Engine
+from controller.cli.scripts.engine import Engine, private_worker
 from controller.cli.scripts.finding import Finding
 from controller.cli.scripts.lint import lint
 from controller.cli.scripts.subjects import subject_at, subjects_in
@@ -69,6 +69,29 @@ async def test_a_rule_of_somebody_else_that_is_lost_is_an_error(
     script = "--@can weight\ntable.remove(obj.data.spec.lanes, 1)\n" + SPLIT.split("\n", 1)[1]
     found = await lint(engine, subject_at(make_folder(tmp_path, script, one=content)))
     assert any("lost a rule in spec.lanes" in item.message for item in found), found
+
+
+UNORDERED = """--@can weight
+local places = {}
+for place = 1, 40 do places[{}] = place end
+local order = {}
+for _, place in pairs(places) do table.insert(order, place) end
+obj.data.spec.order = order
+"""
+
+
+async def test_an_answer_that_depends_on_the_place_of_tables_in_memory_is_an_error(
+    tmp_path: Path,
+) -> None:
+    script = UNORDERED + SPLIT.split("\n", 1)[1]
+    async with private_worker(workers=2) as engine:
+        found = await findings(engine, tmp_path, script)
+        sound = await findings(engine, tmp_path / "sound", SPLIT)
+    assert any(
+        item.severity == "error" and item.line > 1 and "two different answers" in item.message
+        for item in found
+    ), found
+    assert sound == []
 
 
 async def test_globals_are_notes(engine: Engine, tmp_path: Path) -> None:
