@@ -15,12 +15,13 @@ from luaworker.layers import Layer
 from luaworker.spawn import Child
 from luaworker.wire import Call, Limits, Task
 
-_LIMITS = Limits(cpu_ms=20, wall_ms=2_000, memory_bytes=16 << 20, output_bytes=4096)
+# Time is long: on a machine that starts everything at once a probe may wait for seconds until it gets any CPU.
+_LIMITS = Limits(cpu_ms=20, wall_ms=10_000, memory_bytes=16 << 20, output_bytes=4096)
 _SHORT_WALL = Limits(cpu_ms=1_000, wall_ms=20, memory_bytes=16 << 20, output_bytes=4096)
 _MARGIN = 1.0
 _CANARY = Call(
     Task.EXECUTE,
-    Limits(cpu_ms=500, wall_ms=2_000, memory_bytes=16 << 20, output_bytes=4096),
+    Limits(cpu_ms=500, wall_ms=10_000, memory_bytes=16 << 20, output_bytes=4096),
     b"canary",
     b"obj.b = {} return obj",
     b'{"a":[]}',
