@@ -47,6 +47,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--metrics-bind-address", type=_address, default=":8080", help="0 switches it off")
     add("--health-probe-bind-address", type=_address, default=":8081", help="0 switches it off")
+    add(
+        "--parent",
+        type=_positive,
+        default=0,
+        metavar="PID",
+        help="end with the process that started this one",
+    )
     add("--log-level", default="info", choices=("debug", "info", "warning", "error"))
     add(
         "--insecure-no-seccomp",
@@ -69,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         memory_mb=flags.memory_mb,
         concurrency=flags.concurrency,
         demote_after=flags.demote_after_ms / 1000,
+        parent=flags.parent,
         metrics_address=flags.metrics_bind_address,
         probe_address=flags.health_probe_bind_address,
         without=frozenset({Layer.SECCOMP}) if flags.insecure_no_seccomp else frozenset(),

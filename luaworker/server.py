@@ -8,6 +8,7 @@ left.
 import asyncio
 import ctypes
 import logging
+import os
 import signal
 
 import grpc.aio
@@ -25,7 +26,7 @@ from luaworker.tls import server_credentials
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
 
 _log = logging.getLogger(__name__)
-_PR_SET_DUMPABLE = 4
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _SEND_BYTES = 9 * MEGABYTE
 _CONCURRENT_RPCS = 512
 _OPTIONS = (
@@ -95,10 +96,20 @@ def _announce(
     )
 
 
+def _protect(parent: int) -> None:
+    """Nobody may look into this process, and nobody leaves it behind who started it for himself."""
+    prctl = ctypes.CDLL(None).prctl
+    # A hostile child least of all may read this process' memory or attach to it.
+    prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    if parent:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+        if os.getppid() != parent:
+            raise BadSetup(f"--parent {parent} is gone, or is not who started this worker")
+
+
 async def run(settings: Settings) -> None:
     """Serves until a signal asks for the end."""
-    # Nobody, a hostile child least of all, may read this process' memory or attach to it.
-    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    _protect(settings.parent)
     if settings.without:
         _log.critical(
             "RUNNING WITHOUT A LOCK (%s): a hostile script can take over this process' user; "

@@ -49,6 +49,7 @@ class Settings:
     probe_address: str = ":8081"
     # Locks that are left open: for tests, each of which opens one and sees what gets through.
     without: frozenset[Layer] = frozenset()
+    parent: int = 0  # with whose end this process ends; 0 where it is nobody's
     queue_limit: int = 64
     queue_wait: float = 0.5
     # A large object takes an honest script longer: one that yielded for that could starve beside busy neighbours.

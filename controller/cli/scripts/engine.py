@@ -1,8 +1,8 @@
 """A private script worker: the production program on a socket nobody else knows, for as long as a command runs.
 
 Invariant: the worker is started as a process of its own (nothing here imports it) and is gone when the block ends,
-whatever ended it. Every call gets a tenant of its own, so that the worker's circuit breaker, which is about a service
-under load, never hides the outcome of a later step.
+whatever ended it, a kill of this process included. Every call gets a tenant of its own, so that the worker's circuit
+breaker, which is about a service under load, never hides the outcome of a later step.
 """
 
 import asyncio
@@ -79,6 +79,7 @@ def worker_command(address: str, *, filtered: bool) -> list[str]:
     # Not from the working directory (-P): it is anybody's.
     command = [sys.executable, "-P", "-m", "luaworker", "--listen", address]
     command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
+    command += ["--parent", str(os.getpid())]  # a command that is killed leaves no worker behind
     return command if filtered else [*command, "--insecure-no-seccomp"]
 
 

@@ -47,6 +47,10 @@ def run(work: Callable[[Engine], Awaitable[_T]], *, workers: int = 1) -> _T:
         raise SystemExit(int(ExitCode.INTERRUPTED)) from None
     except (WorkerUnavailable, OSError, ExceptionGroup) as problem:
         cause = _first(problem)
+        if isinstance(
+            cause, BrokenPipeError
+        ):  # nobody reads any more: that ends a command without a word
+            raise cause from None
         if not isinstance(cause, (WorkerUnavailable, OSError)):
             raise
         raise Failure(str(cause)) from problem

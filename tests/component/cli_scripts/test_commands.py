@@ -1,5 +1,7 @@
 """The commands as a person calls them: a process of their own worker, output, exit code."""
 
+import asyncio
+import signal
 import sys
 from pathlib import Path
 
@@ -9,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from controller.cli.main import cli
 from controller.cli.scripts import engine
+from tests.component.luaworker.process import children_of, eventually, is_alive
 from tests.unit.cli_scripts.folders import ORIGINAL, SPLIT, case, make_folder, split
 
 STEP = {"traffic": "20%"}
@@ -193,3 +196,32 @@ def test_the_worker_is_not_taken_from_the_working_directory() -> None:
     command = engine.worker_command("unix:///x", filtered=False)
     assert command[1] == "-P"
     assert command[-1] == "--insecure-no-seccomp"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+async def test_a_command_that_is_killed_leaves_no_worker_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    make_folder(tmp_path, one=ONE)
+    program = [sys.executable, "-m", "controller.cli.main", "test-scripts", str(tmp_path)]
+    process = await asyncio.create_subprocess_exec(
+        *program, "--watch", stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    while b"waiting for a change" not in (line := await process.stdout.readline()):
+        assert line, "the command ended by itself"
+    (worker,) = children_of(process.pid)
+    descendants = [worker, *(zygotes := children_of(worker)), *children_of(zygotes[0])]
+    process.send_signal(number)
+    await process.wait()
+    await eventually(lambda: not any(map(is_alive, descendants)), "the worker is gone")
+
+
+async def test_whoever_stops_reading_is_told_nothing_more(tmp_path: Path) -> None:
+    make_folder(tmp_path, one=ONE)
+    program = [sys.executable, "-m", "controller.cli.main", "test-scripts", str(tmp_path)]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*program, stdout=pipe, stderr=pipe)
+    process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # asyncio has no public way
+    _, said = await process.communicate()
+    assert said == b""
