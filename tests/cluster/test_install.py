@@ -39,7 +39,22 @@ CONTROLLER_METRICS = {
     "rest_client_requests",
     "leader_election_master_status",
 }
-WORKER_METRICS = {"lua_exec", "lua_exec_seconds", "lua_child_exits", "lua_zygote_restarts"}
+WORKER_METRICS = {
+    "lua_exec",
+    "lua_exec_seconds",
+    "lua_exec_lua_bytes",
+    "lua_exec_output_bytes",
+    "lua_pool_ready",
+    "lua_pool_running",
+    "lua_pool_waiting",
+    "lua_pool_spawn_seconds",
+    "lua_child_exits",
+    "lua_child_kills",
+    "lua_zygote_restarts",
+    "lua_sandbox_selftest",
+    "lua_demotions",
+}
+SCRIPTS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 
 
 def other_arguments(installed: Iterable[str], running: Iterable[str]) -> set[str]:
@@ -100,6 +115,55 @@ async def test_a_release_leaves_metrics_that_parse_and_events_with_reasons_of_th
         and change.object["involvedObject"]["kind"] == "Rollout"
     }
     assert reasons >= {"ReleaseStarted", "TrafficRouted", "Approved", "ReleaseCompleted"}
+
+
+async def told_of_scripts(recorder: Recorder, reason: str, key: str) -> str:
+    """The Event on the ConfigMap of scripts about one of its keys."""
+    found = await recorder.until(
+        lambda c: (
+            c.key.kind == EVENTS
+            and c.key.namespace == NAMESPACE
+            and c.object["involvedObject"].get("name") == invented.SCRIPT_MAP
+            and c.object["reason"] == reason
+            and f"key {key} " in c.object["message"]
+        )
+    )
+    return str(found.object["message"])
+
+
+async def set_scripts(product: Product, **data: str | None) -> None:
+    """Keys of the ConfigMap of scripts, beside those of other tests; None takes one away."""
+    client = product.plane.client()
+    listed = await client.get(SCRIPTS)
+    if not any(item["metadata"]["name"] == invented.SCRIPT_MAP for item in listed["items"]):
+        await client.create(SCRIPTS, {"metadata": {"name": invented.SCRIPT_MAP}})
+    await client.patch(f"{SCRIPTS}/{invented.SCRIPT_MAP}", {"data": data})
+
+
+@pytest.mark.timeout(120)
+async def test_scripts_are_judged_when_they_change_not_when_a_release_needs_them(
+    product: Product, recorder: Recorder
+) -> None:
+    broken = "lua.traffic.routing.Lane.broken.example.dev"
+    hidden = "lua.traffic.routing.VirtualService.networking.istio.io"
+    await set_scripts(product, **{broken: "local a\nlocal b = = 2\n", hidden: "return obj.data"})
+    try:
+        said = await told_of_scripts(recorder, "ScriptUnusable", broken)
+        assert "does not compile: line 2: unexpected symbol" in said
+        await told_of_scripts(recorder, "ScriptShadowed", hidden)
+        _, text = await text_of(product.controller_metrics, "/metrics")
+        counted = {
+            sample.labels["state"]: sample.value
+            for family in text_string_to_metric_families(text)
+            for sample in family.samples
+            if family.name == "moonshift_configured_scripts"
+        }
+        assert counted["unusable"] >= 1
+        assert counted["shadowed"] >= 1
+        await set_scripts(product, **{broken: "return obj.data"})
+        await told_of_scripts(recorder, "ScriptUsable", broken)
+    finally:
+        await set_scripts(product, **{broken: None, hidden: None})
 
 
 def is_renewal(change: Change) -> bool:
