@@ -10,6 +10,7 @@ from signal import Signals
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from luaworker.codes import Code
 from luaworker.fairness import FairQueue
 from luaworker.layers import Layer
 from luaworker.outcome import Outcome
@@ -84,6 +85,10 @@ class Metrics:
         self._seconds.labels("cpu").observe(outcome.cpu_ms / 1000)
         self._lua_bytes.observe(outcome.memory)
         self._output_bytes.observe(len(outcome.result))
+
+    def call_answered(self, code: Code, backend: str) -> None:
+        """An answer that took no child."""
+        self._calls.labels(code.name, backend).inc()
 
     def call_failed(self, trouble: Exception) -> None:
         """One call that ended in a trouble of the service."""

@@ -68,6 +68,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
         if request.WhichOneof("source") == "script_sha256":
             known = self._cache.text(request.script_sha256)
             if known is None:
+                self._metrics.call_answered(Code.NEED_SCRIPT, self._pool.backend)
                 return pb.ExecuteResponse(
                     code=pb.NEED_SCRIPT, message="this script is not known here: send its text"
                 )
@@ -77,6 +78,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
         refusal = self._breaker.refusal(request.tenant, digest, time.monotonic())
         if refusal and Layer.BREAKER not in self._settings.without:
             text = f"{name.decode()}: {refusal}"
+            self._metrics.call_answered(Code.CIRCUIT_OPEN, self._pool.backend)
             return pb.ExecuteResponse(code=pb.CIRCUIT_OPEN, message=text)
         asked = request.limits
         limits = self._settings.clamp(

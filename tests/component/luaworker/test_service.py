@@ -84,6 +84,9 @@ async def test_figures_of_a_call_come_with_it(served: Worker) -> None:
 
 async def test_probes_and_metrics_are_served(served: Worker) -> None:
     await served.run("return {}")
+    for _ in range(4):
+        await served.run("local s = 'x' while true do s = s .. s end", tenant="hungry")
+    await served.stub.Execute(pb.ExecuteRequest(script_sha256=b"nobody's"))
     entry = served.start_entry
     assert await fetch(entry["probe_port"], "/healthz") == (200, "ok\n")
     assert await fetch(entry["probe_port"], "/readyz") == (200, "ok\n")
@@ -93,6 +96,9 @@ async def test_probes_and_metrics_are_served(served: Worker) -> None:
     assert status == 200
     for line in (
         'lua_exec_total{backend="lua51",code="OK"}',
+        'lua_exec_total{backend="lua51",code="MEMORY_LIMIT"} 3.0',
+        'lua_exec_total{backend="lua51",code="CIRCUIT_OPEN"} 1.0',
+        'lua_exec_total{backend="lua51",code="NEED_SCRIPT"}',
         'lua_exec_seconds_bucket{le="0.001",phase="queue"}',
         'lua_sandbox_selftest{lock="seccomp"} 1.0',
         "lua_pool_ready",
