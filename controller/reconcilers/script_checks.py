@@ -30,6 +30,8 @@ SCRIPT_PREFIX = "lua.traffic.routing."
 RETRY = 30.0
 """Seconds until the worker is asked again that did not answer."""
 TENANT = "script-checks"
+_OF_THE_MOMENT = frozenset({"TIMEOUT", "CRASHED"})
+"""Outcomes that may be the machine's and not the text's: told, but looked at again."""
 
 UNUSABLE = "ScriptUnusable"
 """Event: a script does not compile, is empty, or stands under a key that names nothing."""
@@ -115,6 +117,7 @@ class ScriptChecks:
         self._standings: dict[str, Standing] = {}
         self._compiled: dict[tuple[str, str], str] = {}
         """The compiler's message by key and hash of the text; empty where it compiles."""
+        self._unsure = False
 
     async def run(self) -> None:
         """Check now, and after every change, until cancelled."""
@@ -143,7 +146,8 @@ class ScriptChecks:
             self._changed.set()
 
     async def check(self) -> bool:
-        """One look at every key; false where the worker could not be asked about all of them."""
+        """One look at every key; false where one of them has to be looked at again."""
+        self._unsure = False
         found = self._store.get(self._key)
         data = (found.data or {}) if found is not None else {}
         hidden = frozenset(self._shadows.shadowed(data))
@@ -163,7 +167,7 @@ class ScriptChecks:
             self._tell_changes(found.metadata, standings)
         self._standings = standings
         self._count(standings)
-        return complete
+        return complete and not self._unsure
 
     async def _standing(self, key: str, text: str, hidden: frozenset[str]) -> Standing:
         if problem := _key_problem(key):
@@ -186,6 +190,9 @@ class ScriptChecks:
         if (key, digest) not in self._compiled:
             script = Script(key, text.encode("utf-8", "replace"), digest, "configMap")
             answer = await self._validator.validate(script, tenant=TENANT, request_id=key)
+            if isinstance(answer, Refused) and answer.code in _OF_THE_MOMENT:
+                self._unsure = True
+                return _problem(answer)
             self._compiled[key, digest] = _problem(answer)
         return self._compiled[key, digest]
 

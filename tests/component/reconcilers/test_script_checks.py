@@ -28,6 +28,7 @@ class Compiler:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.away = False
+        self.starved = False
 
     async def validate(self, script: Script, *, tenant: str, request_id: str) -> ScriptAnswer:
         del tenant, request_id
@@ -35,6 +36,8 @@ class Compiler:
         await asyncio.sleep(0)
         if self.away:
             raise WorkerUnavailable("nobody there")
+        if self.starved:
+            return Refused("TIMEOUT", "...name: time limit of 1000 ms exceeded")
         if b"bad" in script.text:
             return Refused("SYNTAX_ERROR", "...name:3: '=' expected near 'x'", line=3)
         return Executed(b"")
@@ -174,6 +177,22 @@ async def test_a_text_is_compiled_once() -> None:
             world.put({KEY: "return obj.data"})
             await world.looked()
     assert world.compiler.asked == [KEY]
+
+
+async def test_a_compiler_that_was_starved_is_asked_again() -> None:
+    world = World()
+    world.compiler.starved = True
+    async with running(world):
+        world.put({KEY: "return obj.data"})
+        while not world.told:
+            await world.looked()
+        world.compiler.starved = False
+        while world.counts["unusable"]:
+            await world.looked()
+    assert [(type, reason) for type, reason, _ in world.told] == [
+        ("Warning", UNUSABLE),
+        ("Normal", USABLE),
+    ]
 
 
 async def test_an_absent_worker_is_asked_again_and_nothing_is_told_meanwhile() -> None:
