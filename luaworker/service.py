@@ -11,6 +11,7 @@ from typing import NoReturn, Protocol
 import grpc
 import grpc.aio
 
+from luaworker.carried import Carried
 from luaworker.codes import Code
 from luaworker.errors import BrokenChild, NotReady, Overloaded, TooLate
 from luaworker.layers import Layer
@@ -50,6 +51,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
         self._metrics = metrics
         self._packaged = packaged
         self._cache = ScriptCache()
+        self._carried = Carried()
         self._breaker = Breaker()
 
     async def Execute(
@@ -113,7 +115,8 @@ class Executor(pb_grpc.LuaExecutorServicer):
         patience = _UNHURRIED if left is None else left
         began = time.monotonic()
         try:
-            outcome, waited = await self._pool.run(call, tenant, patience, packaged)
+            with self._carried.hold(tenant, len(call.script) + len(call.object_json)):
+                outcome, waited = await self._pool.run(call, tenant, patience, packaged)
         except Overloaded as trouble:
             await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, trouble)
         except TooLate as trouble:
