@@ -13,6 +13,7 @@ import socket
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, Protocol, cast
+from urllib.parse import urlencode
 
 import httpx
 import kr8s.asyncio
@@ -22,12 +23,13 @@ from controller.errors import Unreachable
 from controller.kube.credentials import (
     BearerAuth,
     Source,
+    Token,
     load,
     remove_key_files,
     token_of,
 )
 from controller.kube.errors import Status, error_from_response, seconds_asked_for
-from controller.kube.transport import AiohttpTransport
+from controller.kube.transport import AiohttpTransport, Exchange, bounds
 from controller.runtime.rate import TokenBucket
 
 LONGEST_RETRY_AFTER = 5.0  # seconds; a longer wait is the caller's decision
@@ -96,14 +98,23 @@ class ControllerApi(kr8s.asyncio.Api):
         if not source.kubeconfig:
             # else kr8s would prefer a ~/.kube/config that happens to exist; it tests for this very value
             cast(Any, self.auth)._kubeconfig_path_or_dict = False
-        self._user_agent = user_agent
         self._bucket = bucket
         self._limits = limits or Limits()
+        self._waits = _waits_of(self._limits)
+        self._bounds = bounds(self._waits.as_dict())
         self._metrics = metrics
         self._sleep = sleep
         self._gate = asyncio.Semaphore(self._limits.in_flight)
         self._opening = asyncio.Lock()
         self._streams: httpx.AsyncClient | None = None
+        self._requests: AiohttpTransport
+        self._token: Token
+        # gzip costs both ends more than a cluster's network does
+        self._headers = {
+            "User-Agent": user_agent,
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+        }
         self._host = ""
         self._sending: set[asyncio.Task[httpx.Response]] = set()
         self._closed = False
@@ -120,10 +131,11 @@ class ControllerApi(kr8s.asyncio.Api):
                 remove_key_files(self.auth)
             if verify is True and not self.auth.server.startswith("https"):
                 verify = False
-            bearer = BearerAuth(token_of(self.auth))
+            self._token = token_of(self.auth)
             self._host = httpx.URL(self.auth.server).netloc.decode()
-            self._streams = self._pool(verify, bearer, UNBOUNDED)
-            self._session = self._pool(verify, bearer, self._limits.connections)
+            self._requests = self._connections(verify, self._limits.connections)
+            self._streams = self._client(self._connections(verify, UNBOUNDED))
+            self._session = self._client(self._requests)
 
     async def _create_session(self) -> None:
         await self.open()
@@ -140,30 +152,24 @@ class ControllerApi(kr8s.asyncio.Api):
             if session is not None:
                 await session.aclose()
 
-    def _pool(
-        self, verify: ssl.SSLContext | bool, auth: httpx.Auth, most: int
-    ) -> httpx.AsyncClient:
-        limits = self._limits
-        transport = AiohttpTransport(
+    def _connections(self, verify: ssl.SSLContext | bool, most: int) -> AiohttpTransport:
+        return AiohttpTransport(
             verify=verify,
             most=most,
             keep_alive=KEPT_IDLE,
             proxy=self.auth.proxy,
             socket_options=_KEEP_ALIVE,
         )
+
+    def _client(self, connections: AiohttpTransport) -> httpx.AsyncClient:
         return httpx.AsyncClient(
             base_url=self.auth.server,
-            transport=transport,
+            transport=connections,
             trust_env=False,
             follow_redirects=False,
-            # gzip costs both ends more than a cluster's network does
-            headers={
-                "User-Agent": self._user_agent,
-                "Accept": "application/json",
-                "Accept-Encoding": "identity",
-            },
-            timeout=httpx.Timeout(limits.answer, connect=limits.connect, pool=limits.pool),
-            auth=auth,
+            headers=self._headers,
+            timeout=self._waits,
+            auth=BearerAuth(self._token),
         )
 
     @contextlib.asynccontextmanager
@@ -248,20 +254,40 @@ class ControllerApi(kr8s.asyncio.Api):
             task.exception()  # nobody may be waiting any more
 
     async def _transmit(self, request: dict[str, Any]) -> httpx.Response:
-        assert self._session is not None
         started = asyncio.get_running_loop().time()
         code = "<error>"
         try:
-            response = await self._session.request(**request)
+            used = self._token.current()
+            response = await self._requests.exchange(self._prepared(request, used))
+            if response.status_code == 401 and (other := await self._token.after_refusal(used)):
+                response = await self._requests.exchange(self._prepared(request, other))
             code = str(response.status_code)
         finally:
             self._count(request["method"], code, started)
         return response
 
+    def _prepared(self, request: Mapping[str, Any], token: str) -> Exchange:
+        """What goes out; paths come quoted from whoever asks."""
+        address = self.auth.server.rstrip("/") + request["url"]
+        query = urlencode(request.get("params") or {})
+        proof = {"Authorization": f"Bearer {token}"} if token else {}
+        return Exchange(
+            method=request["method"],
+            url=f"{address}?{query}" if query else address,
+            headers={**self._headers, **proof, **request.get("headers", {})},
+            content=request.get("content"),
+            timeout=self._bounds,
+            server_name=self.auth.tls_server_name or None,
+        )
+
     def _count(self, method: str, code: str, started: float) -> None:
         if self._metrics:
             seconds = asyncio.get_running_loop().time() - started
             self._metrics.requested(method, self._host, code, seconds)
+
+
+def _waits_of(limits: Limits) -> httpx.Timeout:
+    return httpx.Timeout(limits.answer, connect=limits.connect, pool=limits.pool)
 
 
 async def _body(response: httpx.Response) -> bytes:

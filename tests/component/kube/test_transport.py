@@ -3,28 +3,52 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 
 import httpx
 import pytest
 
-from controller.kube.transport import AiohttpTransport
+from controller.kube.transport import AiohttpTransport, Exchange, bounds
 from tests.component.kube.faulty_server import FaultyServer, Reply, Request
 
 NODELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
+@dataclass(frozen=True)
+class Asking:
+    """Both ways to ask the server."""
+
+    client: httpx.AsyncClient
+    transport: AiohttpTransport
+    waits: httpx.Timeout
+
+    async def whole(self, method: str, url: str) -> httpx.Response:
+        """With all that httpx does for a request."""
+        return await self.client.request(method, url)
+
+    async def bare(self, method: str, url: str) -> httpx.Response:
+        """Without."""
+        address = str(self.client.base_url.join(url))
+        waits = bounds(self.waits.as_dict())
+        return await self.transport.exchange(Exchange(method, address, {}, None, waits))
+
+
 @contextlib.asynccontextmanager
-async def asking(server: FaultyServer, read: float = 5.0) -> AsyncIterator[httpx.AsyncClient]:
+async def asking(server: FaultyServer, read: float = 5.0) -> AsyncIterator[Asking]:
     transport = AiohttpTransport(
         verify=False, most=4, keep_alive=60.0, proxy=None, socket_options=[NODELAY]
     )
-    timeout = httpx.Timeout(5.0, read=read)
+    waits = httpx.Timeout(5.0, read=read)
     async with (
         server.running(),
-        httpx.AsyncClient(base_url=server.url, transport=transport, timeout=timeout) as client,
+        httpx.AsyncClient(base_url=server.url, transport=transport, timeout=waits) as client,
     ):
-        yield client
+        yield Asking(client, transport, waits)
+
+
+Way = Callable[[Asking, str, str], Awaitable[httpx.Response]]
+both_ways = pytest.mark.parametrize("ask", [Asking.whole, Asking.bare])
 
 
 async def hanging_up(request: Request, reply: Reply) -> None:
@@ -52,56 +76,70 @@ async def silent(request: Request, reply: Reply) -> None:
     await reply.until_closed()
 
 
-async def test_an_answer_is_whole_and_its_connection_is_used_again() -> None:
+@both_ways
+async def test_an_answer_is_whole_and_its_connection_is_used_again(ask: Way) -> None:
     server = FaultyServer(others=[greeting])
-    async with asking(server) as client:
+    async with asking(server) as asked:
         for _ in range(3):
-            answer = await client.get("/a%2Fb?c=d%20e")
+            answer = await ask(asked, "GET", "/a%2Fb?c=d%20e")
             assert (answer.status_code, answer.content) == (200, b"hello")
+            assert answer.headers["content-type"] == "text/plain"
     assert [request.query for request in server.requests] == [{"c": "d e"}] * 3
     assert server.connections == 1
 
 
+@both_ways
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST"])
-async def test_a_kept_connection_that_breaks_fails_one_attempt(method: str) -> None:
+async def test_a_kept_connection_that_breaks_fails_one_attempt(method: str, ask: Way) -> None:
     server = FaultyServer(others=[greeting, hanging_up])
-    async with asking(server) as client:
-        await client.get("/")
+    async with asking(server) as asked:
+        await ask(asked, "GET", "/")
         with pytest.raises(httpx.RemoteProtocolError):
-            await client.request(method, "/")
+            await ask(asked, method, "/")
     assert len(server.requests) == 2
 
 
 async def test_a_stream_that_ends_early_is_told_after_what_came() -> None:
     server = FaultyServer(others=[ending_early])
-    async with asking(server) as client, client.stream("GET", "/") as answer:
+    async with asking(server) as asked, asked.client.stream("GET", "/") as answer:
         chunks = answer.aiter_raw()
         assert await anext(chunks) == b"half"
         with pytest.raises(httpx.RemoteProtocolError):
             await anext(chunks)
 
 
-async def test_what_is_not_http_is_told_as_such() -> None:
-    server = FaultyServer(others=[talking_nonsense])
-    async with asking(server) as client:
+@both_ways
+async def test_half_an_answer_is_none(ask: Way) -> None:
+    server = FaultyServer(others=[ending_early])
+    async with asking(server) as asked:
         with pytest.raises(httpx.RemoteProtocolError):
-            await client.get("/")
+            await ask(asked, "GET", "/")
 
 
-async def test_a_silent_server_is_a_timeout_of_reading() -> None:
+@both_ways
+async def test_what_is_not_http_is_told_as_such(ask: Way) -> None:
+    server = FaultyServer(others=[talking_nonsense])
+    async with asking(server) as asked:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await ask(asked, "GET", "/")
+
+
+@both_ways
+async def test_a_silent_server_is_a_timeout_of_reading(ask: Way) -> None:
     server = FaultyServer(others=[silent])
-    async with asking(server, read=0.05) as client:
+    async with asking(server, read=0.05) as asked:
         with pytest.raises(httpx.ReadTimeout):
-            await client.get("/")
+            await ask(asked, "GET", "/")
 
 
-async def test_nobody_at_the_address_is_a_failure_to_connect() -> None:
+@both_ways
+async def test_nobody_at_the_address_is_a_failure_to_connect(ask: Way) -> None:
     with socket.socket() as unheard:
         unheard.bind(("127.0.0.1", 0))
         port = unheard.getsockname()[1]
-        async with asking(FaultyServer()) as client:
+        async with asking(FaultyServer()) as asked:
             with pytest.raises(httpx.ConnectError):
-                await client.get(f"http://127.0.0.1:{port}/")
+                await ask(asked, "GET", f"http://127.0.0.1:{port}/")
 
 
 async def test_leaving_a_stream_hangs_up() -> None:
@@ -114,8 +152,8 @@ async def test_leaving_a_stream_hangs_up() -> None:
         left.set()
 
     server = FaultyServer(others=[endless])
-    async with asking(server) as client:
-        async with client.stream("GET", "/") as answer:
+    async with asking(server) as asked:
+        async with asked.client.stream("GET", "/") as answer:
             assert await anext(answer.aiter_raw()) == b"first"
         async with asyncio.timeout(5):
             await left.wait()
