@@ -10,8 +10,8 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from localcluster.errors import ComponentExited, NotReady
@@ -27,12 +27,16 @@ ReadyCheck = Callable[[], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run: `tied` programs die with the starter, others live in a session of their own."""
+    """What to run: `tied` programs die with the starter, others live in a session of their own.
+
+    `environment` comes on top of the starter's.
+    """
 
     name: str
     command: Sequence[str]
     log: Path
     tied: bool = True
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Component:
@@ -75,7 +79,7 @@ class Component:
         self.pid = os.posix_spawn(
             command[0],
             command,
-            os.environ,
+            {**os.environ, **self.program.environment},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 1, str(self.program.log), flags, 0o644),

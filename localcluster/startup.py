@@ -64,7 +64,7 @@ def make_components(
     checks: dict[str, ReadyCheck] = {ETCD: _EtcdReady(layout), APISERVER: _ApiServerReady(client)}
     return {
         name: Component(
-            Program(name, line, layout.directory / "logs" / f"{name}.log", tied),
+            Program(name, line, layout.directory / "logs" / f"{name}.log", tied, flags.ENVIRONMENT),
             checks.get(name, _no_check),
             READY_SECONDS,
         )

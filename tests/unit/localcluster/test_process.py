@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,20 @@ def component(tmp_path: Path, *command: str, tied: bool = True, seconds: float =
 
     check = has_written if "up" in " ".join(command) else at_once
     return Component(Program("sleeper", command, log, tied), check, seconds)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+async def test_its_environment_comes_on_top_of_the_starters(
+    tmp_path: Path, tied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OURS", "kept")
+    monkeypatch.setenv("THEIRS", "replaced")
+    said = ("/bin/sh", "-c", 'echo "$OURS $THEIRS up"; exec sleep 60')
+    shell = component(tmp_path, *said, tied=tied)
+    shell.program = replace(shell.program, environment={"THEIRS": "given"})
+    await shell.start()
+    assert (tmp_path / "log").read_text() == "kept given up\n"
+    await shell.kill()
 
 
 @pytest.mark.parametrize("tied", [True, False])
