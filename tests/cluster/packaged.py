@@ -123,7 +123,7 @@ def _sample(subject: Subject) -> Sample:
 
 def _pairs(path: Path) -> Iterator[tuple[int, JsonObject, tuple[int, int]]]:
     """The two steps of a case that can follow each other, with how much less than two shares they are."""
-    content = yaml.safe_load(path.read_text())
+    content = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
     if "rollout" not in content:
         return
     steps = content["rollout"]["spec"]["strategy"]["canary"]["steps"]

@@ -1,5 +1,6 @@
 """The manifests agree with the code and with each other."""
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ FILES = sorted([*DEPLOY.glob("crds/*.yaml"), *DEPLOY.glob("kustomize/**/*.yaml")
 Json = dict[str, Any]
 
 
-def documents() -> Iterator[Json]:
+@functools.cache
+def documents() -> tuple[Json, ...]:
     """Every document of every file."""
-    for path in FILES:
-        yield from filter(None, yaml.safe_load_all(path.read_text()))
+    return tuple(
+        one for path in FILES for one in yaml.load_all(path.read_text(), yaml.CSafeLoader) if one
+    )
 
 
 def of_kind(kind: str) -> list[Json]:
@@ -51,7 +54,7 @@ def served() -> set[str]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(DEPLOY).as_posix())
 def test_every_file_is_listed_and_parses(path: Path) -> None:
-    assert all(isinstance(one, dict) for one in yaml.safe_load_all(path.read_text()))
+    assert all(isinstance(one, dict) for one in yaml.load_all(path.read_text(), yaml.CSafeLoader))
     listing = path.parent / "kustomization.yaml"
     if path.name not in ("kustomization.yaml", "ignore-differences.yaml") and listing.exists():
         assert path.name in yaml.safe_load(listing.read_text())["resources"]

@@ -3,6 +3,7 @@
 A step's input is derived as the controller derives it: always from the original, never from the step before.
 """
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,11 +112,16 @@ def _steps(case: dict[str, Any]) -> list[dict[str, Any]]:
     return [step_obj(case["original"], spec["strategy"], weight, service=service, shared=True)]
 
 
-def cases() -> Iterator[Case]:
+@functools.cache
+def cases() -> tuple[Case, ...]:
     """Every case of every packaged script."""
+    return tuple(_read())
+
+
+def _read() -> Iterator[Case]:
     for path in sorted(FOLDER.rglob("testdata/*.yaml")):
         script = path.parent.parent / "trafficRouting.lua"
-        content = yaml.safe_load(path.read_text())
+        content = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
         steps = _steps(content)
         assert len(steps) == len(content["expected"]), path
         for number, (obj, expected) in enumerate(zip(steps, content["expected"], strict=True)):
