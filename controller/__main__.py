@@ -5,6 +5,7 @@ listed as such in the help.
 """
 
 import asyncio
+import logging
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from controller.app import run_controller
 from controller.errors import BadConfiguration, MoonshiftError
 from controller.settings import Settings, own_namespace, parse_gates, parse_tracked
 from controller.telemetry.logs import configure_logging
+
+_log = logging.getLogger(__name__)
 
 _WITHOUT_MEANING = (
     "batchrelease-workers",
@@ -153,8 +156,9 @@ def main(namespace: str | None, feature_gates: str, track_config: str, **flags: 
     try:
         asyncio.run(run_controller(settings))
     except* MoonshiftError as failures:
+        # The last line as well is one that a collector of logs can read.
         for failure in failures.exceptions:
-            click.echo(f"moonshift: {failure}", err=True)
+            _log.error("ended", extra={"error": str(failure), "kind": type(failure).__name__})
         sys.exit(1)
 
 

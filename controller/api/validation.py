@@ -81,6 +81,7 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
     found = _idle_annotation(beta)
     canary = child(spec, "strategy", "canary")
     found += _idle_steps(items(canary, "steps"))
+    found += _pauses_below_zero(spec)
     shared = _entries(canary) if _shares_service(canary) else []
     found += [
         f"trafficRoutings of Service {text(entry, 'service')}: an Ingress cannot tell revisions apart "
@@ -109,6 +110,17 @@ def _idle_annotation(beta: JsonObject) -> list[str]:
     else:
         return []
     return [f"the annotation {ROLLBACK_IN_BATCH} has no effect here: {why}"]
+
+
+def _pauses_below_zero(spec: JsonObject) -> list[str]:
+    """Pauses that the original's schema lets pass, and that end before they begin."""
+    plans = (child(spec, "strategy", name) for name in ("canary", "blueGreen"))
+    return [
+        f"step {index} has a pause of {length} seconds, which is none; leave duration out to wait for an approval"
+        for plan in plans
+        for index, step in enumerate(items(plan, "steps"), start=1)
+        if (length := number(child(child(step), "pause"), "duration") or 0) < 0
+    ]
 
 
 def _idle_steps(steps: list[object]) -> list[str]:

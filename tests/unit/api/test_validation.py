@@ -344,3 +344,10 @@ def test_there_is_exactly_one_strategy(strategy: JsonObject, kind: str) -> None:
     assert texts(beta(strategy)) == [
         f"spec.strategy: {kind}: exactly one of canary and blueGreen says how to release"
     ]
+
+
+@pytest.mark.parametrize("style", ["canary", "blueGreen"])
+def test_a_pause_below_zero_is_warned_of(style: str) -> None:
+    steps = [{"replicas": 1, "pause": {"duration": -5}}, {"replicas": 2, "pause": {"duration": 0}}]
+    (said,) = warnings(beta({style: {"steps": steps}}))
+    assert said.startswith("step 1 has a pause of -5 seconds")

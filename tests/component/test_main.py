@@ -1,0 +1,19 @@
+"""The controller's process from outside: how it ends when it cannot go on."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+
+async def test_the_reason_of_the_end_is_a_json_line_like_all_others(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "controller", f"--kubeconfig={tmp_path}/nobody", "--namespace=here",
+        stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    _, said = await process.communicate()
+    assert process.returncode == 1
+    lines = [json.loads(line) for line in said.splitlines()]
+    assert lines[-1]["level"] == "error"
+    assert lines[-1]["msg"] == "ended"
+    assert "credentials cannot be used" in lines[-1]["error"]
