@@ -355,7 +355,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     endpoints_ready_since: dict[str, datetime] = {}
     """Per Service that a route names: when its ready endpoints were first seen."""
     route_plan: str = ""
-    """Identity of the plan the gateway objects were last seen to follow; empty: the originals."""
+    """Identity of the plan the gateway objects were last seen to follow, or how far down they are given back; empty:
+    the originals."""
     routed_at: datetime | None = None
     """When the gateway objects were first seen to follow `routePlan`."""
     announced_at: datetime | None = None

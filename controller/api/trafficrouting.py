@@ -41,6 +41,13 @@ class Member(msgspec.Struct, frozen=True, rename="camel"):
     since: datetime | None = None
 
 
+class Descent(msgspec.Struct, frozen=True, rename="camel"):
+    """Gateway objects of lanes that are shut, in use still because what pointed at them is given back only since."""
+
+    depth: int = 0
+    since: datetime | None = None
+
+
 class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=False):
     """What the controller sees and does."""
 
@@ -50,6 +57,8 @@ class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_def
     conditions: tuple[Condition, ...] = ()
     members: tuple[Member, ...] = ()
     """Whose new pods the routes lead to, or lead to no more, and since when."""
+    descent: Descent | None = None
+    """How far down the objects of shut lanes are given back, and since when."""
 
 
 class TrafficRouting(msgspec.Struct, frozen=True, rename="camel"):

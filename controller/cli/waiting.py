@@ -10,6 +10,7 @@ from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus
 from controller.cli.pods import unready_because
 from controller.cli.steps import current_state, current_step, steps_of
 from controller.cli.view import TimerView
+from controller.domain.observation import RoutePresent
 from controller.domain.rollout import routing
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import condition
@@ -60,11 +61,30 @@ def waits_for(rollout: Rollout, sit: Situation | None = None) -> str:
         return "the controller to see the latest change"
     if status.phase in (Phase.HEALTHY, Phase.DISABLED):
         return NOTHING
+    if given_back := _given_back(status, sit):
+        return given_back
     if status.phase != Phase.PROGRESSING or position(status).goal:
         return _FINALISING.get(_finalising(status), "the release to be put in order")
     if rollout.spec.strategy.paused:
         return RESUME
     return _in_step(rollout, sit)
+
+
+def _given_back(status: RolloutStatus, sit: Situation | None) -> str:
+    """The margin between routes that are given back and what they pointed at; empty when it is not waited for."""
+    ending = _finalising(status) == FinalisingStep.ROUTE_TO_STABLE
+    beginning = current_state(status) == StepState.BEFORE_STEP_UPGRADE
+    if not routing.says_given_back(position(status).route_plan) or not (ending or beginning):
+        return ""
+    named = "what they pointed at"
+    if sit is not None:
+        below = [
+            f"{route.reference.kind} {route.reference.name}"
+            for route in sit.seen.routes
+            if isinstance(route.state, RoutePresent) and route.state.in_use
+        ]
+        named = ", ".join(below) or named
+    return f"the grace period since the routes were given back: {named} follows then"
 
 
 def _finalising(status: RolloutStatus) -> FinalisingStep:

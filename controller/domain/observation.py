@@ -40,7 +40,8 @@ class RoutePresent(Value, frozen=True, tag=True):
     part was changed, which the next write folds into the stored original. `editor` is the field manager that wrote
     last, where the object says so, and `edited_at` when it touched our part. `changes` tells what was touched, `places`
     names where. `held` says that the owner wants such changes left alone. `corrected` are the places that were put
-    back last, at `corrected_at`. `announced`: proxies learn of Services from objects of this kind.
+    back last, at `corrected_at`. `announced`: proxies learn of Services from objects of this kind. `depth`: 0 where
+    nothing points at the object, else how far below such a one it is.
     `raw` is the object as read, for rules that look into it.
     """
 
@@ -58,6 +59,7 @@ class RoutePresent(Value, frozen=True, tag=True):
     corrected: tuple[str, ...] = ()
     corrected_at: datetime | None = None
     announced: bool = False
+    depth: int = 0
 
 
 RouteState = RouteAbsent | RouteUnreadable | RoutePresent

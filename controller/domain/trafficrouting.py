@@ -5,10 +5,11 @@ objects of one Service, is open while a member's new pods are ready behind that 
 at once, before there are pods, B38). `status.members` says since when the lanes of a Rollout are open or shut; that
 is what the Rollout waits for before it takes pods away.
 Invariant: pure. No lane leads to a Service without new pods; a TrafficRouting never goes before its gateway objects are
-what they were (the original lets it go first, B36).
+what they were (the original lets it go first, B36). Of a lane that is shut, what its routes pointed at is given back
+the grace period after the routes; `status.descent` says since when, and is taken back before any route moves again.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import assert_never
 
 from msgspec import structs
@@ -18,6 +19,7 @@ from controller.api.rollout import PatchMetadata, Phase, Rollout, Step
 from controller.api.trafficrouting import (
     PROGRESSING_FINALIZER_PREFIX,
     TRAFFIC_ROUTING_FINALIZER,
+    Descent,
     Member,
     TrafficRouting,
     TrafficRoutingStatus,
@@ -29,6 +31,7 @@ from controller.domain.decision import (
     Action,
     EnsureRoutes,
     Note,
+    Reference,
     Refusal,
     RestoreRoutes,
     RoutePlan,
@@ -37,6 +40,7 @@ from controller.domain.decision import (
     Value,
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
+from controller.domain.traffic.descent import depth_reached, next_down
 from controller.domain.traffic.guard import Drift, drift_among
 from controller.domain.traffic.plan import references_of, route_plan
 
@@ -95,17 +99,19 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
     open_lanes = () if routing.metadata.deleting else _open_lanes(seen)
     drift = drift_among(seen.routes, routing.metadata.namespace, now) if open_lanes else Drift()
     problem = _problem(seen, open_lanes) or drift.held
-    routes: tuple[Action, ...] = ()
+    move = _Move(descent=routing.status.descent)
     if problem is None:
-        routes = _route_actions(seen, open_lanes, now if drift.put_back else None)
-    settled = problem is None and not routes
-    actions = (*_finalizer_actions(seen, restored=settled), *routes)
+        move = _move(seen, open_lanes, now, now if drift.put_back else None)
+    settled = problem is None and not (move.actions or move.unfinished)
+    actions = (*_finalizer_actions(seen, restored=settled), *move.actions)
     status = _status(seen, open_lanes, problem, settled=settled, now=now)
+    status = structs.replace(status, descent=move.descent)
     notes = _notes(routing.status, status, problem)
     if drift.put_back and problem is None:
         text = f"{drift.put_back}; it is put back"
         notes += (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
-    return TrafficRoutingDecision(status, actions, notes, problem, drift.wake_at)
+    times = [time for time in (drift.wake_at, move.wake_at) if time is not None]
+    return TrafficRoutingDecision(status, actions, notes, problem, min(times, default=None))
 
 
 def _finalizer_actions(seen: TrafficRoutingSeen, *, restored: bool) -> tuple[Action, ...]:
@@ -185,34 +191,61 @@ def _metadata_of(rollout: Rollout) -> PatchMetadata:
     return patch or PatchMetadata()
 
 
-def _route_actions(
-    seen: TrafficRoutingSeen, open_lanes: tuple[str, ...], at: datetime | None = None
-) -> tuple[Action, ...]:
-    """Open lanes follow the plan; the gateway objects of the others are what they were."""
-    plan = _plan(seen, open_lanes)
-    led = {(ref.group, ref.kind, ref.name) for ref in plan.references}
-    wrong = shut = False
-    for route in seen.routes:
-        ref = route.reference
-        if (ref.group, ref.kind, ref.name) in led:
-            wrong = wrong or not _says(route, plan)
-        else:
-            shut = shut or _in_use(route)
+class _Move(Value, frozen=True):
+    """What is done to the routes in a pass, and what of it has to wait."""
+
     actions: tuple[Action, ...] = ()
-    if shut:
-        closed = tuple(
-            route.reference
-            for route in seen.routes
-            if (route.reference.group, route.reference.kind, route.reference.name) not in led
-        )
-        actions += (
-            RestoreRoutes(
-                plan.namespace, closed, plan.release, plan.rollout, rollout_uid=plan.rollout_uid
-            ),
-        )
-    if wrong:
-        actions += (EnsureRoutes(plan, at),)
-    return actions
+    descent: Descent | None = None
+    unfinished: bool = False
+    """More is to be done, after the margin or once the status is written."""
+    wake_at: datetime | None = None
+
+
+def _move(
+    seen: TrafficRoutingSeen, open_lanes: tuple[str, ...], now: datetime, at: datetime | None
+) -> _Move:
+    """Open lanes follow the plan; the gateway objects of the others are what they were, from the top down."""
+    plan = _plan(seen, open_lanes)
+    led = {_place_of(reference) for reference in plan.references}
+    leading = tuple(route for route in seen.routes if _place(route) in led)
+    closed = tuple(route for route in seen.routes if _place(route) not in led)
+    depth, known = depth_reached(closed), seen.routing.status.descent
+    wrong = not all(_says(route, plan) for route in leading)
+    if wrong or depth == 0:
+        if known is not None:
+            # What is noted of an earlier descent would make the wait after this one shorter, if we crash in between.
+            return _Move(unfinished=True)
+        restoring = (_restored(plan, closed, 0),) if depth == 0 else ()
+        return _Move((*restoring, *((EnsureRoutes(plan, at),) if wrong else ())))
+    if depth is None:
+        return _Move()
+    since = known.since if known is not None and known.depth == depth else None
+    descent = Descent(depth, since or now)
+    due = (since or now) + grace_of(seen.routing)
+    if due > now:
+        return _Move(descent=descent, unfinished=True, wake_at=due)
+    return _Move((_restored(plan, closed, depth),), descent)
+
+
+def _place(route: RouteSeen) -> tuple[str, str, str]:
+    return _place_of(route.reference)
+
+
+def _place_of(reference: Reference) -> tuple[str, str, str]:
+    return reference.group, reference.kind, reference.name
+
+
+def _restored(plan: RoutePlan, closed: tuple[RouteSeen, ...], depth: int) -> RestoreRoutes:
+    references = next_down(closed, depth)
+    return RestoreRoutes(
+        plan.namespace, references, plan.release, plan.rollout, rollout_uid=plan.rollout_uid
+    )
+
+
+def grace_of(routing: TrafficRouting) -> timedelta:
+    """How long proxies are given to learn that a route has moved: the longest of all lanes."""
+    longest = max((entry.grace_period_seconds for entry in routing.spec.object_ref), default=0)
+    return timedelta(seconds=longest)
 
 
 def _says(route: RouteSeen, plan: RoutePlan) -> bool:
@@ -223,13 +256,6 @@ def _says(route: RouteSeen, plan: RoutePlan) -> bool:
         and state.plan == plan.identity
         and not (state.touched or state.edited)
     )
-
-
-def _in_use(route: RouteSeen) -> bool:
-    """The object follows a plan, or is gone and something that was made beside it is left."""
-    state = route.state
-    left = isinstance(state, RouteAbsent) and state.left
-    return left or (isinstance(state, RoutePresent) and state.in_use)
 
 
 # --- what is wrong ----------------------------------------------------------------------------------
@@ -282,7 +308,7 @@ def _phase(seen: TrafficRoutingSeen) -> str:
         return "Terminating"
     if joined(seen.routing):
         return "Progressing"
-    return "Finalizing" if any(map(_in_use, seen.routes)) else "Healthy"
+    return "Healthy" if depth_reached(seen.routes) is None else "Finalizing"
 
 
 def _status(

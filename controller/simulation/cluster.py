@@ -32,6 +32,8 @@ class Route(msgspec.Struct, frozen=True):
     raw: msgspec.Raw = msgspec.Raw(b"{}")
     plan: RoutePlan | None = None
     touched: bool = False
+    depth: int = 0
+    """How far below an object that nothing points at."""
     announces: bool = False
     """Its kind's proxies learn of Services from it."""
     unreadable: str = ""

@@ -37,8 +37,10 @@ from controller.domain.decision import (
 from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.status import condition
 from controller.domain.traffic.abilities import Headers
+from controller.domain.traffic.header import GroupKind
 from controller.domain.traffic.original import content_of
 from controller.domain.traffic.plan import references_of
+from controller.domain.traffic.scripts import Cycle, depths_of, kind_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode, same
 from controller.effects.gateways import GatewayRoutes
 from controller.simulation.cluster import Delays, Route
@@ -133,14 +135,29 @@ class _Play:
             cluster.deployments.put(scene.workload)
         else:
             cluster.pod_sets.put(scene.workload)
+        depths = self._depths()
         for reference in self.references:
             found = self.store.objects.get((reference.group, reference.kind, reference.name))
             if found is not None:
-                route = Route(raw=msgspec.Raw(encode(found)))
+                depth = depths.get(kind_of(reference), 0)
+                route = Route(raw=msgspec.Raw(encode(found)), depth=depth)
                 cluster.put_route(self.key.namespace, reference.kind, reference.name, route)
         self.world.rest(MOST)
         cluster.rollouts.put(_each_step_waits(scene.rollout))
         self.world.rest(MOST)
+
+    def _depths(self) -> dict[GroupKind, int]:
+        """How far below an object that nothing points at each kind is; what goes in circles the real effect tells."""
+        headers = tuple(
+            (reference, header)
+            for reference in self.references
+            if (header := self.world.headers(reference)) is not None
+        )
+        depths = depths_of(headers)
+        if isinstance(depths, Cycle):
+            return {}
+        kinds = (kind_of(reference) for reference, _ in headers)
+        return dict(zip(kinds, depths, strict=True))
 
     async def run(self) -> Played:
         """From the change of the template to the end."""

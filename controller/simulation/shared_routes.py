@@ -5,6 +5,7 @@ object itself writes no status.
 """
 
 from collections.abc import Callable
+from datetime import datetime
 
 from msgspec import structs
 
@@ -46,6 +47,8 @@ class SharedRoutes:
         self._cluster = cluster
         self._observe = observe
         self._route = route
+        self.wakes: dict[Key, datetime] = {}
+        """When a TrafficRouting wants to be looked at again."""
 
     def pass_over_all(self) -> bool:
         """One pass over each; answers whether anything changed."""
@@ -85,6 +88,9 @@ class SharedRoutes:
     def _pass_over(self, routing: TrafficRouting) -> None:
         seen = self.see(routing)
         decision = decide_traffic_routing(seen, self._cluster.now)
+        self.wakes.pop(routing.metadata.key, None)
+        if decision.wake_at is not None:
+            self.wakes[routing.metadata.key] = decision.wake_at
         for action in decision.actions:
             if isinstance(action, SetFinalizers):
                 set_finalizers(self._cluster, action)

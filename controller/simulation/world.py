@@ -301,6 +301,7 @@ class World:
         times += [available_at(self.cluster, rs) for rs in self.cluster.replica_sets]
         times += [self._pod_sets.due(found) for found in self.cluster.pod_sets]
         times += self._wakes.values()
+        times += (due for due in self._shared.wakes.values() if due > now)
         return min((max(due, now) for due in times if due is not None), default=None)
 
     def _passes(self) -> bool:
@@ -400,4 +401,5 @@ def _route_state(route: Route | None, owner: str) -> RouteState:
         touched=route.touched,
         in_use=True,
         announced=route.announces,
+        depth=route.depth,
     )

@@ -8,18 +8,17 @@ no I/O.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from localcluster.api import JsonObject
 from localcluster.history import Change, Key
-from tests.cluster.kinds import AUTOSCALERS, DEPLOYMENTS, PODS, ROLLOUTS, SERVICES, VIRTUAL_SERVICES
+from tests.cluster.kinds import AUTOSCALERS, DEPLOYMENTS, ROLLOUTS, SERVICES
 from tests.cluster.manifests import STABLE_IMAGE, Application
+from tests.cluster.margins import Margin, PointedAt, Times
 from tests.cluster.view import View, deleting, image_of, ready
 
 EPSILON = 1e-9
 REVISION_LABELS = {"pod-template-hash", "controller-revision-hash"}
-TOLERANCE_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +43,6 @@ class Violation:
 
     def __str__(self) -> str:
         return f"{self.revision}: {self.rule}: {self.detail}"
-
-
-Times = Callable[[Change], datetime | None]
-"""When a change was made, as far as the audit log tells."""
 
 
 class Permission:
@@ -288,13 +283,14 @@ def judge(
     for change in before:
         view.apply(change)
     allowed = Permission(app, deeds)
-    share, margin = ShareNeverFalls(), Margin(app, times)
+    share, margin, pointed_at = ShareNeverFalls(), Margin(app, times), PointedAt(app, times)
     found: list[Violation] = []
     broken: set[str] = set()
     for change in history:
         if change.key.namespace != app.namespace:
             continue
         margin.before(change, view)
+        pointed_at.before(change, view)
         view.apply(change)
         allowed.advance(change.resource_version)
         if not allowed.released:
@@ -302,6 +298,7 @@ def judge(
         told = {rule.__name__: rule(app, view, allowed) for rule in RULES}
         told[ShareNeverFalls.__name__] = share.look(app, view, allowed)
         told[Margin.__name__] = margin.after(change, view, scaled_down=allowed.least < app.replicas)
+        told[PointedAt.__name__] = pointed_at.after(change, view)
         for rule, detail in told.items():
             if detail is not None and rule not in broken:
                 found.append(Violation(change.resource_version, rule, detail))
@@ -325,79 +322,6 @@ class ShareNeverFalls:
             return f"the share fell from {self._most:.2f} to {share:.2f}"
         self._most = max(self._most, share)
         return None
-
-
-class Margin:
-    """Where a route has led, somebody answers for the grace period after the route has left it."""
-
-    def __init__(self, app: Application, times: Times) -> None:
-        self._app = app
-        self._times = times
-        self._behind: dict[Key, Place] = {}
-        self._left: dict[Key, tuple[Place, datetime]] = {}
-
-    def before(self, change: Change, view: View) -> None:
-        """Note what the route leads to, as long as it does."""
-        if self._is_route(change):
-            self._behind = self._led_to(view)
-
-    def after(self, change: Change, view: View, *, scaled_down: bool = False) -> str | None:
-        """A Service, or the last pod of a place, goes no sooner than the grace period after the route left it.
-
-        A pod that a scale-down has sent away goes first, and the route follows it.
-        """
-        key = change.key
-        if self._is_route(change):
-            self._route_changed(change, view)
-        if change.type != "DELETED" or key not in self._left:
-            return None
-        place, left_at = self._left.pop(key)
-        at = self._times(change)
-        if at is None or (key.kind == PODS and place.answers(view)):
-            return None
-        waited = (at - left_at).total_seconds()
-        if scaled_down and waited < 0 and key.kind == PODS:
-            return None
-        if waited < self._app.grace - TOLERANCE_SECONDS:
-            return f"{key.kind.plural} {key.name} went {waited:.3f} s after the route left it"
-        return None
-
-    def _is_route(self, change: Change) -> bool:
-        return change.key.kind == VIRTUAL_SERVICES and change.key.name == self._app.name
-
-    def _route_changed(self, change: Change, view: View) -> None:
-        at, now = self._times(change), self._led_to(view)
-        for key, place in self._behind.items():
-            if key not in now and at is not None:
-                self._left[key] = (place, at)
-        for stays in now:
-            self._left.pop(stays, None)
-
-    def _led_to(self, view: View) -> dict[Key, "Place"]:
-        app, found = self._app, dict[Key, Place]()
-        for destination in view.destinations(app.name):
-            if not destination.is_canary(app) or destination.weight == 0:
-                continue
-            labels = view.subset(app.name, destination.subset) if destination.subset else {}
-            place = Place(destination.host, tuple((labels or {}).items()))
-            if not app.shared:
-                found[Key(SERVICES, app.namespace, destination.host)] = place
-            for pod in view.behind(app.name, destination):
-                found[Key(PODS, app.namespace, pod["metadata"]["name"])] = place
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a route led: a Service, and the labels of a subset."""
-
-    host: str
-    labels: tuple[tuple[str, str], ...]
-
-    def answers(self, view: View) -> bool:
-        """A ready pod is there."""
-        wanted = dict(self.labels).items()
-        return any(wanted <= pod["metadata"]["labels"].items() for pod in view.endpoints(self.host))
 
 
 # --- the end ------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from localcluster.history import Change, Key, Kind
 from localcluster.plane import Plane
 from localcluster.record import Recorder
 from tests.cluster import manifests
-from tests.cluster.invariants import Deed, Times, Violation, judge, judge_end
+from tests.cluster.invariants import Deed, Violation, judge, judge_end
 from tests.cluster.kinds import (
     AUTOSCALERS,
     DESTINATION_RULES,
@@ -33,6 +33,7 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import Application
+from tests.cluster.margins import Times
 from tests.cluster.view import ready
 
 KINDS = {

@@ -10,6 +10,8 @@ DISTURBANCES = "rollout/test_disturbances.py"
 OBSTACLES = "rollout/test_obstacles.py"
 APPROVALS = "rollout/test_approvals.py"
 ROUTING = "rollout/test_routing.py"
+RESTORING = "rollout/test_restoring.py"
+SHARED_LANES = "test_trafficrouting.py"
 PHASES = "rollout/test_phases.py"
 KNOBS = "pods/test_knobs.py"
 LABELS = "pods/test_batches_and_labels.py"
@@ -40,7 +42,15 @@ def of(
     module: str, *rows: tuple[str, str, str] | tuple[str, str, str, str]
 ) -> tuple[Mutation, ...]:
     """Rows of name, old, new and, where it is not the usual one, the test file."""
-    usual = {"release": DISTURBANCES, "pause": APPROVALS, "phases": PHASES, "routing": ROUTING}
+    usual = {
+        "release": DISTURBANCES,
+        "pause": APPROVALS,
+        "phases": PHASES,
+        "routing": ROUTING,
+        "restoring": RESTORING,
+        "descent": RESTORING,
+        "trafficrouting": SHARED_LANES,
+    }
     place = f"controller.domain.{module}"
     return tuple(
         Mutation(

@@ -5,6 +5,7 @@ from tests.mutations.mutation import (
     DISTURBANCES,
     PHASES,
     RELEASES,
+    RESTORING,
     ROUTING,
     Mutation,
     of,
@@ -233,8 +234,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a step without traffic keeps the routes of the one before",
-            "        actions = routing.restore_routes(sit, status)\n",
-            "        actions: tuple[Action, ...] = ()\n",
+            "        if restored is not None:\n            return restored\n",
+            "",
         ),
         (
             "a canary Deployment that vanished before its route is not made again",
@@ -284,6 +285,46 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "    return with_position(status, route_plan=plan, routed_at=sit.now)\n",
             "    return with_position(status, route_plan=plan)\n",
             RELEASES,
+        ),
+        (
+            "an instant that was lost counts as long ago",
+            "    lost = says_given_back(plan) and known.routed_at is None\n",
+            "    lost = False\n",
+            RESTORING,
+        ),
+    ),
+    *of(
+        "rollout.restoring",
+        (
+            "what a route points at is given back with the route",
+            "        if due is not None:\n",
+            "        if due is not None and depth < 1:\n",
+        ),
+        (
+            "a margin is counted from what was noted of an earlier one",
+            "    return () if routing.says_given_back(known) else",
+            "    return () if not known else",
+        ),
+    ),
+    *of(
+        "traffic.descent",
+        (
+            "all is given back in one pass",
+            "if (_depth(route) or 0) <= depth)",
+            "if (_depth(route) or 0) >= 0)",
+        ),
+    ),
+    *of(
+        "trafficrouting",
+        (
+            "what a shut lane's route points at is given back with the route",
+            "    if due > now:\n        return _Move(",
+            "    if due < now:\n        return _Move(",
+        ),
+        (
+            "an earlier descent is kept while a route moves",
+            "        if known is not None:\n",
+            "        if depth is not None and depth < 0:\n",
         ),
     ),
 )

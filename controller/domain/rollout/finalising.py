@@ -18,7 +18,7 @@ from controller.domain.decision import (
     RemoveFinalizer,
 )
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout import announcing, autoscalers, batches, routing
+from controller.domain.rollout import autoscalers, batches, restoring, routing
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.returning import unmark
 from controller.domain.rollout.shared_routing import leave
@@ -58,20 +58,17 @@ def finalise(sit: Situation, status: RolloutStatus, goal: Goal) -> Stop | None:
 
 
 def _restore_routes(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Nothing goes to the new revision's Services first, then the objects are their owner's again."""
-    stop = announcing.withdraw(sit, status)
+    """All gateway objects are their owner's again."""
+    stop = restoring.restore(sit, status)
     if stop is not None:
         return stop
-    actions = routing.restore_routes(sit, status)
-    if actions:
-        return Stop(status=announcing.forgotten(status), actions=actions)
-    problem = routing.unrestorable_routes(sit, status)
+    problem = restoring.unrestorable(sit, status)
     return Stop(status=status, problem=problem) if problem is not None else None
 
 
 def _route_to_new(sit: Situation, status: RolloutStatus) -> Stop | None:
     """Blue-green: all traffic to the new pods, and the margin over, before the old ones go all at once."""
-    if sit.style is not Style.BLUE_GREEN or not sit.routes_in_use:
+    if sit.style is not Style.BLUE_GREEN or not sit.routes_lead:
         return None
     actions = routing.everything_to_new(sit, status)
     return Stop(status=status, actions=actions) if actions else _margin(sit, status)
@@ -156,7 +153,7 @@ def _restore_stable_capacity(sit: Situation, status: RolloutStatus) -> Stop | No
     Two thirds of the wanted size are enough to take all traffic for the moment it needs. The canary Services lead to
     stable pods as well meanwhile: the routes that still name them never lead nowhere.
     """
-    if not sit.routes_in_use:
+    if not sit.routes_lead:
         return None
     stable = sit.ready(sit.pods_of(position(status).stable_revision))
     if 3 * stable.ready >= 2 * sit.replicas:

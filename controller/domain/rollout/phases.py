@@ -248,7 +248,7 @@ def _progressing(sit: Situation, status: RolloutStatus) -> Turn:
 
 def _without_workload(sit: Situation, status: RolloutStatus) -> Turn:
     if position(status).release:
-        return workload_gone(sit, status)
+        return workload_gone(sit, routing.noted_routes(sit, status))
     ref = sit.seen.rollout.spec.workload_ref
     waiting = structs.replace(
         status, phase=Phase.INITIAL, message=f"{messages.WORKLOAD_NOT_FOUND}: {ref.kind} {ref.name}"

@@ -19,7 +19,7 @@ from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.history import Outcome
 from controller.domain.pods.running import stable_of_set
-from controller.domain.rollout import messages, routing
+from controller.domain.rollout import messages, restoring, routing
 from controller.domain.rollout.deadline import with_deadline
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal, finalise
@@ -244,14 +244,17 @@ def _with_problem(sit: Situation, turn: Turn) -> Turn:
 
 
 def _withdraw(sit: Situation, status: RolloutStatus) -> Turn:
-    """Everybody goes to stable, and the step begins again with making its pods."""
+    """Everybody goes to stable, and the step begins again with making its pods; what routes point at stays for it."""
+    actions = restoring.give_back_what_leads(sit, status)
+    if not actions:
+        return Stop(status)
     status = enter(status, StepState.STEP_UPGRADE, sit.now)
     status = with_position(status, endpoints_ready_since={})
     text = f"step({position(status).step}): no pod of the new version is ready; its traffic goes to the stable one"
     note = Note(reasons.TRAFFIC_WITHDRAWN, text, Severity.WARNING)
     return Stop(
         progressing(status, reasons.IN_ROLLING, text, sit.now),
-        routing.restore_routes(sit, status),
+        actions,
         notes=(note,),
     )
 

@@ -2,7 +2,8 @@
 
 Invariant: a route points at a Service no sooner than the grace period after its ready endpoints were first seen (a
 proxy learns of them a little later), and nothing behind a route goes sooner than the grace period after the route has
-left it. Both instants are kept in status; a missing one counts as now, so a crash makes waits longer, never shorter.
+left it; what is behind one may be another gateway object (`restoring`). Both instants are kept in status; a missing
+one counts as now, so a crash makes waits longer, never shorter.
 """
 
 from datetime import datetime
@@ -20,7 +21,6 @@ from controller.domain.decision import (
     Note,
     PinService,
     Refusal,
-    RestoreRoutes,
     RoutePlan,
     UnpinService,
 )
@@ -29,11 +29,16 @@ from controller.domain.rollout.situation import Situation, Style, position
 from controller.domain.rollout.status import with_position
 from controller.domain.rollout.turn import Stop
 from controller.domain.traffic.abilities import name_of_script, unsayable
+from controller.domain.traffic.descent import depth_reached
 from controller.domain.traffic.plan import route_plan
 from controller.domain.traffic.services import shared_service_tells_apart
 
 KIND_NOT_SERVED = "KindNotServed"
 GATEWAY_OBJECT_IN_USE = "GatewayObjectInUse"
+GIVEN_BACK = "given-back-above-"
+"""Before the depth of the objects that are still in use, where what pointed at them is its owner's again."""
+SEVERAL = "several"
+"""What is kept in the place of a plan while the objects follow different ones."""
 
 
 # --- what is so -------------------------------------------------------------------------------------
@@ -73,7 +78,13 @@ def made_for(service: Service, rollout_uid: str) -> bool:
 
 
 def observed_plan(sit: Situation) -> str | None:
-    """The plan all gateway objects follow; empty when none is in use; None while they differ."""
+    """The plan all gateway objects follow; empty when none is in use; None while they differ.
+
+    Where what nothing points at is given back, no plan says any more how things stand: how deep they have come does.
+    """
+    depth = depth_reached(sit.seen.routes)
+    if depth:
+        return f"{GIVEN_BACK}{depth}"
     plans = {
         route.state.plan if route.state.in_use else ""
         for route in sit.seen.routes
@@ -84,10 +95,19 @@ def observed_plan(sit: Situation) -> str | None:
     return plans.pop() if len(plans) == 1 else None
 
 
+def says_given_back(plan: str) -> bool:
+    """What was observed is that everything above some objects that are still in use was given back."""
+    return plan.startswith(GIVEN_BACK)
+
+
 def noted_routes(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     """Keep the instant at which the gateway objects were first seen to follow what they follow now."""
-    plan = observed_plan(sit)
-    if plan is None or plan == position(status).route_plan:
+    plan, known = observed_plan(sit), position(status)
+    if plan is None:
+        # They may lead again: when they are given back once more, that is to be seen as new.
+        plan = SEVERAL if says_given_back(known.route_plan) else known.route_plan
+    lost = says_given_back(plan) and known.routed_at is None
+    if plan == known.route_plan and not lost:
         return status
     return with_position(status, route_plan=plan, routed_at=sit.now)
 
@@ -311,37 +331,6 @@ def _ensured(sit: Situation, plan: RoutePlan) -> tuple[Action, ...]:
     return (EnsureRoutes(plan, at=sit.now if touched else None),) if wrong else ()
 
 
-def unrestorable_routes(sit: Situation, status: RolloutStatus) -> Refusal | None:
-    """A gateway object that may follow a plan of ours, and whose original cannot be told now.
-
-    Going on without it would take away what it leads to. A kind that is no longer served has no objects, and what
-    another Rollout uses does not follow us.
-    """
-    ours = position(status)
-    if not (ours.route_plan or ours.endpoints_ready_since):
-        return None
-    for route in sit.seen.routes:
-        match route.state:
-            case RouteUnreadable(reason=reason, message=message):
-                if reason not in (KIND_NOT_SERVED, GATEWAY_OBJECT_IN_USE):
-                    named = f"{route.reference.kind} {sit.namespace}/{route.reference.name}"
-                    return Refusal(reason=reason, message=message, object=named)
-            case RouteAbsent() | RoutePresent():
-                continue
-            case _:
-                assert_never(route.state)
-    return None
-
-
-def restore_routes(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
-    """Gateway objects that still follow a plan of ours."""
-    if not sit.routes_in_use:
-        return ()
-    meta = sit.seen.rollout.metadata
-    release = position(status).release
-    return (RestoreRoutes(sit.namespace, sit.references, release, meta.name, meta.uid),)
-
-
 def leads_nowhere(sit: Situation, status: RolloutStatus) -> bool:
     """Routes give the new revision a share, and none of its pods is ready any more.
 
@@ -349,7 +338,7 @@ def leads_nowhere(sit: Situation, status: RolloutStatus) -> bool:
     """
     seen = position(status).endpoints_ready_since
     gone = not any(pod.ready_since is not None for pod in sit.new_pods)
-    return bool(seen) and gone and sit.routes_in_use and not sit.takes_all(position(status).step)
+    return bool(seen) and gone and sit.routes_lead and not sit.takes_all(position(status).step)
 
 
 def revisions_are_mixed(sit: Situation, status: RolloutStatus) -> Refusal | None:

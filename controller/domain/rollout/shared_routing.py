@@ -4,8 +4,6 @@ Invariant: the lane is open before a step waits for people, and shut, for the gr
 taken away. Who names a TrafficRouting that does not exist waits, before anything is moved.
 """
 
-from datetime import timedelta
-
 from controller.api import names
 from controller.api.rollout import Rollout, RolloutStatus
 from controller.api.trafficrouting import PROGRESSING_FINALIZER_PREFIX, Member, TrafficRouting
@@ -13,7 +11,7 @@ from controller.domain import reasons
 from controller.domain.decision import Refusal, SetFinalizers
 from controller.domain.rollout.situation import Situation
 from controller.domain.rollout.turn import Stop
-from controller.domain.trafficrouting import joined
+from controller.domain.trafficrouting import grace_of, joined
 
 
 def shared_routing_of(rollout: Rollout) -> str:
@@ -67,7 +65,7 @@ def leave(sit: Situation, status: RolloutStatus) -> Stop | None:
         return None
     if member.routed:
         return Stop(status, problem=_trouble(sit))
-    due = (member.since or sit.now) + _grace(routing)
+    due = (member.since or sit.now) + grace_of(routing)
     return Stop(status, wake_at=due) if due > sit.now else None
 
 
@@ -77,11 +75,6 @@ def _trouble(sit: Situation) -> Refusal | None:
     conditions = routing.status.conditions if routing is not None else ()
     found = next((c for c in conditions if c.type == "Stalled" and c.status == "True"), None)
     return Refusal(found.reason, found.message) if found is not None else None
-
-
-def _grace(routing: TrafficRouting) -> timedelta:
-    longest = max((entry.grace_period_seconds for entry in routing.spec.object_ref), default=0)
-    return timedelta(seconds=longest)
 
 
 def _member(sit: Situation) -> Member | None:

@@ -27,7 +27,7 @@ from controller.api.rollout import (
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import Deployment, Pod
 from controller.domain.decision import Reference, Value
-from controller.domain.observation import Observation, RouteAbsent, RoutePresent, WorkloadSeen
+from controller.domain.observation import Observation, WorkloadSeen
 from controller.domain.pods.deployment import latched
 from controller.domain.pods.marks import OwnersRecord, owners_record
 from controller.domain.pods.plan import batch_size
@@ -40,6 +40,7 @@ from controller.domain.pods.running import (
     running_revisions,
     size_of,
 )
+from controller.domain.traffic.descent import depth_reached
 
 
 class Style(StrEnum):
@@ -353,11 +354,12 @@ class Situation(Value, frozen=True):
     @property
     def routes_in_use(self) -> bool:
         """Some gateway object still follows a plan of ours, or what we made beside one is still there."""
-        return any(
-            (isinstance(route.state, RoutePresent) and route.state.in_use)
-            or (isinstance(route.state, RouteAbsent) and route.state.left)
-            for route in self.seen.routes
-        )
+        return depth_reached(self.seen.routes) is not None
+
+    @property
+    def routes_lead(self) -> bool:
+        """Some gateway object that no other points at does: what only such objects lead to is reached."""
+        return depth_reached(self.seen.routes) == 0
 
     def ready_endpoints(self, service: str) -> frozenset[str]:
         """UIDs of the pods a Service leads to."""

@@ -11,7 +11,7 @@ from msgspec import structs
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Action, Note
-from controller.domain.rollout import announcing, batches, messages, pause, routing
+from controller.domain.rollout import announcing, batches, messages, pause, restoring, routing
 from controller.domain.rollout.drifting import drift_of, noted
 from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving.choice import mechanism_of
@@ -57,12 +57,9 @@ def _before_upgrade(sit: Situation, status: RolloutStatus) -> Turn:
     index = position(status).step
     status = _upgrading(sit, status)
     if not sit.step(index).routes_traffic and not sit.takes_all(index):
-        waiting = announcing.withdraw(sit, status)
-        if waiting is not None:
-            return waiting
-        actions = routing.restore_routes(sit, status)
-        if actions:
-            return Stop(announcing.forgotten(status), actions)
+        restored = restoring.restore(sit, status)
+        if restored is not None:
+            return restored
     mixed = routing.revisions_are_mixed(sit, status)
     if mixed is not None:
         return Stop(status, problem=mixed)

@@ -208,6 +208,7 @@ def see_route(
         corrected=record.corrected if record else (),
         corrected_at=record.corrected_at if record else None,
         announced=record.announced if record else False,
+        depth=record.depth if record else 0,
     )
 
 

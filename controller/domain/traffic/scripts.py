@@ -31,36 +31,37 @@ def kind_of(reference: Reference) -> GroupKind:
     return GroupKind(reference.group, reference.kind)
 
 
-def levels_of(headers: tuple[tuple[Reference, ScriptHeader], ...]) -> tuple[int, ...] | Cycle:
-    """Level of each reference: one more than the highest it is to be written after, else 0.
+def depths_of(headers: tuple[tuple[Reference, ScriptHeader], ...]) -> tuple[int, ...] | Cycle:
+    """Depth of each reference: 0 where nothing points at it, else one more than the deepest that is written after it.
 
-    Writing goes upwards and restoring downwards; references of one level do not depend on each other.
+    Writing goes upwards and giving back downwards; references of one depth do not depend on each other.
     """
-    present = dict.fromkeys(kind_of(reference) for reference, _ in headers)
-    after: dict[GroupKind, list[GroupKind]] = {kind: [] for kind in present}
+    above: dict[GroupKind, list[GroupKind]] = {kind_of(reference): [] for reference, _ in headers}
     for reference, header in headers:
-        after[kind_of(reference)] += [kind for kind in header.after if kind in present]
-    levels: dict[GroupKind, int] = {}
-    waiting = list(present)
+        for kind in header.after:
+            if kind in above:
+                above[kind].append(kind_of(reference))
+    depths: dict[GroupKind, int] = {}
+    waiting = list(above)
     while waiting:
-        ready = [kind for kind in waiting if all(other in levels for other in after[kind])]
+        ready = [kind for kind in waiting if all(other in depths for other in above[kind])]
         if not ready:
-            return _cycle(waiting[0], after, levels)
+            return _cycle(waiting[0], above, depths)
         for kind in ready:
-            levels[kind] = max((levels[other] + 1 for other in after[kind]), default=0)
-        waiting = [kind for kind in waiting if kind not in levels]
-    return tuple(levels[kind_of(reference)] for reference, _ in headers)
+            depths[kind] = max((depths[other] + 1 for other in above[kind]), default=0)
+        waiting = [kind for kind in waiting if kind not in depths]
+    return tuple(depths[kind_of(reference)] for reference, _ in headers)
 
 
 def _cycle(
-    start: GroupKind, after: dict[GroupKind, list[GroupKind]], levels: dict[GroupKind, int]
+    start: GroupKind, above: dict[GroupKind, list[GroupKind]], depths: dict[GroupKind, int]
 ) -> Cycle:
     """Follow what cannot be ordered until a kind comes again."""
     path = [start]
     while True:
-        following = next(kind for kind in after[path[-1]] if kind not in levels)
+        following = next(kind for kind in above[path[-1]] if kind not in depths)
         if following in path:
-            return Cycle(tuple(path[path.index(following) :]))
+            return Cycle(tuple(reversed(path[path.index(following) :])))
         path.append(following)
 
 

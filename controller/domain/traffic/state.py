@@ -25,8 +25,8 @@ _DICTIONARY = 32 * 1024
 class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """What `moonshift.dev/route` says.
 
-    `level` is the object's place in dependency order: objects of a higher level point at those below, so restoring
-    goes downwards. `original` and `desired` are SHA-256 sums, of the stored original's text and of D; `packed` is D.
+    `depth` is the object's place in dependency order: those of a lesser depth may point at it, nothing at one of 0.
+    `original` and `desired` are SHA-256 sums, of the stored original's text and of D; `packed` is D.
     `objects` are the checksums of what was made beside the object, by kind and name. `corrected` are the places where
     somebody's change was put back last, and `corrected_at` when. `namespace` is the Rollout's: an object without one
     may be led from several.
@@ -36,10 +36,10 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     release: str
     rollout: str
     plan: str
-    level: int
     original: str
     desired: str
     packed: str
+    depth: int = 0
     objects: dict[str, str] = {}
     corrected: tuple[str, ...] = ()
     corrected_at: datetime | None = None
@@ -61,7 +61,7 @@ def write_state(
     release: str,
     rollout: str,
     plan: str,
-    level: int,
+    depth: int,
     original: str,
     desired: Tree,
     objects: dict[str, str] | None = None,
@@ -78,7 +78,7 @@ def write_state(
         release=release,
         rollout=rollout,
         plan=plan,
-        level=level,
+        depth=depth,
         original=checksum(original.encode()),
         desired=checksum(content),
         packed=base64.b64encode(packed).decode(),

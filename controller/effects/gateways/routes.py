@@ -10,7 +10,7 @@ we sent are no difference; so servers that default fields need no second write a
 record is written once more with what came back, because otherwise that would look like somebody's edit for ever.
 
 `restore` needs no script, no workload and no Service: the order comes from the records. It stops above an object that
-could not be restored, because what is below may still be pointed at.
+could not be restored, because what is below may still be pointed at. How long to wait in between is not decided here.
 Invariant: every write carries the resource version that was judged; a conflict means that nothing was written.
 """
 
@@ -30,7 +30,7 @@ from controller.domain.decision import (
     RoutePlan,
 )
 from controller.domain.traffic.drift import Standing, other_user
-from controller.domain.traffic.header import ScriptHeader, parse_header
+from controller.domain.traffic.header import GroupKind, ScriptHeader, parse_header
 from controller.domain.traffic.made import (
     Made,
     disturbances,
@@ -41,7 +41,7 @@ from controller.domain.traffic.made import (
 )
 from controller.domain.traffic.original import content_of, with_content, write_original
 from controller.domain.traffic.restore import restore
-from controller.domain.traffic.scripts import Cycle, kind_of, levels_of, sibling_of
+from controller.domain.traffic.scripts import Cycle, depths_of, kind_of, sibling_of
 from controller.domain.traffic.state import write_state
 from controller.domain.traffic.tree import Json, Tree, decode_tree, same
 from controller.effects.gateways import refusals
@@ -59,14 +59,14 @@ class _Scripted(msgspec.Struct, frozen=True):
     target: Target
     scripts: tuple[Script, ...]
     headers: tuple[ScriptHeader, ...]
-    level: int = 0
+    depth: int = 0
 
 
 class _Change(msgspec.Struct, frozen=True):
     """One object to write."""
 
     target: Target
-    level: int
+    depth: int
     standing: Standing
     desired: Tree
     objects: tuple[Tree, ...] = ()
@@ -108,7 +108,9 @@ class GatewayRoutes:
         wanted = tuple(filter(self._announces, plan.references))
         if not wanted:
             return Done()
-        outcome = await self._lead(msgspec.structs.replace(plan, references=wanted))
+        outcome = await self._lead(
+            msgspec.structs.replace(plan, references=wanted), among=plan.references
+        )
         # A script that fails says so when it is asked for the step itself, and never keeps an object from its owner.
         return Done() if isinstance(outcome, Refusal) else outcome
 
@@ -116,7 +118,14 @@ class GatewayRoutes:
         script = self._scripts.resolve(reference)
         return not isinstance(script, MissingScript) and _header_of(script).announces
 
-    async def _lead(self, plan: RoutePlan, at: datetime | None = None) -> Outcome:
+    async def _lead(
+        self,
+        plan: RoutePlan,
+        at: datetime | None = None,
+        *,
+        among: tuple[Reference, ...] = (),
+    ) -> Outcome:
+        """The plan's references follow it; `among` are all there are, where the plan is about some."""
         if plan.weight is None and not plan.matches:
             return refusals.nothing_to_route(plan)
         targets = targets_of(plan.references, plan.namespace)
@@ -130,13 +139,13 @@ class GatewayRoutes:
         ]
         if all(follow):
             return Done()
-        scripted = self._scripted(targets)
+        scripted = self._scripted(targets, among or plan.references)
         if isinstance(scripted, Refusal):
             return scripted
         changes = await self._changes(scripted, standings, follow, plan)
         if isinstance(changes, Refusal):
             return changes
-        for change in sorted(changes, key=lambda change: change.level):
+        for change in sorted(changes, key=lambda change: -change.depth):
             present = made.get(place_of(change.target.reference), ())
             noted = msgspec.structs.replace(change, corrected=_corrections(change, present, at))
             outcome = await self._write(noted, present, plan)
@@ -167,8 +176,10 @@ class GatewayRoutes:
             found.append(standing)
         return found
 
-    def _scripted(self, targets: tuple[Target, ...]) -> list[_Scripted] | Refusal:
-        """Every target's scripts and level; a refusal if one has none."""
+    def _scripted(
+        self, targets: tuple[Target, ...], among: tuple[Reference, ...]
+    ) -> list[_Scripted] | Refusal:
+        """Every target's scripts and its depth among all references; a refusal if one has no script."""
         found: list[_Scripted] = []
         for target in targets:
             scripts: list[Script] = []
@@ -179,16 +190,26 @@ class GatewayRoutes:
                 scripts.append(script)
             headers = tuple(map(_header_of, scripts))
             found.append(_Scripted(target, tuple(scripts), headers))
-        levels = levels_of(
-            tuple((item.target.reference, header) for item in found for header in item.headers)
-        )
-        if isinstance(levels, Cycle):
-            return refusals.script_cycle(levels)
-        counted = iter(levels)
+        depths = self._depths(among)
+        if isinstance(depths, Cycle):
+            return refusals.script_cycle(depths)
         return [
-            msgspec.structs.replace(item, level=max(next(counted) for _ in item.headers))
+            msgspec.structs.replace(item, depth=depths[kind_of(item.target.reference)])
             for item in found
         ]
+
+    def _depths(self, references: tuple[Reference, ...]) -> dict[GroupKind, int] | Cycle:
+        """Depth of each kind that has a script."""
+        headers = tuple(
+            (reference, _header_of(script))
+            for reference in references
+            if not isinstance(script := self._scripts.resolve(reference), MissingScript)
+        )
+        depths = depths_of(headers)
+        if isinstance(depths, Cycle):
+            return depths
+        kinds = (kind_of(reference) for reference, _ in headers)
+        return dict(zip(kinds, depths, strict=True))
 
     async def _changes(
         self,
@@ -227,7 +248,7 @@ class GatewayRoutes:
             announced = any(header.announces for header in item.headers)
             change = _Change(
                 item.target,
-                item.level,
+                item.depth,
                 standing,
                 desired.content,
                 desired.objects,
@@ -270,7 +291,7 @@ class GatewayRoutes:
             release=plan.release,
             rollout=plan.rollout,
             plan=plan.identity,
-            level=change.level,
+            depth=change.depth,
             original=original,
             desired=desired,
             objects=change.sums,
@@ -305,12 +326,12 @@ class GatewayRoutes:
             if ours is None and place_of(target.reference) not in made:
                 continue
             record = ours.record if ours is not None else None
-            in_use.append((-(record.level if record else 0), -index, target, ours))
+            in_use.append((record.depth if record else 0, -index, target, ours))
         in_use.sort(key=lambda item: item[:2])
-        for _, level in groupby(in_use, key=lambda item: item[0]):
+        for _, alike in groupby(in_use, key=lambda item: item[0]):
             outcomes = [
                 await self._give_back(target, action.namespace, standing, made)
-                for _, _, target, standing in level
+                for _, _, target, standing in alike
             ]
             if failed := next((item for item in outcomes if not isinstance(item, Done)), None):
                 return failed

@@ -36,7 +36,7 @@ def view_of(state: RouteState) -> RouteView:
 def in_use(plan: str, live: Tree) -> RouteState:
     original = write_original(ORIGINAL)
     state = write_state(
-        release="r1", rollout="web", plan=plan, level=0, original=original, desired=DESIRED
+        release="r1", rollout="web", plan=plan, depth=0, original=original, desired=DESIRED
     )
     marks = {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
     return see_route(REFERENCE, msgspec.json.encode({"metadata": {"annotations": marks}, **live}))

@@ -1,9 +1,13 @@
 from typing import Any
 
+import msgspec
 import pytest
 
 from controller.api.rollout import Rollout
 from controller.cli.waiting import NOTHING, RESUME, awaits_approval, timers, waits_for
+from controller.domain.decision import Reference
+from controller.domain.observation import RoutePresent, RouteSeen
+from controller.domain.rollout.routing import GIVEN_BACK
 from tests.unit.cli.builders import (
     NEW,
     ago,
@@ -78,6 +82,36 @@ def test_a_service_without_the_new_pods_is_named() -> None:
 def test_a_step_without_routes_waits_for_the_old_share() -> None:
     rollout = make_rollout(step=3, state="StepTrafficRouting")
     assert waits_for(rollout, make_situation(rollout)) == "the old share of the pods to go"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"goal": "Rollback", "canary": {"finalisingStep": "FinalisingStepRouteTrafficToStable"}},
+        {"state": "BeforeStepUpgrade"},
+    ],
+)
+def test_the_margin_between_routes_and_what_they_pointed_at_is_told(parts: dict[str, Any]) -> None:
+    rollout = make_rollout(**parts, routePlan=f"{GIVEN_BACK}1", routedAt=ago(1))
+    sentence = "the grace period since the routes were given back: {} follows then"
+    assert waits_for(rollout) == sentence.format("what they pointed at")
+    raw = msgspec.Raw(b"{}")
+    routes = (
+        RouteSeen(route_to("VirtualService"), RoutePresent(raw)),
+        RouteSeen(route_to("DestinationRule"), RoutePresent(raw, plan="p", in_use=True, depth=1)),
+    )
+    sit = make_situation(rollout, routes=routes)
+    assert waits_for(rollout, sit) == sentence.format("DestinationRule web")
+    assert [timer.what for timer in timers(sit)] == ["grace period after the routes moved"]
+
+
+def test_a_margin_that_is_not_waited_for_is_not_told() -> None:
+    rollout = make_rollout(state="StepUpgrade", routePlan=f"{GIVEN_BACK}1", routedAt=ago(1))
+    assert waits_for(rollout) == "the new pods of this step to be ready"
+
+
+def route_to(kind: str) -> Reference:
+    return Reference("networking.istio.io/v1", kind, "web", "web", "web-canary")
 
 
 @pytest.mark.parametrize(

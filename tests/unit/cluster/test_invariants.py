@@ -99,6 +99,12 @@ class Tale:
         ]
         return self.put(VIRTUAL_SERVICES, "shop", body)
 
+    def subsets(self, *names: str) -> "Tale":
+        """The DestinationRule with these subsets, each of the pods of its name."""
+        body = manifests.destination_rule(self.app)
+        body["spec"]["subsets"] = [{"name": n, "labels": {"version": n}} for n in names]
+        return self.put(DESTINATION_RULES, "shop", body)
+
     def broken(self) -> set[str]:
         """The rules that did not hold."""
         found = judge(
@@ -235,7 +241,31 @@ BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
         "Margin",
         lambda: slow(at_step_1().do("release", STABLE_IMAGE).route(100).drop(PODS, "c")),
     ),
+    "a subset that goes a second after the last route that named it": (
+        "PointedAt",
+        lambda: slow(named_subset().route(100).subsets("base")),
+    ),
+    "a DestinationRule that goes a second after the last route that named its subset": (
+        "PointedAt",
+        lambda: slow(named_subset().route(100).drop(DESTINATION_RULES, "shop")),
+    ),
+    "a subset that goes although a route without a share names it": (
+        "PointedAt",
+        lambda: named_subset().route(100, 0).subsets("base"),
+    ),
 }
+
+
+def named_subset() -> Tale:
+    """A release behind one Service, at its first step: the route names the subset of the new pods."""
+    tale = at_rest(SHARED).do("release", NEW_IMAGE).pod("c", NEW_IMAGE, "canary")
+    return tale.endpoints("shop", "a", "b", "c").subsets("base", "canary").route(80, 20)
+
+
+def test_a_subset_that_goes_in_time_passes() -> None:
+    tale = named_subset().route(100).route(80, 20).route(100).endpoints("shop", "a", "b", "c")
+    tale.app = replace(tale.app, grace=2)
+    assert tale.subsets("base").broken() == set()
 
 
 def test_doubled_pods_beside_a_held_autoscaler_pass() -> None:

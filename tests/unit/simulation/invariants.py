@@ -7,7 +7,7 @@ from controller.domain.pods.deployment import owners_limits
 from controller.domain.rollout.routing import pin_is_wanted
 from controller.domain.rollout.situation import Situation, Style
 from controller.simulation.world import World
-from tests.unit.builders import KEY, NAMESPACE
+from tests.unit.builders import GRACE, KEY, NAMESPACE
 
 BEFORE_PODS = (StepState.BEFORE_STEP_UPGRADE, "")
 
@@ -25,6 +25,10 @@ class Watch:
         """New pods there were once the workload had been scaled: the share that a scale event gives is not ours."""
         self.granted = ("", 0)
         """A release, and the most new pods that any step it has been at wanted: a jump back takes none away."""
+        self.led = (False, False)
+        """Whether gateway objects are led that nothing points at, and such that are pointed at."""
+        self.left_at = world.cluster.now
+        """When the last of the former was given back."""
         world.watchers.append(self.check)
 
     # --- what is --------------------------------------------------------------------------------
@@ -64,6 +68,7 @@ class Watch:
 
     def check(self) -> None:
         """Every invariant, now."""
+        self.what_is_pointed_at_goes_last()
         sit = self.situation
         if sit is None:
             return
@@ -85,10 +90,24 @@ class Watch:
         ):
             self.owners_limits_are_kept(sit, ours)
 
+    def what_is_pointed_at_goes_last(self) -> None:
+        """An object that others pointed at is given back the grace period after the last of them."""
+        routes = [route for route in self.world.cluster.routes if route.plan is not None]
+        leading, below = (any(bool(r.depth) is deep for r in routes) for deep in (False, True))
+        now = self.world.cluster.now
+        if self.led[0] and not leading:
+            self.left_at = now
+        if self.led[1] and not below:
+            assert not leading, "a route points at what was given back"
+            assert self.led[0] is False, "a route and what it pointed at were given back at once"
+            waited = (now - self.left_at).total_seconds()
+            assert waited >= GRACE, f"given back {waited} s after what pointed at it"
+        self.led = (leading, below)
+
     def routes_lead_to_ready_pods(self, sit: Situation) -> None:
         """A route in use has ready pods behind both of its Services."""
         for route in self.world.cluster.routes:
-            if route.plan is None:
+            if route.plan is None or route.depth:
                 continue
             for reference in route.plan.references:
                 named = route.plan.announces or self.ready(reference.canary_service)

@@ -17,16 +17,21 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from msgspec import structs
 
 from controller.api import names
-from controller.api.rollout import Phase
+from controller.api.rollout import NetworkRef, Phase
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.situation import position
+from controller.simulation.cluster import Route
 from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
+    NAMESPACE,
+    VIRTUAL_SERVICE,
     make_deployment,
     make_rollout,
+    make_routing,
     make_steps,
     make_strategy,
     make_world,
@@ -46,6 +51,7 @@ PLANS = (
     make_steps("100%"),
     make_steps("30%", pause=5),
 )
+POINTED_AT = NetworkRef("networking.istio.io/v1", "DestinationRule", "web")
 VERSIONS = st.sampled_from(("v1", "v2", "v3", "v4"))
 TURNS = st.sampled_from((0, 1, 2, 3, 4, 6, 8, 11, 15, 40))
 """How far the world runs before the next thing happens: from the first look to the first pause."""
@@ -91,7 +97,7 @@ class Releases(RuleBasedStateMachine):
     @initialize(
         plan=st.sampled_from(PLANS),
         style=st.sampled_from(("partition", "canary")),
-        traffic=st.booleans(),
+        traffic=st.sampled_from(((), (VIRTUAL_SERVICE,), (VIRTUAL_SERVICE, POINTED_AT))),
         replicas=st.sampled_from((1, 2, 3, 5, 10)),
         limits=LIMITS,
         min_ready=st.sampled_from((0, 4)),
@@ -101,7 +107,7 @@ class Releases(RuleBasedStateMachine):
         self,
         plan: Any,
         style: str,
-        traffic: bool,
+        traffic: tuple[NetworkRef, ...],
         replicas: int,
         limits: Any,
         min_ready: int,
@@ -109,7 +115,12 @@ class Releases(RuleBasedStateMachine):
     ) -> None:
         surge, unavailable = limits
         self.world = make_world(
-            make_rollout(strategy=make_strategy(steps=plan, style=style, traffic=traffic)),
+            make_rollout(
+                strategy=structs.replace(
+                    make_strategy(steps=plan, style=style),
+                    traffic_routings=(make_routing("web", *traffic),) if traffic else (),
+                )
+            ),
             make_deployment(
                 replicas=replicas,
                 max_surge=surge,
@@ -117,6 +128,8 @@ class Releases(RuleBasedStateMachine):
                 min_ready_seconds=min_ready,
             ),
         )
+        if POINTED_AT in traffic:
+            self.world.cluster.put_route(NAMESPACE, POINTED_AT.kind, "web", Route(depth=1))
         self.limits = limits
         self.min_ready = min_ready
         self.watch = Watch(self.world)

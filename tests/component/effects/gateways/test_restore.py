@@ -3,15 +3,17 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from controller.api import names
 from controller.domain.decision import Done, NotYet, Refusal, RestoreRoutes
+from controller.domain.traffic.plan import announcement
 from controller.effects.gateways import GatewayRoutes
 from controller.errors import ServerFault
 
 from . import world
-from .leading import BOTH, DR, ONE, VS, rules
+from .leading import BOTH, DR, ONE, VS, rules, state
 from .world import ObjectServer, Scripts, plan
 
 ALL = RestoreRoutes("demo", BOTH, "r1", "web")
@@ -27,6 +29,36 @@ async def test_objects_come_back_byte_for_byte_in_reverse_order(
     assert await routes.restore(ALL) == Done(wrote=True)
     assert server.writes == ["VirtualService/web", "DestinationRule/web"]
     assert {key: server.content(*key) for key in (VS, DR)} == before
+
+
+async def test_each_record_says_how_deep_its_object_is(
+    server: ObjectServer, routes: GatewayRoutes
+) -> None:
+    await routes.ensure(plan(BOTH))
+    assert [state(server, reference).depth for reference in BOTH] == [0, 1]
+
+
+async def test_what_is_pointed_at_is_given_back_by_itself_when_it_is_asked_for(
+    server: ObjectServer, routes: GatewayRoutes
+) -> None:
+    await routes.ensure(plan(BOTH))
+    server.writes.clear()
+    pointing, pointed_at = (
+        msgspec.structs.replace(ALL, references=(reference,)) for reference in BOTH
+    )
+    assert await routes.restore(pointing) == Done(wrote=True)
+    assert state(server, BOTH[1]).in_use
+    assert await routes.restore(pointed_at) == Done(wrote=True)
+    assert server.writes == ["VirtualService/web", "DestinationRule/web"]
+
+
+async def test_an_announcement_knows_how_deep_an_object_is_among_all(
+    server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
+) -> None:
+    scripts.add("DestinationRule", scripts.functions["DestinationRule"], "--@announce")
+    await routes.ensure(announcement(plan(BOTH)))
+    assert server.writes == ["DestinationRule/web"]
+    assert state(server, BOTH[1]).depth == 1
 
 
 async def test_restoring_twice_writes_once(server: ObjectServer, routes: GatewayRoutes) -> None:

@@ -35,7 +35,7 @@ def state(original: str, desired: dict[str, Any] | None = None) -> str:
         release="r1",
         rollout="web",
         plan="p1",
-        level=1,
+        depth=1,
         original=original,
         desired=DESIRED if desired is None else desired,
     )
@@ -70,7 +70,7 @@ def test_what_we_wrote_is_read_back_from_the_record(
     text = write_original(original)
     record = read_state(state(text, desired))
     assert record is not None
-    assert (record.release, record.rollout, record.plan, record.level) == ("r1", "web", "p1", 1)
+    assert (record.release, record.rollout, record.plan, record.depth) == ("r1", "web", "p1", 1)
     assert same(unpack(record, text), desired)
 
 

@@ -18,7 +18,7 @@ from controller.domain.traffic.header import GroupKind, ScriptHeader, parse_head
 from controller.domain.traffic.plan import announcement, route_plan
 from controller.domain.traffic.scripts import (
     Cycle,
-    levels_of,
+    depths_of,
     params_of,
     script_input,
     sibling_of,
@@ -165,20 +165,20 @@ def after(*kinds: str) -> ScriptHeader:
     return ScriptHeader(after=tuple(GroupKind("g", kind) for kind in kinds))
 
 
-def test_levels_follow_headers_not_the_list() -> None:
+def test_depths_follow_headers_not_the_list() -> None:
     given = ((of("C"), after("B", "A")), (of("B"), after("A")), (of("A"), after("Absent")))
-    assert levels_of(given) == (2, 1, 0)
-    assert levels_of(given[::-1]) == (0, 1, 2)
-    assert levels_of(()) == ()
+    assert depths_of(given) == (0, 1, 2)
+    assert depths_of(given[::-1]) == (2, 1, 0)
+    assert depths_of(()) == ()
 
 
 def test_kinds_that_come_after_each_other_are_a_cycle() -> None:
-    found = levels_of(
+    found = depths_of(
         ((of("X"), after("A")), (of("A"), after("B")), (of("B"), after("A")), (of("C"), after()))
     )
     assert isinstance(found, Cycle)
-    assert str(found) == "g/A after g/B after g/A"
-    assert isinstance(levels_of(((of("A"), after("A")),)), Cycle)
+    assert str(found) == "g/B after g/A after g/B"
+    assert isinstance(depths_of(((of("A"), after("A")),)), Cycle)
 
 
 def test_an_announcement_asks_for_a_name_without_a_share_whatever_the_step_says() -> None:
