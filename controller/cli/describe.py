@@ -38,14 +38,15 @@ def describe(words: tuple[str, ...], form: str | None) -> None:
 
 async def _describe(session: Session, names: tuple[str, ...], form: str | None) -> None:
     for name in names:
-        view = await _view(session, name)
+        view = await described(session, name)
         if form is not None:
             show_data(view, form)
         else:
             show(rollout_description(view, datetime.now(UTC), session.program))
 
 
-async def _view(session: Session, name: str) -> RolloutView:
+async def described(session: Session, name: str) -> RolloutView:
+    """Everything there is, Events included. Raises Failure."""
     picture, _, rollout = await picture_of(session, name)
     view = picture.view(datetime.now(UTC))
     if view is None:

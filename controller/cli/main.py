@@ -27,6 +27,7 @@ from controller.cli.simulation.simulate import simulate
 from controller.cli.status import status
 from controller.cli.undo import undo
 from controller.cli.version import version
+from controller.cli.why import why
 
 PLUGIN = "kubectl-"
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -46,7 +47,7 @@ def rollout() -> None:
 @click.group(
     context_settings=_HELP,
     commands=[
-        *(get, describe, approve, jump, pause, resume, retry, status, undo, history),
+        *(get, why, describe, approve, jump, pause, resume, retry, status, undo, history),
         *(version, rollout),
         *(simulate, test_scripts, run_script, lint_script, convert),
     ],
@@ -61,6 +62,7 @@ def cli() -> None:
     A day with it:
       kubectl moonshift get                      what is being released, and what it waits for
       kubectl moonshift get web -w               one release, live
+      kubectl moonshift why web                  why it does not go on, and what to do
       kubectl moonshift approve web              let the step go on
       kubectl moonshift jump web --to 3          go to step 3 now
       kubectl moonshift undo web                 back to what ran before

@@ -41,6 +41,8 @@ class DetailedPod(Pod, frozen=True, rename="camel"):
     status: DetailedPodStatus = DetailedPodStatus()
 
 
+PASSING = frozenset({"", "not ready", "Pending"})
+"""What is said of a pod that merely takes its time."""
 _STARTING = frozenset({"ContainerCreating", "PodInitializing", ""})
 """Reasons that say no more than that it takes a while."""
 

@@ -7,7 +7,7 @@ Reads the same observation the controller decides on, so that the sentence canno
 from datetime import datetime, timedelta
 
 from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus, StepState
-from controller.cli.pods import unready_because
+from controller.cli.pods import PASSING, unready_because
 from controller.cli.steps import current_state, current_step, steps_of
 from controller.cli.view import TimerView
 from controller.domain.observation import RoutePresent
@@ -123,9 +123,7 @@ def upgrade_text(sit: Situation) -> str:
     counted = sit.ready(sit.new_pods)
     text = f"{wanted} new pods to be ready: {counted.pods} made, {counted.ready} ready"
     said = ((pod.metadata.name, unready_because(pod)) for pod in sit.new_pods)
-    worst = next(
-        (f"{name}: {why}" for name, why in said if why not in ("", "not ready", "Pending")), ""
-    )
+    worst = next((f"{name}: {why}" for name, why in said if why not in PASSING), "")
     return f"{text}; {worst}" if worst else text
 
 

@@ -18,7 +18,7 @@ _ROLE_STYLES = {Role.STABLE: "green", Role.CANARY: "yellow", Role.OTHER: "dim"}
 
 def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
     """Everything at a glance."""
-    tree = Tree(_head(view, now), guide_style="dim")
+    tree = Tree(headline(view, now), guide_style="dim")
     if view.unattended:
         tree.add(Text(view.unattended, style="bold red"))
     tree.add(waiting_text(view.summary, program))
@@ -40,7 +40,8 @@ def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
     return tree
 
 
-def _head(view: RolloutView, now: datetime) -> Text:
+def headline(view: RolloutView, now: datetime) -> Text:
+    """Name, phase, step and since when."""
     summary = view.summary
     text = Text(f"Rollout {summary.namespace}/{summary.name}  ", style="bold")
     text.append(summary.phase or "not looked at yet", style=style_of(summary))

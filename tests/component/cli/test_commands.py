@@ -498,6 +498,19 @@ async def test_describe_tells_the_plan_and_survives_unreadable_events(tmp_path: 
     assert "waitsFor: an approval" in data.output
 
 
+async def test_why_is_a_few_lines_for_people_and_fields_for_programs(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        result = await api.run("why", "rollout/web")
+        data = await api.run("why", "web", "-o", "json")
+    lines = result.output.splitlines()
+    assert lines[0].startswith("Rollout default/web  Progressing  step 1/")
+    assert lines[1].startswith("waits for an approval")
+    assert "! cannot be seen: events: not found" in result.output
+    found = json.loads(data.output)
+    assert found["waitsFor"] == "an approval"
+    assert found["command"].endswith("approve web -n default")
+
+
 async def test_versions_are_told_as_far_as_they_are_known(tmp_path: Path) -> None:
     async with cluster(tmp_path) as api:
         api.overrides["GET", "/version"] = (200, {"gitVersion": "v1.35.0"})

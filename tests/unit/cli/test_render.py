@@ -10,6 +10,7 @@ from controller.cli.output import plain, widen_for
 from controller.cli.render.describe import rollout_description
 from controller.cli.render.table import rollouts_table
 from controller.cli.render.tree import rollout_tree
+from controller.cli.render.why import answer
 from controller.cli.render.words import age, change_line, hint, span, style_of
 from controller.cli.view import (
     ApprovalView,
@@ -106,6 +107,16 @@ VIEW = RolloutView(
     events=(EventView("Warning", "Odd", "odd things", SINCE, 3),),
     gaps=("pods: forbidden",),
 )
+
+WHY = """\
+Rollout shop/web  Progressing  step 1/3  StepPaused  for 90s
+waits for an approval  (kubectl moonshift approve web -n shop)
+grace period ends in 5s
+! Stalled: because
+! pod c2: ErrImagePull
+! HTTPRoute/api: does not exist
+! Odd: odd things
+! cannot be seen: pods: forbidden"""
 
 TREE = """\
 Rollout shop/web  Progressing  step 1/3  StepPaused  for 90s
@@ -236,3 +247,7 @@ def test_no_word_of_the_table_is_cut_however_narrow_the_terminal_is(width: int) 
         assert word in printed
     assert console.width == max(width, console.width)
     assert width < 100 or console.width == width
+
+
+def test_why_is_what_is_waited_for_and_what_is_in_the_way() -> None:
+    assert plain(answer(VIEW, NOW, "kubectl moonshift")) == WHY

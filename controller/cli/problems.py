@@ -1,0 +1,86 @@
+"""What stands in a release's way, out of everything that is known of it.
+
+Invariant: only what a person has to look at or change; what merely takes its time is the sentence of `waiting`. The
+gravest comes first, and each is said once.
+"""
+
+from controller.cli.pods import PASSING
+from controller.cli.view import ConditionView, EventView, RolloutView, RouteView, View
+
+_BAD = frozenset({("Stalled", "True"), ("ConfigTracked", "False")})
+MOST_WARNINGS = 3
+"""Of the Events since the present state began, the last ones: older ones are in `describe`."""
+
+
+class Why(View, frozen=True):
+    """The short answer: what is waited for, the command that would let it go on, and what is in the way."""
+
+    rollout: str
+    phase: str
+    step: int
+    steps: int
+    state: str
+    waits_for: str
+    command: str
+    problems: tuple[str, ...]
+
+
+def is_bad(said: ConditionView) -> bool:
+    """Somebody has to change something."""
+    return (said.type, said.status) in _BAD
+
+
+def problems_of(view: RolloutView) -> tuple[str, ...]:
+    """One sentence each."""
+    found = [view.unattended]
+    found += [
+        f"{said.type}: {said.message or said.reason}" for said in view.conditions if is_bad(said)
+    ]
+    found += _pods_in_trouble(view)
+    found += [_about(route) for route in view.routes]
+    found += [f"{event.reason}: {event.message}" for event in _warnings(view)]
+    found += [f"cannot be seen: {gap}" for gap in view.gaps]
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _pods_in_trouble(view: RolloutView) -> list[str]:
+    """By reason, one pod of each: fifty pods that cannot pull one image are one problem."""
+    found: dict[str, str] = {}
+    for revision in view.revisions:
+        for pod in revision.pods:
+            if not pod.ready and pod.because not in PASSING:
+                found.setdefault(pod.because, f"pod {pod.name}: {pod.because}")
+    return list(found.values())
+
+
+def _about(route: RouteView) -> str:
+    if route.problem:
+        return f"{route.kind}/{route.name}: {route.state}"
+    if route.drift:
+        return f"{route.kind}/{route.name}: somebody changed what the release wrote (describe shows it)"
+    return ""
+
+
+def _warnings(view: RolloutView) -> list[EventView]:
+    since = view.summary.since
+    found = [
+        event
+        for event in view.events
+        if event.type == "Warning" and (since is None or event.at is None or event.at >= since)
+    ]
+    return found[-MOST_WARNINGS:]
+
+
+def why(view: RolloutView, command: str) -> Why:
+    """`command` is what a person may type to let the release go on; empty where nothing would help."""
+    summary = view.summary
+    return Why(
+        rollout=f"{summary.namespace}/{summary.name}",
+        phase=summary.phase,
+        step=summary.step,
+        steps=summary.steps,
+        state=summary.state,
+        waits_for=summary.waits_for,
+        command=command,
+        problems=problems_of(view),
+    )

@@ -1,0 +1,19 @@
+"""The short answer in lines: the state, what is waited for, what ends by the clock, what is in the way."""
+
+from datetime import datetime
+
+from rich.console import Group
+from rich.text import Text
+
+from controller.cli.problems import problems_of
+from controller.cli.render.tree import headline
+from controller.cli.render.words import age, waiting_text
+from controller.cli.view import RolloutView
+
+
+def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
+    """A few lines, the gravest problem first; those of a release at rest say that nothing is waited for."""
+    lines = [headline(view, now), waiting_text(view.summary, program)]
+    lines += [Text(f"{timer.what} ends in {age(now, timer.until)}") for timer in view.timers]
+    lines += [Text("! ", style="bold red").append(said, style="red") for said in problems_of(view)]
+    return Group(*lines)
