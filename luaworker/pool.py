@@ -317,6 +317,9 @@ class Pool:
                 )
         except (TimeoutError, BrokenChild) as problem:
             verdict = Verdict((), f"self-test of the sandbox failed: {str(problem) or 'no answer'}")
+        except asyncio.CancelledError:
+            zygote.end()
+            raise
         if verdict.problem:
             zygote.end()
             raise NotReady(verdict.problem)

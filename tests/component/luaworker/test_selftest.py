@@ -152,3 +152,28 @@ async def test_running_without_the_filter_is_said_loudly(tmp_path: Path) -> None
     async with worker(f"unix://{tmp_path}/w", "--insecure-no-seccomp") as running:
         assert any(entry["level"] == "critical" for entry in running.log)
         assert (await running.run("return {}")).result_json == b"{}"
+
+
+async def test_a_pool_that_is_closed_while_it_proves_leaves_no_zygote(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    proving = asyncio.Event()
+    started: list[Zygote] = []
+    start = Zygote.start
+
+    async def noted(**arguments: object) -> Zygote:
+        started.append(await start(**arguments))  # type: ignore[arg-type] # passed on as they come
+        return started[-1]
+
+    async def endless(*_arguments: object, **_options: object) -> None:
+        proving.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Zygote, "start", noted)
+    monkeypatch.setattr(pool_module, "prove", endless)
+    pool = Pool(Settings(listen=""), Metrics())
+    starting = asyncio.create_task(pool.start())
+    await proving.wait()
+    await pool.close()
+    starting.cancel()
+    assert [zygote.alive for zygote in started] == [False]
