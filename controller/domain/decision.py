@@ -289,7 +289,7 @@ class EnsureRoutes(Value, frozen=True, tag=True):
 
 
 class RestoreRoutes(Value, frozen=True, tag=True):
-    """All gateway objects are what they were before the release, restored in reverse order.
+    """These gateway objects are what they were before the release, restored in reverse order.
 
     With `rollout` given, an object that another Rollout leads traffic with is left alone. What was made beside them
     for the Rollout of `rollout_uid` is gone.

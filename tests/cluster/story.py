@@ -196,7 +196,8 @@ class Story:
 
     async def remove(self) -> None:
         """Delete everything of the application."""
-        for kind in (ROLLOUTS, VIRTUAL_SERVICES, DESTINATION_RULES, SERVICES, self.workload):
+        owned = (VIRTUAL_SERVICES, DESTINATION_RULES, SERVICES, AUTOSCALERS, self.workload)
+        for kind in (ROLLOUTS, *owned):
             if self.key(kind) in self.recorder.state():
                 await self.client.delete(path_of(self.key(kind)), propagationPolicy="Background")
 

@@ -19,7 +19,9 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import STABLE_IMAGE, Application, StepPlan
+from tests.cluster.margins import PointedAt
 from tests.cluster.story import Story, condition
+from tests.cluster.view import View
 
 APP = Application(
     "shop", "", True, (StepPlan(1), StepPlan(2)), virtual_service=True, shared=True, replicas=3
@@ -97,6 +99,22 @@ async def assert_as_applied(story: Story) -> None:
         assert await spec_of(story, kind) == body["spec"]
 
 
+async def assert_subsets_outlived_their_routes(story: Story) -> None:
+    """By the grace period, as the status of the lane tells."""
+    await story.recorder.caught_up()
+    history = [
+        change for change in story.recorder.history() if change.key.namespace == story.app.namespace
+    ]
+    lanes = (change.object for change in history if change.key.name == LANE)
+    assert any((body.get("status") or {}).get("descent") for body in lanes)
+    view = View(story.app.namespace)
+    pointed_at = PointedAt(story.app, story.times(story.recorder.history()))
+    for change in history:
+        pointed_at.before(change, view)
+        view.apply(change)
+        assert pointed_at.after(change, view) is None
+
+
 @pytest.mark.timeout(180)
 async def test_two_releases_share_a_lane(
     product: Product, recorder: Recorder, namespace_of_product: str
@@ -120,6 +138,8 @@ async def test_two_releases_share_a_lane(
     await shop.until(
         TRAFFIC_ROUTINGS, lambda body: body.get("status", {}).get("phase") == "Healthy", name=LANE
     )
+    for story in (shop, cart):
+        await assert_subsets_outlived_their_routes(story)
     assert (await lane_of(shop))["metadata"]["finalizers"] == ["rollouts.kruise.io/trafficrouting"]
 
 

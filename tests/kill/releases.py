@@ -2,22 +2,25 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
 from localcluster.api import JsonObject
 from tests.cluster.invariants import owned
 from tests.cluster.kinds import (
+    AUTOSCALERS,
     DEPLOYMENTS,
     DESTINATION_RULES,
     ROLLOUTS,
     SERVICES,
     VIRTUAL_SERVICES,
 )
-from tests.cluster.manifests import Application, StepPlan
-from tests.cluster.story import Story
+from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
+from tests.cluster.story import Story, sub_status
 from tests.kill.lanes import Laboratory, Lane
 from tests.kill.proxy import Moment
+from tests.kill.tales import Tale, goes_through, whole
 
 STYLES: dict[str, Application] = {
     "canary style, one shared Service": Application(
@@ -26,13 +29,26 @@ STYLES: dict[str, Application] = {
     "partition style, a canary Service": Application(
         "app", "", False, (StepPlan(1, 50), StepPlan(2)), True, replicas=2
     ),
+    "blue-green, a canary Service": Application(
+        "app", "", False, (StepPlan(1, 0), StepPlan(2, 50)), True, replicas=2, blue_green=True
+    ),
 }
+OWNED = (DEPLOYMENTS, SERVICES, VIRTUAL_SERVICES, DESTINATION_RULES, AUTOSCALERS)
 
 
 async def release(
-    laboratory: Laboratory, lane: Lane, app: Application, target: tuple[int, Moment] | None
+    laboratory: Laboratory,
+    lane: Lane,
+    app: Application,
+    target: tuple[int, Moment] | None = None,
+    *,
+    tale: Tale = goes_through,
+    turned: Callable[[], None] = lambda: None,
 ) -> Story:
-    """One release from the first object to the last write, interrupted at `target`."""
+    """One release from the first object to the last write, interrupted at `target`.
+
+    `turned` is called when step 1 waits for its approval, before people do what the tale says.
+    """
     app = replace(app, namespace=lane.namespace)
     story = Story(laboratory.plane, laboratory.recorder, app)
     mending = asyncio.create_task(lane.mend())
@@ -40,9 +56,11 @@ async def release(
         await story.install()
         lane.aim(app.name, target)
         await story.govern()
-        await story.release("shop:v2")
-        await story.approve_all()
-        await story.completed()
+        await story.release(NEW_IMAGE)
+        await story.paused_at(1)
+        turned()
+        await tale(story)
+        await whole(story)
         lane.rest()
     finally:
         mending.cancel()
@@ -55,23 +73,12 @@ def end_of(story: Story) -> JsonObject:
     """The end state without what differs from run to run: names, revisions, instants."""
     state = story.recorder.state()
     found: JsonObject = {}
-    for kind in (DEPLOYMENTS, SERVICES, VIRTUAL_SERVICES, DESTINATION_RULES):
+    for kind in OWNED:
         obj = state.get(story.key(kind))
         if obj is not None:
             found[kind.plural] = owned(obj)
-    rollout = state[story.key(ROLLOUTS)]
-    status = rollout["status"]
-    canary = status["canaryStatus"]
-    found["status"] = {
-        "phase": status["phase"],
-        "message": status["message"],
-        "conditions": {c["type"]: (c["status"], c["reason"]) for c in status["conditions"]},
-        "step": (canary["currentStepIndex"], canary["nextStepIndex"]),
-        "state": (canary["currentStepState"], canary["finalisingStep"]),
-        "replicas": (canary["canaryReplicas"], canary["canaryReadyReplicas"]),
-        "observed": status["observedGeneration"],
-    }
-    found["finalizers"] = rollout["metadata"].get("finalizers")
+    rollout = state.get(story.key(ROLLOUTS))
+    found["rollout"] = _told(rollout) if rollout is not None else "gone"
     found["pods"] = sorted(
         (
             pod["spec"]["containers"][0]["image"],
@@ -86,3 +93,19 @@ def end_of(story: Story) -> JsonObject:
     text = json.dumps(found, sort_keys=True).replace(f'"{story.app.name}', '"APP')
     result: JsonObject = json.loads(text)
     return result
+
+
+def _told(rollout: JsonObject) -> JsonObject:
+    """What clients read in the end."""
+    status = rollout["status"]
+    inner = sub_status(status)
+    return {
+        "finalizers": rollout["metadata"].get("finalizers"),
+        "phase": status["phase"],
+        "message": status["message"],
+        "conditions": {c["type"]: (c["status"], c["reason"]) for c in status["conditions"]},
+        "step": (inner["currentStepIndex"], inner["nextStepIndex"]),
+        "state": (inner["currentStepState"], inner["finalisingStep"]),
+        "replicas": {name: count for name, count in inner.items() if name.endswith("Replicas")},
+        "observed": status["observedGeneration"],
+    }

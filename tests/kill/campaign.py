@@ -1,0 +1,150 @@
+"""Many interrupted releases at a time, each held against the golden one of its kind.
+
+A *cell* is a style of release and what people do with it. One golden run per cell says which writes there are; a case
+is one of these writes, and a moment at it. Invariant: what has to be the same in the end is learned from a run that
+nobody interrupted, and every invariant is judged over the whole history of every run.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
+
+from localcluster.api import JsonObject
+from localcluster.errors import NotReady
+from tests.cluster.manifests import Application
+from tests.kill.lanes import Laboratory, Lane
+from tests.kill.proxy import Moment
+from tests.kill.releases import STYLES, end_of, release
+from tests.kill.tales import STRAIGHT, TALES
+
+T = TypeVar("T")
+
+
+class Cell(NamedTuple):
+    """A kind of release, and what people do with it."""
+
+    style: str
+    tale: str
+
+    @property
+    def short(self) -> str:
+        """Part of the names of its applications; none is the beginning of another."""
+        return f"{self.style[0]}{list(TALES).index(self.tale)}"
+
+
+class Case(NamedTuple):
+    """The write (1-based) at which the controller ends, and when at it."""
+
+    cell: Cell
+    number: int
+    moment: Moment
+
+
+@dataclass
+class Golden:
+    """What a cell is like when nobody interrupts it; `turn` writes were made before people turned it round."""
+
+    end: JsonObject
+    writes: list[str]
+    turn: int
+
+    def cases(self, cell: Cell) -> list[Case]:
+        """Every write at every moment; what comes before the turn is the straight release's."""
+        first = 1 if cell.tale == STRAIGHT else max(1, self.turn)
+        numbers = range(first, len(self.writes) + 1)
+        return [Case(cell, number, moment) for number in numbers for moment in Moment]
+
+
+@dataclass
+class Tally:
+    """What became of a cell's cases."""
+
+    tried: int = 0
+    kills: int = 0
+
+
+@dataclass
+class Campaign:
+    """Cases of some cells, over all lanes; the `title` is in the name of every application."""
+
+    laboratory: Laboratory
+    title: str
+    golden: dict[Cell, Golden] = field(default_factory=dict)
+    tallies: dict[Cell, Tally] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    _number: int = 0
+
+    async def learn(self, cells: Iterable[Cell]) -> None:
+        """The golden runs."""
+        self.tallies = {cell: Tally() for cell in cells}
+
+        async def golden(lane: Lane, cell: Cell) -> None:
+            self.golden[cell] = await self._golden(lane, cell)
+
+        await self._over_lanes(list(self.tallies), golden)
+
+    async def run(self, cases: Sequence[Case]) -> None:
+        """The interrupted runs."""
+        await self._over_lanes(cases, self._interrupted)
+
+    def report(self) -> str:
+        """What was covered, a line for each cell."""
+        return "\n".join(
+            f"{cell.style}, {cell.tale}: {len(self.golden[cell].writes)} writes, "
+            f"{tally.tried} of {len(self.golden[cell].cases(cell))} cases, {tally.kills} kills"
+            for cell, tally in self.tallies.items()
+        )
+
+    async def _over_lanes(
+        self, work: Sequence[T], do: Callable[[Lane, T], Awaitable[None]]
+    ) -> None:
+        waiting = list(reversed(work))
+
+        async def busy(lane: Lane) -> None:
+            while waiting:
+                await do(lane, waiting.pop())
+
+        await asyncio.gather(*map(busy, self.laboratory.lanes))
+
+    async def _golden(self, lane: Lane, cell: Cell) -> Golden:
+        turns: list[int] = []
+        story = await release(
+            self.laboratory,
+            lane,
+            self._app(cell),
+            tale=TALES[cell.tale],
+            turned=lambda: turns.append(len(lane.proxy.writes)),
+        )
+        found = await story.violations()
+        assert not found, f"{cell}: " + "\n".join(map(str, found)) + "\n" + story.report()
+        golden = Golden(end_of(story), list(lane.proxy.writes), turns[0])
+        await story.remove()
+        return golden
+
+    async def _interrupted(self, lane: Lane, case: Case) -> None:
+        cell, number, moment = case
+        golden, tally = self.golden[cell], self.tallies[cell]
+        named = f"{cell.style}, {cell.tale}: {moment} {number} ({golden.writes[number - 1]})"
+        before = lane.kills
+        app = self._app(cell)
+        tally.tried += 1
+        try:
+            story = await release(
+                self.laboratory, lane, app, (number, moment), tale=TALES[cell.tale]
+            )
+        except NotReady as stuck:
+            self.failures.append(f"{named}: the release does not end: {stuck}")
+            return
+        tally.kills += lane.kills - before
+        told = [str(violation) for violation in await story.violations()]
+        end = end_of(story)
+        if end != golden.end:
+            told.append(f"another end: {end}, not {golden.end}")
+        if told:
+            self.failures.append(f"{named}: " + "; ".join(told) + "\n" + story.report())
+        await story.remove()
+
+    def _app(self, cell: Cell) -> Application:
+        self._number += 1
+        return replace(STYLES[cell.style], name=f"{self.title}-{cell.short}-{self._number}")
