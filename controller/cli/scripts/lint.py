@@ -57,6 +57,7 @@ async def lint(engine: Engine, subject: Subject) -> list[Finding]:
     trial = Trial(engine, subject, script)
     findings += await trial.cases(usable)
     findings += await trial.claims(usable)
+    findings += await trial.repetition(usable)
     return sorted(set(findings))
 
 

@@ -8,10 +8,12 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from msgspec import structs
+
 from controller.cli.scripts.cases import Case, CaseStep, words_of
 from controller.cli.scripts.claims import CLAIMS, Ignored, ProbeAnswers, Unable, breach
 from controller.cli.scripts.engine import Engine
-from controller.cli.scripts.evaluate import evaluate, expected_content
+from controller.cli.scripts.evaluate import OBJECTS, evaluate, expected_content
 from controller.cli.scripts.finding import Finding
 from controller.cli.scripts.lua_syntax import syntax_of
 from controller.cli.scripts.lua_tokens import NotLua
@@ -19,7 +21,8 @@ from controller.cli.scripts.subjects import Subject
 from controller.cli.scripts.suite import AT_ONCE, ERROR, verdict
 from controller.domain.decision import Refusal
 from controller.domain.traffic.header import parse_header
-from controller.domain.traffic.tree import Tree, encode, same
+from controller.domain.traffic.original import with_content
+from controller.domain.traffic.tree import Tree, decode_tree, encode, same
 from controller.effects.gateways.answers import Answers
 from controller.scripts.lookup import Script
 
@@ -28,6 +31,10 @@ FAILED = "ScriptFailed"
 
 _UNCLAIMED = "no --@can line, which promises every step; seen to work, as such a line: --@can {}"
 _SAME = "get the same answer"
+_NOT_IDEMPOTENT = (
+    "not idempotent: given its own answer it makes another; the controller always starts from the owner's original, "
+    "other tools may not"
+)
 _Given = Mapping[tuple[str, Path], ProbeAnswers]
 """Answers by claim and case."""
 
@@ -78,6 +85,22 @@ class Trial:
                 self._told.add(self._said(answer))
                 found.append(self._flaw(answer, f"{case.name}[{step.number}]: {step.words}"))
         return found
+
+    async def repetition(self, cases: list[Case]) -> list[Finding]:
+        """Whether the script, given what it made, makes something else of it: told once, with the first such step."""
+        for case in cases:
+            for step in filter(lambda step: step.routed, case.steps):
+                once = await self._answer(case, step, self._answers)
+                if isinstance(once, Refusal):
+                    continue
+                made = decode_tree(with_content(case.original, _own(once), {}))
+                again = await self._answer(
+                    structs.replace(case, original=made), step, self._answers
+                )
+                if isinstance(again, Refusal) or not same(_own(again), _own(once)):
+                    where = f"{case.name}[{step.number}]: {step.words}"
+                    return [Finding(_last_line(self._text), "note", f"{_NOT_IDEMPOTENT} ({where})")]
+        return []
 
     async def claims(self, cases: list[Case]) -> list[Finding]:
         """Claims that are not kept, and answers to made-up steps that the controller would refuse."""
@@ -165,6 +188,11 @@ class Trial:
         on, what = unable
         words = words_of(CLAIMS[word][what.probe].on(on.steps[0].plan))
         return f"{words}: {self._said(what.refusal)} ({on.name})"
+
+
+def _own(answer: Tree) -> Tree:
+    """What the object itself says, without what is made beside it."""
+    return {key: part for key, part in answer.items() if key != OBJECTS}
 
 
 def _last_line(text: str) -> int:

@@ -139,7 +139,28 @@ async def test_a_script_that_says_the_same_at_every_step_ignores_nothing(
         "table.insert(obj.data.spec.lanes, 1, {services = {{name = obj.canaryService, weight = 100}}})\n"
         "return obj.data\n"
     )
-    assert await findings(engine, tmp_path, script) == []
+    (note,) = await findings(engine, tmp_path, script)
+    assert "not idempotent" in note.message
+
+
+async def test_a_script_that_makes_more_of_its_own_answer_is_told_so_where_it_answers(
+    engine: Engine, tmp_path: Path
+) -> None:
+    grows = SPLIT.replace("lane.services[2] = ", "lane.services[#lane.services + 1] = ")
+    (note,) = await findings(engine, tmp_path, grows)
+    assert (note.line, note.severity) == (6, "note")
+    assert note.message.startswith("not idempotent: ")
+    assert note.message.endswith("(one[0]: 20 %)")
+
+
+async def test_a_script_that_refuses_its_own_answer_is_not_idempotent(
+    engine: Engine, tmp_path: Path
+) -> None:
+    once = SPLIT.replace(
+        "local service", "if lane.services[2] then error('again') end\nlocal service"
+    )
+    (note,) = await findings(engine, tmp_path, once)
+    assert "not idempotent" in note.message
 
 
 async def test_without_test_data_only_the_text_is_judged(engine: Engine, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ SPLIT = """--@can weight
 local lane = obj.data.spec.lanes[1]
 local service = lane.services[1]
 service.weight = obj.stableWeight
-table.insert(lane.services, {name = obj.canaryService, weight = obj.canaryWeight})
+lane.services[2] = {name = obj.canaryService, weight = obj.canaryWeight}
 return obj.data
 """
 
