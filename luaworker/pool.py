@@ -145,6 +145,7 @@ class Pool:
             child,
             self._settings.demote_after + len(call.object_json) * self._settings.demote_per_byte,
             self._metrics.demotions.inc,
+            staged=key is None,
         )
         returns = False
         try:
