@@ -288,6 +288,12 @@ class EnsureRoutes(Value, frozen=True, tag=True):
     at: datetime | None = None
 
 
+class RehearseRoutes(Value, frozen=True, tag=True):
+    """Everything that `EnsureRoutes` of this plan finds out before its first write is fine; nothing is written."""
+
+    plan: RoutePlan
+
+
 class RestoreRoutes(Value, frozen=True, tag=True):
     """These gateway objects are what they were before the release, restored in reverse order.
 
@@ -392,6 +398,7 @@ Action = (
     | LabelPod
     | MarkPod
     | EnsureRoutes
+    | RehearseRoutes
     | RestoreRoutes
     | RecordRelease
     | SetFinalizers

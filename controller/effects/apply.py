@@ -33,6 +33,7 @@ from controller.domain.decision import (
     PrepareRollout,
     RecordRelease,
     Refusal,
+    RehearseRoutes,
     ReleaseDeployment,
     ReleaseSet,
     RemoveFinalizer,
@@ -69,6 +70,8 @@ class Routes(Protocol):
     """Gateway objects."""
 
     async def ensure(self, plan: RoutePlan, at: datetime | None = None) -> Outcome: ...
+
+    async def rehearse(self, plan: RoutePlan) -> Outcome: ...
 
     async def restore(self, action: RestoreRoutes) -> Outcome: ...
 
@@ -121,10 +124,8 @@ class Pass:
         match action:
             case PrepareRollout() | RemoveFinalizer():
                 return await self._apply_to_rollout(action)
-            case EnsureRoutes(plan=plan, at=at):
-                return await self._routes.ensure(plan, at)
-            case RestoreRoutes():
-                return await self._routes.restore(action)
+            case EnsureRoutes() | RehearseRoutes() | RestoreRoutes():
+                return await self._apply_to_routes(action)
             case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
                 return await self._apply_to_service(action)
             case SetFinalizers() | RecordRelease() | LabelPod() | MarkPod():
@@ -139,6 +140,19 @@ class Pass:
                 return await self._apply_to_any_workload(action)
             case _:
                 return await self._apply_to_workload(action)
+
+    async def _apply_to_routes(
+        self, action: EnsureRoutes | RehearseRoutes | RestoreRoutes
+    ) -> Outcome:
+        match action:
+            case EnsureRoutes(plan=plan, at=at):
+                return await self._routes.ensure(plan, at)
+            case RehearseRoutes(plan=plan):
+                return await self._routes.rehearse(plan)
+            case RestoreRoutes():
+                return await self._routes.restore(action)
+            case _:
+                assert_never(action)
 
     async def _apply_to_others(
         self, action: SetFinalizers | RecordRelease | LabelPod | MarkPod

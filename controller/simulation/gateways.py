@@ -14,6 +14,7 @@ from controller.domain.decision import (
     EnsureRoutes,
     Outcome,
     Refusal,
+    RehearseRoutes,
     RestoreRoutes,
     SetFinalizers,
 )
@@ -21,7 +22,7 @@ from controller.errors import Conflict
 from controller.simulation.cluster import Cluster
 
 
-def lead_routes(cluster: Cluster, action: EnsureRoutes | RestoreRoutes) -> Outcome:
+def lead_routes(cluster: Cluster, action: EnsureRoutes | RehearseRoutes | RestoreRoutes) -> Outcome:
     """Gateway objects follow the plan, or are what they were."""
     match action:
         case EnsureRoutes(plan=plan):
@@ -33,6 +34,11 @@ def lead_routes(cluster: Cluster, action: EnsureRoutes | RestoreRoutes) -> Outco
                     return Refusal(reasons.GATEWAY_OBJECT_NOT_FOUND, f"{reference} is missing")
                 led = structs.replace(route, plan=plan, touched=False)
                 cluster.put_route(plan.namespace, reference.kind, reference.name, led)
+        case RehearseRoutes(plan=plan):
+            absent = [ref for ref in plan.references if cluster.route(plan.namespace, ref) is None]
+            if absent:
+                return Refusal(reasons.GATEWAY_OBJECT_NOT_FOUND, f"{absent[0]} is missing")
+            return Done()
         case RestoreRoutes(namespace=namespace, references=references, rollout=rollout):
             for reference in reversed(references):
                 route = cluster.route(namespace, reference)

@@ -45,6 +45,7 @@ from controller.domain.decision import (
     PrepareRollout,
     RecordRelease,
     Refusal,
+    RehearseRoutes,
     ReleaseDeployment,
     ReleaseSet,
     RemoveFinalizer,
@@ -92,7 +93,7 @@ class Writes:
         match action:
             case PrepareRollout() | RemoveFinalizer():
                 return self._rollout_itself(action)
-            case EnsureRoutes() | RestoreRoutes():
+            case EnsureRoutes() | RehearseRoutes() | RestoreRoutes():
                 return lead_routes(self._cluster, action)
             case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
                 return self._service(action)

@@ -215,7 +215,8 @@ async def the_kind_is_cluster_scoped(story: Story) -> None:
 
 async def nothing_points_at_the_stable_service(story: Story) -> None:
     story_objects = manifests.objects(story.app)
-    story_objects[2]["spec"]["http"].pop()
+    whole = story_objects[2]["spec"]["http"]
+    story_objects[2]["spec"]["http"] = whole[:-1]
     await story.create(*story_objects)
     await story.pods_ready()
     await story.govern()
@@ -225,6 +226,9 @@ async def nothing_points_at_the_stable_service(story: Story) -> None:
     assert "line" in said
     changes = [c for c in story.recorder.history() if c.key == story.key(VIRTUAL_SERVICES)]
     assert [change.type for change in changes] == ["ADDED"]
+    assert not [p for p in story.pods() if p["spec"]["containers"][0]["image"] == NEW_IMAGE]
+    await story.amend({"spec": {"http": whole}}, VIRTUAL_SERVICES)
+    await story.paused_at(1)
 
 
 async def a_shared_service_has_no_subset_that_tells_revisions_apart(story: Story) -> None:

@@ -212,6 +212,12 @@ OF_RELEASES: tuple[Mutation, ...] = (
     *of(
         "rollout.steps",
         (
+            "pods are made before the scripts are heard",
+            "        actions = (*routing.rehearsal(sit, status, index), *actions)\n",
+            "        actions = (*actions, *routing.rehearsal(sit, status, index))\n",
+            ROUTING,
+        ),
+        (
             "the stable Service is never pinned",
             "    pins = routing.pin(sit, status, index)\n",
             "    pins: tuple[Action, ...] = ()\n",

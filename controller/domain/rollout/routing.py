@@ -21,6 +21,7 @@ from controller.domain.decision import (
     Note,
     PinService,
     Refusal,
+    RehearseRoutes,
     RoutePlan,
     UnpinService,
 )
@@ -312,6 +313,25 @@ def endpoints_margin(sit: Situation, status: RolloutStatus) -> Stop | None:
 def ensure_routes(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
     """Gateway objects that do not follow this step's plan, or were touched by somebody else."""
     return _ensured(sit, wanted_plan(sit, status, index))
+
+
+def rehearsal(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+    """Before the first new pod: the scripts of the first step with traffic are heard.
+
+    What they refuse (nothing that leads to stable, a mistake of their own) would stop the release with pods that
+    nobody needs; the original finds out at that point.
+    """
+    if sit.new_pods or sit.routes_in_use or not sit.seen.routes:
+        return ()
+    first = next(
+        (
+            number
+            for number in range(index, len(sit.steps) + 1)
+            if sit.step(number).routes_traffic and not sit.takes_all(number)
+        ),
+        None,
+    )
+    return () if first is None else (RehearseRoutes(wanted_plan(sit, status, first)),)
 
 
 def everything_to_new(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:

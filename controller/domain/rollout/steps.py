@@ -87,6 +87,7 @@ def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:
     status, announcements = announcing.announce(sit, status, index)
     actions = (*pins, *_pods_of_step(sit, status, index), *announcements)
     if actions:
+        actions = (*routing.rehearsal(sit, status, index), *actions)
         return Stop(status, actions, wake_at=counted.next_at)
     if not batches.batch_is_ready(sit, index, counted):
         return Stop(status, wake_at=counted.next_at)

@@ -80,6 +80,13 @@ class _Change(msgspec.Struct, frozen=True):
         return {f"{o['kind']}/{wanted_part(o, 'name')}": written_sum(o) for o in self.objects}
 
 
+class _Foreseen(msgspec.Struct, frozen=True):
+    """All that has to be written, and what stands beside the objects now."""
+
+    changes: list[_Change]
+    made: MadeOf
+
+
 class GatewayRoutes:
     """Carries out EnsureRoutes and RestoreRoutes."""
 
@@ -126,6 +133,26 @@ class GatewayRoutes:
         among: tuple[Reference, ...] = (),
     ) -> Outcome:
         """The plan's references follow it; `among` are all there are, where the plan is about some."""
+        foreseen = await self._foresee(plan, among or plan.references)
+        if isinstance(foreseen, Refusal):
+            return foreseen
+        if not foreseen.changes:
+            return Done()
+        for change in sorted(foreseen.changes, key=lambda change: -change.depth):
+            present = foreseen.made.get(place_of(change.target.reference), ())
+            noted = msgspec.structs.replace(change, corrected=_corrections(change, present, at))
+            outcome = await self._write(noted, present, plan)
+            if not isinstance(outcome, Done):
+                return outcome
+        return Done(wrote=True)
+
+    async def rehearse(self, plan: RoutePlan) -> Outcome:
+        """What `ensure` would refuse before it writes is refused; nothing is written."""
+        foreseen = await self._foresee(plan, plan.references)
+        return foreseen if isinstance(foreseen, Refusal) else Done()
+
+    async def _foresee(self, plan: RoutePlan, among: tuple[Reference, ...]) -> _Foreseen | Refusal:
+        """What has to be written; a refusal where anything is known to stand in the way."""
         if plan.weight is None and not plan.matches:
             return refusals.nothing_to_route(plan)
         targets = targets_of(plan.references, plan.namespace)
@@ -138,20 +165,12 @@ class GatewayRoutes:
             for target, standing in zip(targets, standings, strict=True)
         ]
         if all(follow):
-            return Done()
-        scripted = self._scripted(targets, among or plan.references)
+            return _Foreseen([], made)
+        scripted = self._scripted(targets, among)
         if isinstance(scripted, Refusal):
             return scripted
         changes = await self._changes(scripted, standings, follow, plan)
-        if isinstance(changes, Refusal):
-            return changes
-        for change in sorted(changes, key=lambda change: -change.depth):
-            present = made.get(place_of(change.target.reference), ())
-            noted = msgspec.structs.replace(change, corrected=_corrections(change, present, at))
-            outcome = await self._write(noted, present, plan)
-            if not isinstance(outcome, Done):
-                return outcome
-        return Done(wrote=True)
+        return changes if isinstance(changes, Refusal) else _Foreseen(changes, made)
 
     async def _standings(
         self, targets: tuple[Target, ...], plan: RoutePlan

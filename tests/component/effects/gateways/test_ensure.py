@@ -290,3 +290,21 @@ async def test_siblings_are_what_the_header_asks_for(
         "demo",
         "web",
     )
+
+
+async def test_a_rehearsal_runs_the_scripts_and_writes_nothing(
+    server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
+) -> None:
+    assert await routes.rehearse(plan(BOTH, labels={"version": "canary"})) == Done()
+    assert len(scripts.asked) > 0
+    assert server.writes == []
+
+
+async def test_a_rehearsal_refuses_what_the_step_would_be_refused_for(
+    server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
+) -> None:
+    scripts.add("VirtualService", Refused("RUNTIME_ERROR", "nothing leads to web", line=3))
+    wanted = plan(BOTH, labels={"version": "canary"})
+    refusal = await refused(routes, wanted)
+    assert await routes.rehearse(wanted) == refusal
+    assert server.writes == []

@@ -14,7 +14,15 @@ from controller.api.rollout import (
     StepState,
 )
 from controller.domain import reasons
-from controller.domain.decision import Decision, EnsureRoutes, RestoreRoutes
+from controller.domain.decision import (
+    Action,
+    Decision,
+    EnsureCanaryDeployment,
+    EnsureRoutes,
+    PaceDeployment,
+    RehearseRoutes,
+    RestoreRoutes,
+)
 from controller.domain.observation import (
     Observation,
     RoutePresent,
@@ -37,6 +45,7 @@ from tests.unit.builders import (
     make_rollout,
     make_routing,
     make_service,
+    make_step,
     make_steps,
     make_strategy,
     make_world,
@@ -48,7 +57,7 @@ from tests.unit.builders import (
     wait,
     weight_of,
 )
-from tests.unit.domain.rollout.scenes import approve, first_instants, pin_of, seconds, started
+from tests.unit.domain.rollout.scenes import BOTH, approve, first_instants, pin_of, seconds, started
 
 RULE = NetworkRef("networking.istio.io/v1", "DestinationRule", "web")
 
@@ -405,3 +414,61 @@ def test_a_workload_of_a_rollout_without_min_ready_is_judged_by_its_own_values()
     release(world)
     world.rest()
     assert inner_of(world).canary_ready_replicas == 2
+
+
+# --- rehearsal ----------------------------------------------------------------------------------
+
+
+def until_the_first_new_pod(world: World) -> list[Action]:
+    """Every action that is wanted on the way there, each as often as it is wanted anew."""
+    wanted: list[Action] = []
+
+    def note() -> None:
+        seen = world.observe(KEY)
+        actions = decided(world, seen).actions if seen is not None else ()
+        wanted.extend(action for action in actions if action not in wanted[-len(actions) :])
+
+    world.watchers.append(note)
+    release(world)
+    new = revision_of(world, "v2")
+    world.run_until(
+        lambda: any(
+            pod.metadata.labels.get("pod-template-hash") == new for pod in world.cluster.pods
+        )
+    )
+    return wanted
+
+
+@BOTH
+def test_scripts_are_heard_before_there_is_a_pod_of_the_new_version(style: str) -> None:
+    world = make_world(make_rollout(style=style))
+    wanted = until_the_first_new_pod(world)
+    heard = [place for place, action in enumerate(wanted) if isinstance(action, RehearseRoutes)]
+    moved = [
+        place
+        for place, action in enumerate(wanted)
+        if isinstance(action, (PaceDeployment, EnsureCanaryDeployment))
+    ]
+    assert min(heard) < min(moved)
+    first = wanted[heard[0]]
+    assert isinstance(first, RehearseRoutes)
+    assert (first.plan.weight, first.plan.rollout) == (20, "web")
+
+
+def test_the_first_step_with_traffic_is_heard_whichever_it_is() -> None:
+    steps = (make_step("10%"), make_step("20%"), make_step("30%", "30%"))
+    wanted = until_the_first_new_pod(make_world(make_rollout(steps=steps)))
+    assert {a.plan.weight for a in wanted if isinstance(a, RehearseRoutes)} == {30}
+
+
+def test_a_plan_without_traffic_has_nothing_to_hear() -> None:
+    steps = (make_step("10%"), make_step("100%"))
+    wanted = until_the_first_new_pod(make_world(make_rollout(steps=steps)))
+    assert not [action for action in wanted if isinstance(action, RehearseRoutes)]
+
+
+def test_what_was_heard_once_is_not_heard_while_pods_are_there() -> None:
+    world = started()
+    approve(world)
+    assert inner_of(world).current_step_index == 2
+    assert not [a for a in decided(world).actions if isinstance(a, RehearseRoutes)]
