@@ -377,7 +377,7 @@ async def test_blue_green_survives_an_edit_through_v1alpha1(own_plane: Plane) ->
     assert after["spec"] == before["spec"]
     written["metadata"]["resourceVersion"] = after["metadata"]["resourceVersion"]
     del written["metadata"]["annotations"]
-    with pytest.raises(RequestRefused, match="exactly one of canary and blueGreen"):
+    with pytest.raises(RequestRefused, match="spec.strategy.canary: Required value: says how to release"):
         await client.replace(f"{ALPHA}/{name}", written)
 
 
