@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from localcluster.traffic.tally import Tally
+from localcluster.traffic.tally import Sent, Tally
 
 TICK_SECONDS = 0.005
 ANSWER_SECONDS = 15.0
@@ -77,20 +77,21 @@ class Load:
             client.close()
 
     async def _one(self, sort: str, request: bytes) -> None:
+        sent = self.tally.sent(sort)
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 client = await self._client()
                 status, body = await client.ask(request)
         except TimeoutError:
-            self._fail(sort, f"no answer within {ANSWER_SECONDS:.0f} s")
+            self._fail(sent, f"no answer within {ANSWER_SECONDS:.0f} s")
         except OSError as error:
-            self._fail(sort, f"{type(error).__name__}: {error}")
+            self._fail(sent, f"{type(error).__name__}: {error}")
         else:
             self._keep(client)
             if status == 200:
-                self.tally.answered(sort, body.split(" ", 1)[0])
+                sent.answered(body.split(" ", 1)[0])
             else:
-                self._fail(sort, f"{status} {body}")
+                self._fail(sent, f"{status} {body}")
 
     async def _client(self) -> "_Client":
         while self._idle:
@@ -107,9 +108,9 @@ class Load:
         else:
             client.close()
 
-    def _fail(self, sort: str, why: str) -> None:
+    def _fail(self, sent: Sent, why: str) -> None:
         at = time.monotonic() - self._begun
-        self.tally.failed(round(at, 3), sort, why)
+        sent.failed(round(at, 3), why)
 
 
 class _Client(asyncio.Protocol):

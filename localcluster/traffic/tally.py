@@ -1,7 +1,8 @@
 """Counts who answered and what failed, in all and per window.
 
 Why it exists: a release is judged by shares at its steps and by failures at any time. Invariant: every request that
-was sent is counted once, as answered by an image or as failed; windows overlap freely. It must do no I/O.
+was sent is counted once, as answered by an image or as failed, and in the windows that were open when it was sent: what
+was under way before is no part of them. Windows overlap freely. It must do no I/O.
 """
 
 import math
@@ -40,6 +41,26 @@ class Window:
         return self.answered[sort, image] / max(self.total(sort), 1)
 
 
+class Sent:
+    """A request that is under way."""
+
+    def __init__(self, tally: "Tally", sort: str, windows: tuple[Window, ...]) -> None:
+        self._tally = tally
+        self._sort = sort
+        self._windows = windows
+
+    def answered(self, image: str) -> None:
+        """Count its answer."""
+        for window in self._windows:
+            window.answered[self._sort, image] += 1
+
+    def failed(self, at: float, why: str) -> None:
+        """Count its failure; the first ones of a run are kept whole."""
+        for window in self._windows:
+            window.failed += 1
+        self._tally.keep(Failure(at, self._tally.stage, self._sort, why))
+
+
 class Tally:
     """All counts of one run."""
 
@@ -55,21 +76,18 @@ class Tally:
         """Requests that have ended, well or not."""
         return self.whole.answered.total() + self.whole.failed
 
-    def answered(self, sort: str, image: str) -> None:
-        """Count one answer."""
-        for window in (self.whole, *self._open):
-            window.answered[sort, image] += 1
+    def sent(self, sort: str) -> Sent:
+        """A request goes out."""
+        return Sent(self, sort, (self.whole, *self._open))
 
-    def failed(self, at: float, sort: str, why: str) -> None:
-        """Count one failure; the first ones are kept whole."""
-        for window in (self.whole, *self._open):
-            window.failed += 1
+    def keep(self, failure: Failure) -> None:
+        """The first failures are kept whole."""
         if len(self.failures) < KEPT_FAILURES:
-            self.failures.append(Failure(at, self.stage, sort, why))
+            self.failures.append(failure)
 
     @contextmanager
     def window(self) -> Iterator[Window]:
-        """Count separately for the length of a block."""
+        """Count requests that are sent in a block separately."""
         window = Window()
         self._open.append(window)
         try:

@@ -377,7 +377,9 @@ async def test_blue_green_survives_an_edit_through_v1alpha1(own_plane: Plane) ->
     assert after["spec"] == before["spec"]
     written["metadata"]["resourceVersion"] = after["metadata"]["resourceVersion"]
     del written["metadata"]["annotations"]
-    with pytest.raises(RequestRefused, match="spec.strategy.canary: Required value: says how to release"):
+    with pytest.raises(
+        RequestRefused, match=r"spec\.strategy\.canary: Required value: says how to release"
+    ):
         await client.replace(f"{ALPHA}/{name}", written)
 
 

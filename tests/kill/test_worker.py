@@ -60,7 +60,8 @@ async def attacked(
     chosen: Callable[[int], Collection[int]],
 ) -> None:
     lane, calls = laboratory.lanes[0], laboratory.script_calls
-    title = f"{title}-{style[0]}{VICTIMS.index(victim)}-"
+    # Not a name that the campaigns use: what is judged is the history of a name.
+    title = f"call-{title}-{style[0]}{VICTIMS.index(victim)}-"
     calls.watch()
     golden = await release(laboratory, lane, replace(STYLES[style], name=f"{title}0"), None)
     wanted, count = end_of(golden), calls.calls

@@ -7,28 +7,33 @@ import pytest
 from localcluster.traffic.tally import KEPT_FAILURES, Tally, sigmas
 
 
-def test_a_window_counts_only_what_ends_while_it_is_open() -> None:
+def test_a_window_counts_only_what_is_sent_while_it_is_open() -> None:
     tally = Tally()
-    tally.answered("plain", "old")
+    tally.sent("plain").answered("old")
+    before = tally.sent("marked")
     with tally.window() as window:
-        tally.answered("plain", "new")
-        tally.answered("plain", "old")
-        tally.answered("marked", "new")
-        tally.failed(1.0, "plain", "503")
-    tally.answered("plain", "new")
+        before.answered("old")
+        tally.sent("plain").answered("new")
+        tally.sent("plain").answered("old")
+        tally.sent("marked").answered("new")
+        tally.sent("plain").failed(1.0, "503")
+        late = tally.sent("marked")
+    late.answered("new")
+    tally.sent("plain").answered("new")
     assert window.total("plain") == 2
+    assert window.total("marked") == 2
     assert window.share("plain", "new") == 0.5
     assert window.share("marked", "new") == 1.0
     assert window.share("nobody", "new") == 0.0
     assert window.failed == 1
-    assert tally.requests == 6
+    assert tally.requests == 8
 
 
 def test_every_failure_is_counted_and_the_first_are_kept_with_their_stage() -> None:
     tally = Tally()
     tally.stage = "step 1"
     for _ in range(KEPT_FAILURES + 5):
-        tally.failed(0.5, "plain", "503")
+        tally.sent("plain").failed(0.5, "503")
     assert tally.whole.failed == KEPT_FAILURES + 5
     assert len(tally.failures) == KEPT_FAILURES
     assert tally.failures[0].stage == "step 1"
