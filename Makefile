@@ -51,6 +51,7 @@ check: $(READY) ## Lint, types, layers, spelling, generated code
 
 docs: $(READY) ## Write the tables of the documents that are made from the code
 	@$(BIN)/python -m tests.unit.domain.rollout.transition_table
+	@$(BIN)/python -m tests.trouble.document
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . || true

@@ -1,0 +1,125 @@
+"""`docs/trouble.md`, made of the table: `python -m tests.trouble.document` writes it, a test holds the file against it.
+
+Invariant: nothing is said here that the table does not say; every cell is filled, by a row or by a reason.
+"""
+
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+
+from tests.trouble.forms import FORMS, Form
+from tests.trouble.rows import TROUBLES
+from tests.trouble.table import Row, Said, Trouble
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "trouble.md"
+
+HEAD = """# Trouble
+
+What happens to a release when something goes wrong around it: what Moonshift does, what it says, and what you type.
+
+`make docs` writes this file from the table in `tests/trouble`, which is played on a real control plane. A sentence that
+is quoted here was said in the run, word for word; `<name>` stands for what differs from run to run. A command that is
+shown was run; the application, its Service, its VirtualService and its Rollout are all called `shop`, and
+`<kind>` is the kind of the workload. Every release has two steps, 20 % and 50 % of the pods and of the traffic, each of
+which waits for an approval. In each of these runs no share of the traffic stayed with a side without ready pods
+while the other side had some for longer than the grace period and the time to write.
+
+First look: `kubectl moonshift why shop`.
+"""
+
+MARKS = """
+● played in every run of the tests; ○ played in `make test-full`; · follows from a played one, the reason is below the
+table; – cannot have this trouble, the reason is below the table.
+"""
+
+SHORT = {
+    "Deployment, partition": "Depl. partition",
+    "Deployment, canary": "Depl. canary",
+    "Deployment, blue-green": "Depl. blue-green",
+    "StatefulSet, partition": "StatefulSet",
+    "DaemonSet, partition": "DaemonSet",
+    "CloneSet, partition": "CloneSet",
+    "CloneSet, blue-green": "CloneSet blue-green",
+    "Advanced StatefulSet, partition": "Adv. StatefulSet",
+    "Advanced DaemonSet, partition": "Adv. DaemonSet",
+}
+
+
+def document(troubles: tuple[Trouble, ...] = TROUBLES) -> str:
+    """The whole file."""
+    parts = [HEAD, _overview(troubles), MARKS, *map(_section, troubles)]
+    return "\n".join(part.strip() + "\n" for part in parts)
+
+
+def _overview(troubles: Iterable[Trouble]) -> str:
+    lines = [
+        f"| trouble | {' | '.join(SHORT[form.name] for form in FORMS)} |",
+        f"|---|{'---|' * len(FORMS)}",
+    ]
+    for trouble in troubles:
+        marks = " | ".join(_mark(trouble, form) for form in FORMS)
+        lines.append(f"| [{trouble.title}](#{_anchor(trouble.title)}) | {marks} |")
+    return "\n".join(lines)
+
+
+def _mark(trouble: Trouble, form: Form) -> str:
+    if any(form in row.often for row in trouble.rows):
+        return "●"
+    if any(form in row.played for row in trouble.rows):
+        return "○"
+    return "·" if any(form in row.forms for row in trouble.rows) else "–"
+
+
+def _anchor(title: str) -> str:
+    kept = (letter for letter in title.lower() if letter.isalnum() or letter in " -_")
+    return "".join(kept).replace(" ", "-")
+
+
+def _section(trouble: Trouble) -> str:
+    lines = [
+        f"## {trouble.title}",
+        "",
+        "| for | what happens | what is said | what to do |",
+        "|---|---|---|---|",
+        *map(_line, trouble.rows),
+    ]
+    notes = [
+        f"* {_names(forms)}, not played: {reason}."
+        for row in trouble.rows
+        for forms, reason in row.derived.items()
+    ]
+    notes += [f"* {_names(forms)}: {reason}." for forms, reason in trouble.except_for.items()]
+    return "\n".join([*lines, "", *dict.fromkeys(notes)])
+
+
+def _line(row: Row) -> str:
+    said = "<br>".join(map(_quoted, row.says)) or "nothing: nothing is wrong"
+    typed = "<br>".join(f"`{text}`" if text in row.commands else text for text in row.do)
+    return f"| {_names(row.forms)} | {row.happens} | {said} | {typed} |".replace("||", "\\|\\|")
+
+
+def _quoted(said: Said) -> str:
+    text = said.text.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;")
+    return f"{said.where}: “{text}”"
+
+
+def _names(forms: Iterable[Form]) -> str:
+    """Forms by workload: `Deployment (partition, canary)`."""
+    ordered = [form for form in FORMS if form in set(forms)]
+    if len(ordered) == len(FORMS):
+        return "all kinds and styles"
+    parts = []
+    for workload, found in groupby(ordered, key=lambda form: form.workload):
+        styles = [form.style for form in found]
+        both = len(styles) == sum(1 for form in FORMS if form.workload == workload)
+        parts.append(workload if both else f"{workload} ({', '.join(styles)})")
+    return ", ".join(parts)
+
+
+def main() -> None:
+    """Write the document."""
+    DOCUMENT.write_text(document())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""What the table of troubles is made of: a trouble, its rows, what is said in each, and where each is played.
+
+Invariant: a row is what a test plays and what the document prints, from one value. What happens is the docstring of the
+scenario that asserts it; what is said is the pattern that the run is held against; what to do is the command that the
+scenario runs.
+"""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.trouble.forms import FORMS, Form
+
+HOLE = re.compile(r"<[^<>]+>")
+"""A part of a sentence or a command that differs from run to run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence, and where it is read: a condition, `message`, an Event's reason, `refused`, `warned`, `printed`."""
+
+    where: str
+    text: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The sentence as it must be found, whole."""
+        parts = (re.escape(part) for part in HOLE.split(self.text))
+        return re.compile(".+?".join(parts), re.DOTALL)
+
+    def same_as(self, heard: "Said") -> bool:
+        """Whether what was heard is this sentence, and was read where this one is."""
+        return self.where == heard.where and self.pattern.fullmatch(heard.text) is not None
+
+
+Scenario = Callable[[Any], Awaitable[None]]
+"""Takes a `Scene`; its docstring is what the document says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One answer to a trouble, for the forms it is the answer for."""
+
+    scenario: Scenario
+    says: tuple[Said, ...]
+    do: tuple[str, ...]
+    """Commands that the scenario runs; or, without a leading `kubectl`, why there is nothing to do."""
+    played: tuple[Form, ...]
+    often: tuple[Form, ...] = ()
+    """Those of `played` that are part of every run; the others are played by `make test-full`."""
+    derived: Mapping[tuple[Form, ...], str] = field(default_factory=dict)
+    """Forms that are not played, with the reason why the row holds for them."""
+
+    @property
+    def happens(self) -> str:
+        """What happens, in a sentence or two."""
+        return " ".join(inspect.getdoc(self.scenario).split())  # type: ignore[union-attr] # a test sees to it
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What a person types."""
+        return tuple(text for text in self.do if text.startswith("kubectl "))
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """Every form it is the answer for."""
+        return (*self.played, *(form for forms in self.derived for form in forms))
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A kind of trouble, and the rows that answer it for every form."""
+
+    name: str
+    title: str
+    rows: tuple[Row, ...]
+    except_for: Mapping[tuple[Form, ...], str] = field(default_factory=dict)
+    """Forms that cannot have this trouble, with the reason."""
+
+    @property
+    def missing(self) -> tuple[Form, ...]:
+        """Forms that nothing is said about."""
+        known = {form for row in self.rows for form in row.forms}
+        known |= {form for forms in self.except_for for form in forms}
+        return tuple(form for form in FORMS if form not in known)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One row played for one form."""
+
+    trouble: Trouble
+    row: Row
+    form: Form
+
+    @property
+    def title(self) -> str:
+        """The name of the test case."""
+        told = self.row.scenario.__name__.replace("_", " ")
+        return f"{self.trouble.name}: {self.form.name}: {told}"
+
+    @property
+    def often(self) -> bool:
+        """Part of every run."""
+        return self.form in self.row.often
+
+
+def cases_of(troubles: tuple[Trouble, ...]) -> Iterator[Case]:
+    """Everything that is played."""
+    for trouble in troubles:
+        for row in trouble.rows:
+            for form in row.played:
+                yield Case(trouble, row, form)

@@ -1,0 +1,51 @@
+"""docs/trouble.md says what the table says, and the table has an answer for every trouble of every kind and style."""
+
+import inspect
+
+import pytest
+
+from tests.trouble.document import DOCUMENT, document
+from tests.trouble.forms import FORMS
+from tests.trouble.rows import TROUBLES
+from tests.trouble.table import Said, Trouble
+
+
+def test_the_document_is_what_the_table_says() -> None:
+    assert DOCUMENT.read_text() == document(), "run `make docs`"
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
+def test_every_kind_and_style_has_an_answer_or_a_reason(trouble: Trouble) -> None:
+    assert [form.name for form in trouble.missing] == []
+    reasons = [
+        *trouble.except_for.values(),
+        *(r for row in trouble.rows for r in row.derived.values()),
+    ]
+    assert all(len(reason.split()) > 3 for reason in reasons)
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
+def test_every_row_says_what_happens_and_what_to_do(trouble: Trouble) -> None:
+    for row in trouble.rows:
+        assert inspect.getdoc(row.scenario), row.scenario
+        assert row.do, row.scenario
+        assert row.played, row.scenario
+        assert {*row.often} <= {*row.played} <= {*FORMS}
+        assert all(text.strip() == text and text for said in row.says for text in [said.text])
+
+
+def test_troubles_have_names_of_their_own() -> None:
+    assert len({trouble.name for trouble in TROUBLES}) == len(TROUBLES)
+
+
+@pytest.mark.parametrize(
+    ("heard", "same"),
+    [
+        (Said("Stalled X", "Service test-1/shop does not exist"), True),
+        (Said("Stalled X", "Service  does not exist"), False),
+        (Said("Stalled X", "Service test-1/shop does not exist, so what"), False),
+        (Said("message", "Service test-1/shop does not exist"), False),
+    ],
+)
+def test_a_sentence_is_found_whole_and_where_it_was_promised(heard: Said, same: bool) -> None:
+    assert Said("Stalled X", "Service <namespace>/shop does not exist").same_as(heard) is same

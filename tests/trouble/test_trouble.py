@@ -1,0 +1,123 @@
+"""Every row of the table of troubles, on a real control plane, held against its own words and every invariant.
+
+The rows of a run go on at the same time, each in a namespace of its own; the first test waits for all of them.
+"""
+
+import os
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from functools import partial
+
+import pytest
+import yaml
+from _pytest.mark import ParameterSet
+
+from demo.stage import Product, install_gateway_kinds, product
+from localcluster.build import ensure_built
+from localcluster.errors import ClusterError
+from localcluster.extras import ensure_extra
+from localcluster.openkruise import KRUISE, start_kruise
+from localcluster.plane import Plane
+from localcluster.progress import SilentReporter
+from localcluster.record import Recorder
+from tests.cluster import manifests
+from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE
+from tests.cluster.together import Together
+from tests.trouble.rows import TROUBLES
+from tests.trouble.scene import Scene
+from tests.trouble.table import Case, cases_of
+
+AT_ONCE = 10
+CASES = {case.title: case for case in cases_of(TROUBLES)}
+TEST = "test_trouble"
+
+
+def parameters() -> list[ParameterSet]:
+    """Every case; those that are not part of every run are marked."""
+    return [
+        pytest.param(title, marks=[] if case.often else pytest.mark.full)
+        for title, case in CASES.items()
+    ]
+
+
+def selected(request: pytest.FixtureRequest) -> list[Case]:
+    """The cases of this run."""
+    titles = {
+        str(item.callspec.params["title"])
+        for item in request.session.items
+        if isinstance(item, pytest.Function) and item.originalname == TEST
+    }
+    return [CASES[title] for title in sorted(titles)]
+
+
+@pytest.fixture(scope="module")
+async def ground(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[Product, Recorder]]:
+    """Give Moonshift on a plane of its own, with OpenKruise's manager where a case needs it, and a recording."""
+    of_kruise = any(case.form.of_kruise for case in selected(request))
+    await _build(of_kruise)
+    async with AsyncExitStack() as stack:
+        plane = await stack.enter_async_context(Plane.start(tmp_path_factory.mktemp("plane")))
+        await install_gateway_kinds(plane)
+        await plane.apply(yaml.safe_dump_all(manifests.nodes()))
+        if of_kruise:
+            await start_kruise(plane)
+        running = await stack.enter_async_context(
+            product(plane, tmp_path_factory.mktemp("product"))
+        )
+        kinds = (*RECORDED, *(RECORDED_OF_KRUISE if of_kruise else ()))
+        # kubectl asks again while the storage of new kinds is being made.
+        names = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in kinds)
+        await plane.kubectl("get", names, "--all-namespaces")
+        yield running, await stack.enter_async_context(plane.recorder(*kinds))
+
+
+async def _build(of_kruise: bool) -> None:
+    try:
+        await ensure_built(SilentReporter())
+        if of_kruise:
+            await ensure_extra(KRUISE, SilentReporter())
+    except ClusterError as error:
+        if os.environ.get("MOONSHIFT_REQUIRE_PLANE") == "1":
+            raise
+        pytest.skip(f"no control plane can be had: {error}")
+
+
+async def scene_of(case: Case, running: Product, recorder: Recorder) -> Scene:
+    """A scene in a namespace of its own."""
+    namespace = f"test-{uuid.uuid4().hex[:10]}"
+    await running.plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+    return Scene(running.plane, recorder, case.form, case.row, namespace)
+
+
+async def play(case: Case, running: Product, recorder: Recorder) -> None:
+    """Live through a row; everything it promises was done and said."""
+    scene = await scene_of(case, running, recorder)
+    await case.row.scenario(scene)
+    await recorder.caught_up()
+    unsaid = scene.unsaid()
+    assert not unsaid, f"never said: {unsaid}\nsaid: {said_list(scene)}\n{scene.report()}"
+    undone = [command for command in case.row.commands if command not in scene.done]
+    assert not undone, f"the document says to type {undone}, and the scenario did not"
+
+
+def said_list(scene: Scene) -> str:
+    """Everything that was said, once, for a failure's text."""
+    return "\n".join(dict.fromkeys(f"  {said.where}: {said.text}" for said in scene.said()))
+
+
+@pytest.fixture(scope="module")
+async def troubles(request: pytest.FixtureRequest, ground: tuple[Product, Recorder]) -> Together:
+    """Give the selected cases, running."""
+    together = Together(AT_ONCE)
+    together.start((case.title, partial(play, case, *ground)) for case in selected(request))
+    return together
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.requires_plane
+@pytest.mark.parametrize("title", parameters())
+async def test_trouble(title: str, troubles: Together) -> None:
+    await troubles.result(title)
