@@ -1,6 +1,7 @@
 """One handler per admission path: reads what a verdict needs, asks the domain, says the answer as a patch.
 
-Invariant: handlers decide nothing themselves and keep nothing between requests. Our own writes always pass: the webhook
+Invariant: handlers decide nothing themselves, keep nothing between requests and write nothing: whoever reaches the port
+can forge a review, so an answer is all that a review leads to. Our own writes always pass: the webhook
 configurations exclude our ServiceAccount, and here our own user name is let through as well, for a controller that runs
 outside the cluster under another name.
 """
@@ -12,14 +13,14 @@ import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
 from controller.api.names import CONTROLLER_ACCOUNT, WORKLOAD_TYPE
-from controller.api.rollout import Rollout, WorkloadRef
+from controller.api.rollout import Rollout
 from controller.api.validation import DEFAULT_RULES, Rules
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import ReplicaSet
 from controller.domain.admission.approvals import note_approval
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.podset import admit_set
-from controller.domain.admission.rollout import admit_rollout, workload_of
+from controller.domain.admission.rollout import admit_rollout
 from controller.domain.admission.service import admit_service, pin_of
 from controller.domain.admission.verdict import Amended, Refused, Verdict, json_patch
 from controller.domain.admission.workload import (
@@ -54,14 +55,6 @@ class ReplicaSetReader(Protocol):
         ...
 
 
-class WorkloadMarker(Protocol):
-    """Puts the label that admission selects by on a workload."""
-
-    async def mark(self, namespace: str, reference: WorkloadRef) -> None:
-        """Label it, if it exists; the reconciler does the same whenever this could not."""
-        ...
-
-
 class Admission:
     """The handlers and what they read through."""
 
@@ -74,7 +67,6 @@ class Admission:
         namespace: str,
         own_user: str = "",
         rules: Rules = DEFAULT_RULES,
-        marker: WorkloadMarker | None = None,
         headers: Headers | None = None,
     ) -> None:
         """`namespace` is the controller's own; `own_user` is its user name where it is not the ServiceAccount.
@@ -86,7 +78,6 @@ class Admission:
         self._clock = clock
         self._own = {f"system:serviceaccount:{namespace}:{CONTROLLER_ACCOUNT}", own_user} - {""}
         self._rules = rules
-        self._marker = marker
         self._headers = headers
 
     def handlers(self) -> dict[str, Handler]:
@@ -112,9 +103,6 @@ class Admission:
         verdict = admit_rollout(old, new, others, self._rules, self._headers)
         if verdict.findings:
             return Answer(False, (), verdict.message, 422, verdict.warnings)
-        if self._marker is not None and old is None and not request.dry_run:
-            # At once, so that a change of the workload right after the Rollout is seen.
-            await self._marker.mark(request.namespace, workload_of(new))
         return Answer(warnings=verdict.warnings)
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
@@ -159,7 +147,7 @@ class Admission:
         known = governing(workload, await self._rollouts.rollouts(namespace))
         if known is not None:
             return known
-        # The label comes with the Rollout's admission, so a change may be here before the watch.
+        # The leader labels; this replica's watch may be behind the leader's.
         return governing(workload, await self._rollouts.latest(namespace))
 
     async def service(self, request: AdmissionRequest) -> Answer:

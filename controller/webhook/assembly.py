@@ -15,7 +15,6 @@ from controller.runtime.clock import Clock
 from controller.settings import Settings
 from controller.webhook.admission import Admission
 from controller.webhook.endpoint import Endpoint
-from controller.webhook.marker import KubeMarker
 from controller.webhook.readers import CachedReader
 from controller.webhook.server import AdmissionMetrics, webhook_app
 from controller.webhook.stores import FolderSecrets, KubeConfigurations, KubeSecrets
@@ -43,7 +42,6 @@ def make_endpoint(
         reader,
         clock,
         namespace=settings.namespace,
-        marker=KubeMarker(client),
         rules=rules,
         headers=headers,
     )

@@ -206,6 +206,9 @@ def _changed_unheld(
 ) -> tuple[RolloutStatus, tuple[Note, ...]]:
     """A template that no release was about is said once, and is what runs from now on."""
     known = canary_status(status).canary_revision
+    if not known and not sit.labelled and sit.old_revision_runs:
+        # The template changed before the workload had the label that sends its changes to admission.
+        return status, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
     if not known or known == sit.template_hash:
         return status, ()
     status = with_canary(

@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 
 from controller.api.names import KEPT_V1ALPHA1, LATCH, WORKLOAD_TYPE
-from controller.api.rollout import Rollout, WorkloadRef
+from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.certificates.authority import Pair, issue, new_authority
 from controller.certificates.directory import write_files
@@ -64,9 +64,6 @@ class Reads:
         self.asked.append(f"replicasets of {deployment_uid} in {namespace}")
         return [replica_set("v1", 1)]
 
-    async def mark(self, namespace: str, reference: WorkloadRef) -> None:
-        self.asked.append(f"mark {reference.kind} {namespace}/{reference.name}")
-
 
 class Counted:
     """Remembers what was counted."""
@@ -84,9 +81,7 @@ async def called(
     reads: Reads, metrics: Counted | NoMetrics
 ) -> AsyncIterator[aiohttp.ClientSession]:
     """Serve, and call."""
-    admission = Admission(
-        reads, reads, FixedClock(), namespace="ms", own_user="local-moonshift", marker=reads
-    )
+    admission = Admission(reads, reads, FixedClock(), namespace="ms", own_user="local-moonshift")
     app = webhook_app(admission.handlers(), metrics)
     async with (
         serving(app, "127.0.0.1", 0, None) as port,
@@ -417,35 +412,3 @@ async def test_new_files_are_looked_for_from_time_to_time(
 async def test_requests_without_what_we_judge_pass(path: str, body: Json) -> None:
     async with called(Reads(), NoMetrics()) as session:
         assert await answer(session, path, body) == {"uid": "r-1", "allowed": True}
-
-
-ARTICLE: Json = {
-    "apiVersion": "rollouts.kruise.io/v1alpha1",
-    "kind": "Rollout",
-    "metadata": {"name": "demo", "namespace": "shop"},
-    "spec": {
-        "objectRef": {
-            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
-        },
-        "strategy": {"canary": {"steps": [{"weight": 20}]}},
-    },
-}
-
-
-@pytest.mark.parametrize(
-    ("request_", "marked"),
-    [
-        pytest.param({"operation": "CREATE"}, True, id="a new Rollout labels its workload at once"),
-        pytest.param({"operation": "CREATE", "dryRun": True}, False, id="a dry run does not"),
-        pytest.param({"operation": "UPDATE", "oldObject": ARTICLE}, False, id="an update does not"),
-    ],
-)
-async def test_the_workload_is_labelled_at_the_admission_of_its_rollout(
-    request_: Json, marked: bool
-) -> None:
-    reads = Reads()
-    async with called(reads, NoMetrics()) as session:
-        body = review(None, ARTICLE, **request_)
-        found = await answer(session, "/validate-rollouts-kruise-io-rollout", body)
-    assert found["allowed"], found
-    assert ("mark Deployment shop/web" in reads.asked) is marked

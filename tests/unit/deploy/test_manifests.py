@@ -69,9 +69,7 @@ def test_every_webhook_is_answered_and_lets_the_controller_pass() -> None:
         assert service["name"] == names.WEBHOOK_SERVICE
         assert service["namespace"] == names.DEFAULT_NAMESPACE
         assert any(user in one["expression"] for one in entry["matchConditions"])
-        # The admission of a Rollout labels its workload at once, but not on a dry run.
-        labels = entry["name"] == "vrollout.kb.io"
-        assert entry["sideEffects"] == ("NoneOnDryRun" if labels else "None")
+        assert entry["sideEffects"] == "None"
 
 
 def test_workloads_are_selected_by_their_label() -> None:

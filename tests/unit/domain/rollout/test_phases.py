@@ -49,6 +49,7 @@ from tests.unit.builders import (
     make_world,
     release,
     status_of,
+    template,
     with_spec,
 )
 from tests.unit.domain.rollout.scenes import approve, history, seconds, started
@@ -105,6 +106,25 @@ def test_the_first_pass_has_the_duties_before_everything_else() -> None:
     prepare, label = decided(world).actions
     assert isinstance(prepare, PrepareRollout)
     assert label == LabelWorkload(KEY, "deployment")
+
+
+def test_a_change_before_the_workload_was_labelled_is_said_once() -> None:
+    """Between the creation of a Rollout and the label, admission is not asked; that is milliseconds."""
+    world = make_world()
+    world.cluster.rollouts.remove(KEY)
+    workload = world.cluster.deployments[KEY]
+    bare = structs.replace(
+        workload,
+        metadata=structs.replace(workload.metadata, labels={}),
+        spec=structs.replace(workload.spec, template=template("v2")),
+    )
+    world.cluster.deployments.put(bare)
+    world.run_until(lambda: len([rs for rs in world.cluster.replica_sets if rs.active]) == 2)
+    world.cluster.rollouts.put(make_rollout())
+    assert [note.reason for note in decided(world).notes] == [reasons.NOT_HELD]
+    world.rest()
+    assert decided(world).notes == ()
+    assert status_of(world).phase == Phase.HEALTHY
 
 
 def test_between_releases_clients_find_a_finished_sub_status() -> None:
