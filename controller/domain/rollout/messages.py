@@ -12,7 +12,8 @@ UPGRADING = "upgrade workload to new version"
 ROUTING = "route traffic to the new version"
 NOT_HELD = (
     "the template was changed without a release, and the workload's own controller rolls it: admission was not asked "
-    "(the controller was away, or had not labelled the workload yet), or it had no replicas, the same rollout-id, or a strategy that its owner carries out by hand"
+    "(the controller was away, or had not labelled the workload yet), or the workload had no replicas, the same "
+    "rollout-id, or a strategy that its owner carries out by hand"
 )
 WITHDRAWN = "no pod of the new version is ready: its traffic goes to the stable one"
 CONFIRM = "you need manually confirm to enter the next step"
