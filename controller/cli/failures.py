@@ -58,7 +58,7 @@ class Failure(click.ClickException):
 
 
 _DENIED = re.compile(
-    r'cannot (?P<verb>\S+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
+    r'User "(?P<user>[^"]*)" cannot (?P<verb>\S+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
     r'(?: in the namespace "(?P<namespace>[^"]+)")?'
 )
 
@@ -122,6 +122,6 @@ def _forbidden(message: str) -> str:
     check += f" --subresource={subresource}" if slash else ""
     check += f" -n {denied['namespace']}" if denied["namespace"] else " -A"
     return (
-        f"forbidden: you may not {denied['verb']} {denied['resource']} "
+        f"forbidden: user {denied['user']} may not {denied['verb']} {denied['resource']} "
         f"({group or 'core'}){where}: ask for a Role with this verb and resource; check with: {check}"
     )

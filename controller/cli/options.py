@@ -9,6 +9,8 @@ from typing import TypeVar
 import click
 import msgspec
 
+from controller.kube.credentials import Impersonation, Source, choose_source
+
 _C = TypeVar("_C", bound=Callable[..., object] | click.Command)
 _PREFIX = "moonshift."
 
@@ -18,49 +20,81 @@ class Connection(msgspec.Struct, frozen=True):
 
     kubeconfig: str | None = None
     context: str | None = None
+    cluster: str | None = None
+    user: str | None = None
     namespace: str | None = None
+    as_user: str | None = None
+    as_uid: str | None = None
+    as_group: tuple[str, ...] = ()
+    as_user_extra: tuple[str, ...] = ()
+
+    def source(self) -> Source:
+        """Where credentials come from, with everything that was asked for."""
+        # the pod's own account has neither contexts nor entries: whoever names one means a kubeconfig
+        named = self.context or self.cluster or self.user
+        found = choose_source(self.kubeconfig, named)
+        return msgspec.structs.replace(
+            found,
+            context=self.context,
+            cluster=self.cluster,
+            user=self.user,
+            impersonation=self._impersonation(),
+            for_a_person=True,
+        )
+
+    def _impersonation(self) -> Impersonation:
+        extra: dict[str, tuple[str, ...]] = {}
+        for given in self.as_user_extra:
+            key, equals, value = given.partition("=")
+            if not key or not equals:
+                raise click.UsageError(f"--as-user-extra {given}: write it as KEY=VALUE")
+            extra[key] = (*extra.get(key, ()), value)
+        return Impersonation(
+            self.as_user or "", self.as_uid or "", self.as_group, tuple(extra.items())
+        )
 
 
-def _keep(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    if value is not None:
+_OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (
+        ("--kubeconfig",),
+        "FILE",
+        "Kubeconfig; else $KUBECONFIG, the pod's own account, ~/.kube/config.",
+    ),
+    (("--context",), "NAME", "Context of the kubeconfig; else its current one."),
+    (("--cluster",), "NAME", "Cluster of the kubeconfig; else its context's."),
+    (("--user",), "NAME", "User of the kubeconfig; else its context's."),
+    (("-n", "--namespace"), "NS", "Namespace; else that of the kubeconfig's context."),
+    (("--as", "as_user"), "USER", "Act in this user's place (impersonation)."),
+    (("--as-uid",), "UID", "Act with this uid; needs --as."),
+)
+_REPEATED: tuple[tuple[str, str, str], ...] = (
+    ("--as-group", "GROUP", "Act as a member of this group; may be repeated; needs --as."),
+    ("--as-user-extra", "KEY=VALUE", "One more field of the user; may be repeated; needs --as."),
+)
+
+
+def _keep(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value:
         ctx.meta[f"{_PREFIX}{parameter.name}"] = value
 
 
 def connection_options(command: _C) -> _C:
-    """Add --kubeconfig, --context and -n to a command or a group."""
-    for decorate in (
-        click.option(
-            "-n",
-            "--namespace",
-            metavar="NS",
-            expose_value=False,
-            callback=_keep,
-            help="Namespace; else that of the kubeconfig's context.",
-        ),
-        click.option(
-            "--context",
-            metavar="NAME",
-            expose_value=False,
-            callback=_keep,
-            help="Context of the kubeconfig; else its current one.",
-        ),
-        click.option(
-            "--kubeconfig",
-            metavar="FILE",
-            expose_value=False,
-            callback=_keep,
-            help="Kubeconfig; else $KUBECONFIG, the pod's own account, ~/.kube/config.",
-        ),
-    ):
-        command = decorate(command)
+    """Add the options of a connection to a command or a group."""
+    for name, metavar, text in reversed(_REPEATED):
+        command = click.option(
+            name, metavar=metavar, multiple=True, expose_value=False, callback=_keep, help=text
+        )(command)
+    for names, metavar, text in reversed(_OPTIONS):
+        command = click.option(
+            *names, metavar=metavar, expose_value=False, callback=_keep, help=text
+        )(command)
     return command
 
 
 def connection_of(ctx: click.Context) -> Connection:
     """What was given."""
-    return Connection(
-        **{field: ctx.meta.get(f"{_PREFIX}{field}") for field in Connection.__struct_fields__}
-    )
+    given = {field: ctx.meta.get(f"{_PREFIX}{field}") for field in Connection.__struct_fields__}
+    return Connection(**{field: value for field, value in given.items() if value})
 
 
 def program_of(ctx: click.Context) -> str:

@@ -17,7 +17,6 @@ from controller.cli.kubeconfig import namespace_of
 from controller.cli.options import Connection, connection_of, program_of
 from controller.errors import MoonshiftError
 from controller.kube.client import KubeClient
-from controller.kube.credentials import choose_source
 
 FIELD_MANAGER = "moonshift-cli"
 
@@ -43,11 +42,10 @@ def client_version() -> str:
 @contextlib.asynccontextmanager
 async def connected(connection: Connection, program: str) -> AsyncIterator[Session]:
     """Read the credentials; the first request opens the connection."""
-    source = choose_source(connection.kubeconfig, connection.context)
+    source = connection.source()
     namespace = connection.namespace or namespace_of(source)
-    client = await KubeClient.connect(
-        kubeconfig=connection.kubeconfig,
-        context=connection.context,
+    client = await KubeClient.connect_by(
+        source,
         user_agent=f"moonshift-cli/{client_version()}",
         field_manager=FIELD_MANAGER,
     )

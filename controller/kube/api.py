@@ -10,7 +10,6 @@ bucket.
 import asyncio
 import contextlib
 import socket
-import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, Protocol, cast
 from urllib.parse import urlencode
@@ -20,14 +19,8 @@ import kr8s.asyncio
 import msgspec
 
 from controller.errors import Unreachable
-from controller.kube.credentials import (
-    BearerAuth,
-    Source,
-    Token,
-    load,
-    remove_key_files,
-    token_of,
-)
+from controller.kube.access import Access, access_of
+from controller.kube.credentials import BearerAuth, Source
 from controller.kube.errors import Status, error_from_response, seconds_asked_for
 from controller.kube.transport import AiohttpTransport, Exchange, bounds
 from controller.runtime.rate import TokenBucket
@@ -36,6 +29,7 @@ LONGEST_RETRY_AFTER = 5.0  # seconds; a longer wait is the caller's decision
 RECONNECT_PAUSE = 0.1
 KEPT_IDLE = 60.0  # seconds
 UNBOUNDED = 0
+NOT_READ_YET = "https://the-kubeconfig-was-not-read-yet.invalid"
 
 JSON_PATCH = "application/json-patch+json"
 
@@ -88,16 +82,10 @@ class ControllerApi(kr8s.asyncio.Api):
         metrics: RequestMetrics | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        super().__init__(
-            bypass_factory=True,
-            url=source.url or None,
-            kubeconfig=source.kubeconfig or None,
-            serviceaccount=source.service_account,
-            context=source.context,
-        )
-        if not source.kubeconfig:
-            # else kr8s would prefer a ~/.kube/config that happens to exist; it tests for this very value
-            cast(Any, self.auth)._kubeconfig_path_or_dict = False
+        super().__init__(bypass_factory=True, url=source.url or NOT_READ_YET, serviceaccount="")
+        # else kr8s would read a ~/.kube/config that happens to exist; it tests for this very value
+        cast(Any, self.auth)._kubeconfig_path_or_dict = False
+        self._source = source
         self._bucket = bucket
         self._limits = limits or Limits()
         self._waits = _waits_of(self._limits)
@@ -108,7 +96,7 @@ class ControllerApi(kr8s.asyncio.Api):
         self._opening = asyncio.Lock()
         self._streams: httpx.AsyncClient | None = None
         self._requests: AiohttpTransport
-        self._token: Token
+        self._access: Access
         # gzip costs both ends more than a cluster's network does
         self._headers = {
             "User-Agent": user_agent,
@@ -124,17 +112,11 @@ class ControllerApi(kr8s.asyncio.Api):
         async with self._opening:
             if self._session is not None:
                 return  # a live pool is never torn down
-            await load(self.auth)
-            try:
-                verify: ssl.SSLContext | bool = await cast(Any, self.auth).ssl_context()
-            finally:
-                remove_key_files(self.auth)
-            if verify is True and not self.auth.server.startswith("https"):
-                verify = False
-            self._token = token_of(self.auth)
-            self._host = httpx.URL(self.auth.server).netloc.decode()
-            self._requests = self._connections(verify, self._limits.connections)
-            self._streams = self._client(self._connections(verify, UNBOUNDED))
+            self._access = await access_of(self._source)
+            self.auth._url = self.auth.server = self._access.server
+            self._host = httpx.URL(self._access.server).netloc.decode()
+            self._requests = self._connections(self._limits.connections)
+            self._streams = self._client(self._connections(UNBOUNDED))
             self._session = self._client(self._requests)
 
     async def _create_session(self) -> None:
@@ -152,24 +134,24 @@ class ControllerApi(kr8s.asyncio.Api):
             if session is not None:
                 await session.aclose()
 
-    def _connections(self, verify: ssl.SSLContext | bool, most: int) -> AiohttpTransport:
+    def _connections(self, most: int) -> AiohttpTransport:
         return AiohttpTransport(
-            verify=verify,
+            verify=self._access.verify,
             most=most,
             keep_alive=KEPT_IDLE,
-            proxy=self.auth.proxy,
+            proxy=self._access.proxy or None,
             socket_options=_KEEP_ALIVE,
         )
 
     def _client(self, connections: AiohttpTransport) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            base_url=self.auth.server,
+            base_url=self._access.server,
             transport=connections,
             trust_env=False,
             follow_redirects=False,
-            headers=self._headers,
+            headers=[*self._headers.items(), *self._access.headers],
             timeout=self._waits,
-            auth=BearerAuth(self._token),
+            auth=BearerAuth(self._access.token),
         )
 
     @contextlib.asynccontextmanager
@@ -190,8 +172,8 @@ class ControllerApi(kr8s.asyncio.Api):
         if self._session is None:
             await self.open()
         kwargs |= {"method": method, "url": self._construct_url(version, base, namespace, url)}
-        if self.auth.tls_server_name:
-            kwargs["extensions"] = {"sni_hostname": self.auth.tls_server_name}
+        if self._access.server_name:
+            kwargs["extensions"] = {"sni_hostname": self._access.server_name}
         async with contextlib.AsyncExitStack() as stack:
             if stream:
                 response = await self._open_stream(stack, kwargs)
@@ -257,9 +239,10 @@ class ControllerApi(kr8s.asyncio.Api):
         started = asyncio.get_running_loop().time()
         code = "<error>"
         try:
-            used = self._token.current()
+            token = self._access.token
+            used = token.current()
             response = await self._requests.exchange(self._prepared(request, used))
-            if response.status_code == 401 and (other := await self._token.after_refusal(used)):
+            if response.status_code == 401 and (other := await token.after_refusal(used)):
                 response = await self._requests.exchange(self._prepared(request, other))
             code = str(response.status_code)
         finally:
@@ -268,16 +251,17 @@ class ControllerApi(kr8s.asyncio.Api):
 
     def _prepared(self, request: Mapping[str, Any], token: str) -> Exchange:
         """What goes out; paths come quoted from whoever asks."""
-        address = self.auth.server.rstrip("/") + request["url"]
+        address = self._access.server.rstrip("/") + request["url"]
         query = urlencode(request.get("params") or {})
         proof = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {**self._headers, **proof, **request.get("headers", {})}
         return Exchange(
             method=request["method"],
             url=f"{address}?{query}" if query else address,
-            headers={**self._headers, **proof, **request.get("headers", {})},
+            headers=[*headers.items(), *more] if (more := self._access.headers) else headers,
             content=request.get("content"),
             timeout=self._bounds,
-            server_name=self.auth.tls_server_name or None,
+            server_name=self._access.server_name or None,
         )
 
     def _count(self, method: str, code: str, started: float) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from controller.errors import Conflict, Invalid, NotFound, Unreachable
 from controller.kube.api import JSON_PATCH, ControllerApi, Limits, RequestMetrics
-from controller.kube.credentials import choose_source
+from controller.kube.credentials import Source, choose_source
 from controller.kube.resources import Resource
 from controller.kube.watch import complete_lines, read_page_head
 from controller.runtime.rate import TokenBucket
@@ -88,8 +88,31 @@ class KubeClient:
         limits: Limits | None = None,
     ) -> Self:
         """Read the credentials; no request is made. BadConfiguration if there are none to be used."""
-        api = ControllerApi(
+        return await cls.connect_by(
             choose_source(kubeconfig, context),
+            qps=qps,
+            burst=burst,
+            user_agent=user_agent,
+            metrics=metrics,
+            field_manager=field_manager,
+            limits=limits,
+        )
+
+    @classmethod
+    async def connect_by(
+        cls,
+        source: Source,
+        *,
+        qps: float = 200,
+        burst: int = 400,
+        user_agent: str,
+        metrics: RequestMetrics | None = None,
+        field_manager: str = FIELD_MANAGER,
+        limits: Limits | None = None,
+    ) -> Self:
+        """The same, where the source has been chosen."""
+        api = ControllerApi(
+            source,
             user_agent=user_agent,
             bucket=TokenBucket(qps, burst),
             limits=limits,

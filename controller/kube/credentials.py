@@ -1,8 +1,8 @@
-"""Where the API server is and what proves who we are.
+"""Where credentials are looked for, and the token that goes with each request.
 
 Invariants: a token that can change is read again, every minute and at once after a 401; a request that was
-refused for its token is repeated only with another one; many refusals at once cause one renewal. No private key
-stays behind in a temporary file. Nothing here opens a connection.
+refused for its token is repeated only with another one; many refusals at once cause one renewal. Nothing here
+opens a connection.
 """
 
 import asyncio
@@ -13,7 +13,6 @@ from pathlib import Path
 
 import httpx
 import msgspec
-from kr8s._auth import KubeAuth
 
 from controller.errors import BadConfiguration
 
@@ -22,13 +21,27 @@ TOKEN_MAX_AGE = 60.0  # seconds; the kubelet renews the file long before a token
 RENEWAL_PAUSE = 10.0  # seconds between two runs of a kubeconfig's own log-in program
 
 
+class Impersonation(msgspec.Struct, frozen=True):
+    """In whose place requests are made; an empty user means: as ourselves."""
+
+    user: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
 class Source(msgspec.Struct, frozen=True):
-    """Exactly one of kubeconfig, service account directory and plain address."""
+    """Exactly one of kubeconfig, service account directory and plain address, and what a person wants otherwise."""
 
     kubeconfig: str = ""
     context: str | None = None
     service_account: str = ""
     url: str = ""
+    cluster: str | None = None
+    user: str | None = None
+    impersonation: Impersonation = Impersonation()
+    for_a_person: bool = False
+    """Proxies of the environment are used, as kubectl does."""
 
 
 def choose_source(
@@ -112,44 +125,3 @@ class BearerAuth(httpx.Auth):
         if renewed := await self._token.after_refusal(used):
             request.headers["Authorization"] = f"Bearer {renewed}"
             yield request
-
-
-def token_of(auth: KubeAuth) -> Token:
-    """The token that kr8s found, together with the way to renew it."""
-    if auth._serviceaccount and not auth._user:
-        return Token(path=str(Path(auth._serviceaccount, "token")))
-    if path := auth._user.get("tokenFile"):
-        return Token(path=str(path))
-    if "exec" not in auth._user:
-        return Token(fixed=auth.token or "")
-
-    async def log_in() -> str:
-        await load(auth)
-        remove_key_files(auth)
-        return (auth.token or "").strip()
-
-    return Token(fixed=auth.token or "", renew=log_in)
-
-
-async def load(auth: KubeAuth) -> None:
-    """Let kr8s read the kubeconfig or the service account; BadConfiguration says what was wrong."""
-    try:
-        await auth.reauthenticate()
-    except Exception as failure:
-        # whatever a hand-written YAML file can cause: missing keys, wrong types, no such context
-        raise BadConfiguration(
-            f"the Kubernetes credentials cannot be used: {failure!r}"
-        ) from failure
-
-
-def remove_key_files(auth: KubeAuth) -> None:
-    """Delete the temporary files into which kr8s wrote certificates and the private key."""
-    written = {
-        "client_key_file": "client-key-data" in auth._user,
-        "client_cert_file": "client-certificate-data" in auth._user,
-        "server_ca_file": "certificate-authority-data" in auth._cluster,
-    }
-    for attribute, temporary in written.items():
-        path = getattr(auth, attribute)
-        if temporary and path:
-            Path(path).unlink(missing_ok=True)

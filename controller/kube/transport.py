@@ -34,7 +34,7 @@ class Exchange(msgspec.Struct, frozen=True):
 
     method: str
     url: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] | Sequence[tuple[str, str]]
     content: bytes | None
     timeout: aiohttp.ClientTimeout
     server_name: str | None = None

@@ -170,6 +170,50 @@ async def test_an_approval_is_exactly_the_originals_patch(cluster: Plane) -> Non
     assert stored["status"]["moonshift"]["state"] == "StepPaused"
 
 
+VIEWER = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: rollout-viewer}
+rules:
+- {apiGroups: [rollouts.kruise.io], resources: [rollouts], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: rollout-viewers}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: rollout-viewer}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: viewers}]
+"""
+
+
+@pytest.mark.parametrize("how", ["kubeconfig", "flags"])
+async def test_a_viewer_may_not_approve_though_an_administrator_stands_behind(
+    cluster: Plane, tmp_path: Path, how: str
+) -> None:
+    name = f"seen-{how}"
+    await cluster.apply(VIEWER)
+    await make(cluster, name, status_of(1, "StepPaused"))
+    tree = yaml.safe_load(cluster.kubeconfig(USER).read_text())
+    flags: tuple[str, ...] = ("--as", "jane", "--as-group", "viewers")
+    if how == "kubeconfig":
+        tree["users"][0]["user"] |= {"as": "jane", "as-groups": ["viewers"]}
+        flags = ()
+    (tmp_path / "viewer").write_text(json.dumps(tree))
+    mark = cluster.audit.mark()
+    line = ("--kubeconfig", str(tmp_path / "viewer"), *flags)
+    seen = await run(cluster, "get", name, *line)
+    refused = await run(cluster, "approve", name, *line)
+    assert seen.exit_code == 0
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith(
+        "error: forbidden: user jane may not patch rollouts/status (rollouts.kruise.io) in namespace "
+        "default: "
+    )
+    (sent,) = patches(cluster, mark, name)
+    assert sent.code == 403
+    stored = await cluster.client().get(f"{ROLLOUTS}/{name}")
+    assert stored["status"]["canaryStatus"]["currentStepState"] == "StepPaused"
+
+
 async def test_what_does_not_wait_is_not_approved(cluster: Plane) -> None:
     await make(cluster, "early", status_of(1, "StepUpgrade"))
     mark = cluster.audit.mark()

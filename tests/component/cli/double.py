@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from click.testing import CliRunner, Result
@@ -121,9 +122,16 @@ class Cluster:
         """Whoever watches Rollouts hears of it."""
         self.events.setdefault(ROLLOUTS, []).append(event("MODIFIED", rollout))
 
-    async def run(self, *arguments: str, name: str = "kubectl moonshift") -> Result:
+    async def run(
+        self,
+        *arguments: str,
+        name: str = "kubectl moonshift",
+        user: Mapping[str, object] = MappingProxyType({}),
+    ) -> Result:
         """Run the program in a thread of its own: it has its own event loop."""
-        kubeconfig = await asyncio.to_thread(write_kubeconfig, self.directory, self.server, {})
+        kubeconfig = await asyncio.to_thread(
+            write_kubeconfig, self.directory, self.server, {**user}
+        )
         runner = CliRunner(env={"KUBECONFIG": kubeconfig, "COLUMNS": "200"})
         return await asyncio.to_thread(runner.invoke, cli, list(arguments), prog_name=name)
 

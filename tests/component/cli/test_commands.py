@@ -485,7 +485,9 @@ async def test_what_may_not_be_read_is_named_in_the_tree(tmp_path: Path) -> None
         api.overrides["GET", DEPLOYMENTS] = (403, denied)
         result = await api.run("get", "web")
     assert result.exit_code == 0
-    assert "not shown: deployments.apps: forbidden: you may not list deployments" in result.output
+    assert (
+        "not shown: deployments.apps: forbidden: user j may not list deployments" in result.output
+    )
 
 
 async def test_describe_tells_the_plan_and_survives_unreadable_events(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ async def test_a_missing_right_names_verb_and_resource(tmp_path: Path) -> None:
         api.overrides["PATCH", f"{ROLLOUTS}/web/status"] = answer
         result = await api.run("approve", "web")
     assert result.exit_code == 1
-    assert "you may not patch rollouts/status (rollouts.kruise.io)" in result.stderr
+    assert "user j may not patch rollouts/status (rollouts.kruise.io)" in result.stderr
 
 
 async def test_an_admission_refusal_is_passed_on(tmp_path: Path) -> None:

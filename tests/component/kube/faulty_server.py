@@ -156,7 +156,11 @@ async def _read_request(reader: asyncio.StreamReader) -> Request:
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     first, *lines = head.strip().split("\r\n")
     method, target, _ = first.split(" ")
-    headers = {name.lower(): value.strip() for name, _, value in (x.partition(":") for x in lines)}
+    headers: dict[str, str] = {}
+    for name, _, value in (line.partition(":") for line in lines):
+        name = name.lower()
+        # a header that comes several times, as HTTP reads it
+        headers[name] = f"{headers[name]},{value.strip()}" if name in headers else value.strip()
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     parts = urlsplit(target)
     return Request(method, parts.path, dict(parse_qsl(parts.query)), headers, body)

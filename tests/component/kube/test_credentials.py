@@ -32,8 +32,8 @@ from tests.component.kube.faulty_server import (
 from tests.component.runtime.virtual_time import virtual_time
 
 
-def self_signed() -> tuple[bytes, bytes]:
-    """A certificate and its key, in PEM."""
+def self_signed(*names: x509.GeneralName) -> tuple[bytes, bytes]:
+    """A certificate of these names, else of moon.test, and its key, in PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "tests")])
     start = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
@@ -45,7 +45,9 @@ def self_signed() -> tuple[bytes, bytes]:
         .serial_number(1)
         .not_valid_before(start)
         .not_valid_after(start.replace(year=2120))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("moon.test")]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName(names or [x509.DNSName("moon.test")]), critical=False
+        )
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -125,7 +127,7 @@ async def test_a_login_program_runs_once_for_a_storm_of_refusals(tmp_path: Path)
 
 
 async def test_connect_says_what_is_wrong_with_a_kubeconfig(tmp_path: Path) -> None:
-    with pytest.raises(BadConfiguration, match="credentials cannot be used"):
+    with pytest.raises(BadConfiguration, match="absent does not exist"):
         await KubeClient.connect(kubeconfig=str(tmp_path / "absent"), user_agent="tests")
     server = FaultyServer()
     config = write_kubeconfig(tmp_path, server, {})

@@ -27,7 +27,7 @@ DENIED = (
 
 def test_a_missing_right_is_named_with_the_way_to_check_it() -> None:
     text = explain(Forbidden(DENIED, status=403))
-    assert "you may not patch rollouts/status (rollouts.kruise.io) in namespace shop" in text
+    assert "user jane may not patch rollouts/status (rollouts.kruise.io) in namespace shop" in text
     assert (
         "kubectl auth can-i patch rollouts.rollouts.kruise.io --subresource=status -n shop" in text
     )
@@ -36,7 +36,7 @@ def test_a_missing_right_is_named_with_the_way_to_check_it() -> None:
 def test_a_right_of_the_whole_cluster_and_the_core_group() -> None:
     denied = 'pods is forbidden: User "j" cannot list resource "pods" in API group "" at the cluster scope'
     text = explain(Forbidden(denied, status=403))
-    assert "you may not list pods (core) in all namespaces" in text
+    assert "user j may not list pods (core) in all namespaces" in text
     assert "kubectl auth can-i list pods -A" in text
 
 
