@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
-from controller.api.names import CONTROLLER_ACCOUNT, WORKLOAD_TYPE
+from controller.api.names import CONTROLLER_ACCOUNT
 from controller.api.rollout import Rollout
 from controller.api.validation import DEFAULT_RULES, Rules
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
@@ -26,6 +26,8 @@ from controller.domain.admission.verdict import Amended, Refused, Verdict, json_
 from controller.domain.admission.workload import (
     admit_deployment,
     governing,
+    keeps_label,
+    loses_label,
     needs_replica_sets,
 )
 from controller.domain.traffic.abilities import Headers
@@ -120,7 +122,8 @@ class Admission:
         if objects is None:
             return ALLOWED
         old, new = objects
-        rollout, replica_sets = await self._governing(new, request.namespace), list[ReplicaSet]()
+        rollout = await self._governing(old, new, request.namespace)
+        replica_sets = list[ReplicaSet]()
         if rollout is not None and needs_replica_sets(old, new):
             uid = text(new, "metadata", "uid") or text(old, "metadata", "uid")
             replica_sets += await self._replica_sets.of(uid, request.namespace)
@@ -137,18 +140,19 @@ class Admission:
         kind = workload_kind(name.group, name.kind, labels)
         if kind is None or kind is WorkloadKind.DEPLOYMENT:
             return ALLOWED
-        rollout = await self._governing(new, request.namespace)
+        rollout = await self._governing(old, new, request.namespace)
         return _said(old, new, admit_set(old, new, rollout, kind))
 
-    async def _governing(self, workload: JsonObject, namespace: str) -> Rollout | None:
-        """The Rollout of a labelled workload."""
-        if WORKLOAD_TYPE not in child(workload, "metadata", "labels"):
+    async def _governing(self, old: JsonObject, new: JsonObject, namespace: str) -> Rollout | None:
+        """The Rollout of a workload that is labelled, or was until this request."""
+        leaving = loses_label(new)
+        if leaving and not keeps_label(old, new):
             return None
-        known = governing(workload, await self._rollouts.rollouts(namespace))
-        if known is not None:
+        known = governing(new, await self._rollouts.rollouts(namespace))
+        if known is not None or leaving:
             return known
         # The leader labels; this replica's watch may be behind the leader's.
-        return governing(workload, await self._rollouts.latest(namespace))
+        return governing(new, await self._rollouts.latest(namespace))
 
     async def service(self, request: AdmissionRequest) -> Answer:
         """Puts the pin back that an owner's apply took off."""

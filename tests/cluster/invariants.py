@@ -59,6 +59,8 @@ class Permission:
         """Replicas the owner asks for now, and the fewest they asked for since the release began."""
         self.bereft = False
         """A scale-down took the new pods of a set, as its controller chooses; the route has not followed yet."""
+        self.emptied = False
+        """The workload was scaled to zero, and has no pod behind its stable Service since."""
         self.pods: dict[str, int] = {}
         self._traffic: dict[str, int] = {}
 
@@ -116,8 +118,14 @@ class Permission:
     def _scale(self, size: int) -> None:
         """A scale event gives the new revision its share of the added pods before anybody can say otherwise.
 
-        A StatefulSet adds pods above its partition, so all of them; the others keep the proportion.
+        A StatefulSet adds pods above its partition, so all of them; the others keep the proportion. From zero the
+        release begins again: what comes back is stable, and then the first step's share.
         """
+        if size == 0 or self.size == 0:
+            self.emptied, self.step = True, min(self.step, 1)
+            self.pods = dict.fromkeys(self.pods, self._app.steps[0].pods if size else 0)
+            self.size, self.least = size, 0
+            return
         for image, most in self.pods.items():
             share = -(-most * size // self.size)
             added = max(0, size - self.size)
@@ -143,6 +151,9 @@ def routes_lead_to_ready_pods(app: Application, view: View, allowed: Permission)
     """A destination that gets requests has a Service, its subset, and a ready pod behind them."""
     if not any(d.is_canary(app) and d.weight for d in view.destinations(app.name)):
         allowed.bereft = False
+    if allowed.emptied:
+        allowed.emptied = allowed.size == 0 or not view.endpoints(app.name)
+        return None
     for destination in view.destinations(app.name):
         if allowed.bereft and destination.is_canary(app):
             continue

@@ -179,6 +179,14 @@ class Story:
         self._last, self.size = revision, size
         self.expected[self.key(self.workload)]["spec"]["replicas"] = size
 
+    async def replace(self, image: str) -> None:
+        """`kubectl replace` the workload with its owner's bare manifest."""
+        path = path_of(self.key(self.workload))
+        body = manifests.workload(self.app, image)
+        if "replicas" in body["spec"]:
+            body["spec"]["replicas"] = self.size
+        await self.client.replace(path, body)
+
     async def disable(self) -> None:
         """Switch the Rollout off."""
         revision = await self.amend({"spec": {"disabled": True}})

@@ -16,8 +16,21 @@ from controller.api.names import NO_NEED_UPDATE, ROLLBACK_IN_BATCH
 from demo.stage import Product
 from localcluster.record import Recorder
 from tests.cluster.kinds import ROLLOUTS
-from tests.cluster.manifests import STABLE_IMAGE, THIRD_IMAGE, Application, StepPlan
-from tests.cluster.story import Story, assert_kept, conclude, condition
+from tests.cluster.manifests import (
+    NEW_IMAGE,
+    STABLE_IMAGE,
+    THIRD_IMAGE,
+    Application,
+    StepPlan,
+)
+from tests.cluster.story import (
+    WORKLOAD_TYPE,
+    Story,
+    assert_kept,
+    at,
+    conclude,
+    condition,
+)
 from tests.cluster.together import Together
 
 AT_ONCE = 8
@@ -122,6 +135,43 @@ async def is_scaled_down(story: Story, step: int) -> None:
     await conclude(story)
 
 
+async def is_replaced_by_its_bare_manifest(story: Story, step: int) -> None:
+    """`kubectl replace`: what is not in the owner's manifest is gone, every label and annotation of ours included."""
+    await story.begin()
+    await story.reach(step)
+    await story.replace(NEW_IMAGE)
+    await goes_on(story, step)
+
+
+async def loses_its_label(story: Story, step: int) -> None:
+    """Somebody takes the label off that admission selects by."""
+    await story.begin()
+    await story.reach(step)
+    await story.amend({"metadata": {"labels": {WORKLOAD_TYPE: None}}}, story.workload)
+    await goes_on(story, step)
+
+
+async def goes_on(story: Story, step: int) -> None:
+    """Nothing has moved, and the release goes on to its end."""
+    await story.settled(step)
+    await story.paused_at(step)
+    await story.approve(step)
+    await story.approve_all(step + 1)
+    await conclude(story)
+
+
+async def is_scaled_to_zero_and_back(story: Story, step: int) -> None:
+    """Nobody needs it for a while: it comes back as it was, and the release begins again at its first step."""
+    await story.begin()
+    await story.reach(step)
+    await story.scale(0)
+    await story.recorder.until_state(lambda state: not story.pods())
+    await story.rollout(lambda status: at(status, 1, "BeforeStepUpgrade"))
+    await story.scale(story.app.replicas)
+    await story.approve_all()
+    await conclude(story)
+
+
 JUMPS = {1: LAST, 2: 1, 3: 3}
 """From a step to another: forward over one, back, and to the same again."""
 
@@ -137,6 +187,7 @@ async def jumps(story: Story, step: int) -> None:
 
 IN_BATCHES = ("StatefulSet", "CloneSet")
 WITH_REPLICAS: tuple[Disturbance, ...] = (is_scaled_up, is_scaled_down)
+AT_STEP_2: tuple[Disturbance, ...] = (is_replaced_by_its_bare_manifest, loses_its_label)
 AT_EVERY_STEP: tuple[Disturbance, ...] = (
     is_rolled_back,
     starts_over,
@@ -181,6 +232,9 @@ def _rows(styles: Mapping[str, Application]) -> Iterator[tuple[str, Row]]:
                 title = f"{style}: goes back in batches at step {step}"
                 yield title, Row(app, goes_back_in_batches, step)
         scaled = () if app.on_nodes else WITH_REPLICAS
+        for disturbance in AT_STEP_2:
+            title = f"{style}: {disturbance.__name__.replace('_', ' ')} at step 2"
+            yield title, Row(app, disturbance, 2)
         for disturbance in (*AT_EVERY_STEP, *scaled):
             for step in range(1, LAST + 1):
                 title = f"{style}: {disturbance.__name__.replace('_', ' ')} at step {step}"

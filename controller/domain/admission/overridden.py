@@ -8,11 +8,28 @@ changes of the owner's wishes, not a manifest that is applied again as it was; a
 import msgspec
 
 from controller.api.jsontree import JsonObject, child, same, text
-from controller.api.names import LATCH, ORIGINAL_STRATEGY
+from controller.api.names import LATCH, ORIGINAL_STRATEGY, WORKLOAD_TYPE
 
 
 def overridden(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[str, ...]:
     """Warnings about an update from `old` to `new` that was stored as `stored`."""
+    return (*_label_stays(new, stored), *_held_fields(old, new, stored))
+
+
+def _label_stays(new: JsonObject, stored: JsonObject) -> tuple[str, ...]:
+    if WORKLOAD_TYPE in child(new, "metadata", "labels"):
+        return ()
+    if WORKLOAD_TYPE not in child(stored, "metadata", "labels"):
+        return ()
+    name = _name(new)
+    warning = (
+        f"{name} is under a release, so the label {WORKLOAD_TYPE} and the other marks of the release stay: to let it "
+        "go now, delete its Rollout or set spec.disabled of the Rollout to true"
+    )
+    return (warning,)
+
+
+def _held_fields(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[str, ...]:
     before, after = _record(old), _record(stored)
     if before is None or after is None:
         return ()
@@ -21,7 +38,7 @@ def overridden(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[st
         for name in sorted({*before, *after} - {"release"})
         if not same(before.get(name), after.get(name))
     ]
-    name = f"{text(new, 'kind')} {text(new, 'metadata', 'name')}"
+    name = _name(new)
     warnings = []
     if kept:
         warnings.append(
@@ -32,6 +49,10 @@ def overridden(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[st
             f"{name} stays paused until traffic is safe; its Rollout lets it go on by itself"
         )
     return tuple(warnings)
+
+
+def _name(workload: JsonObject) -> str:
+    return f"{text(workload, 'kind')} {text(workload, 'metadata', 'name')}"
 
 
 def _resumed(old: JsonObject, new: JsonObject) -> bool:

@@ -7,7 +7,8 @@ A set is held by its update strategy: a partition that keeps every pod, or OnDel
   except for our part, and all of it is given back at the end;
 * a CloneSet under blue-green is held by minReadySeconds as well, which is recorded and given back in the same way; pods
   that were named to be deleted are named no more when the template changes;
-* our marks are taken from the old object; removing the workload-type label is the way out, and leaves nothing behind.
+* our marks are taken from the old object, the workload-type label with them; where no release of a living Rollout
+  depends on it the label may be taken off, and nothing of ours stays behind.
 
 A set that its owner rolls by hand (OnDelete), or of no replicas, is not released in steps, as in the original.
 """
@@ -15,7 +16,7 @@ A set that its owner rolls by hand (OnDelete), or of no replicas, is not release
 import msgspec
 
 from controller.api.jsontree import JsonObject, changed, child, number, same, text
-from controller.api.names import IN_PROGRESSING, OURS_ON_WORKLOAD, WORKLOAD_TYPE
+from controller.api.names import IN_PROGRESSING, OURS_ON_WORKLOAD
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.admission.hold import (
@@ -31,6 +32,7 @@ from controller.domain.admission.verdict import Unchanged, Verdict, amended
 from controller.domain.admission.workload import (
     effective,
     ending,
+    may_leave,
     release_identity,
     template_changed,
     template_hash_of,
@@ -52,7 +54,7 @@ def admit_set(
     if child(old, "metadata").get("deletionTimestamp") is not None:
         return Unchanged()
     record = record_of(old)
-    if WORKLOAD_TYPE not in child(new, "metadata", "labels"):
+    if may_leave(old, new, rollout):
         return Unchanged() if record is None else amended(new, _let_go(old, new, record))
     if rollout is None:
         return Unchanged()

@@ -7,8 +7,10 @@ its knobs say; the *latch* is `paused` with a token of ours, from admission unti
   where nothing may be unavailable and the way back is a switch);
 * while the latch is on, `paused` stays true whoever writes;
 * what the owner writes in mid-release is recorded and given back at the end, never lost and never obeyed early;
-* our marks are taken from the old object, because `kubectl rollout undo` replaces all annotations;
-* removing the workload-type label is the way out, and leaves nothing of ours behind.
+* our marks are taken from the old object, because `kubectl rollout undo` replaces all annotations, and
+  `kubectl replace` all labels too;
+* the workload-type label stays while a living Rollout has a release under way, or when the same request asks for one;
+  else it may be taken off, and nothing of ours stays behind.
 
 What cannot be told: an owner who writes exactly the value that the hold put there looks like one who wrote nothing.
 """
@@ -106,7 +108,7 @@ def admit_deployment(
     """
     if child(old, "metadata").get("deletionTimestamp") is not None:
         return Unchanged()
-    if WORKLOAD_TYPE not in child(new, "metadata", "labels"):
+    if may_leave(old, new, rollout):
         return amended(new, _let_go(old, new))
     if rollout is None:
         return Unchanged()
@@ -119,6 +121,31 @@ def admit_deployment(
     else:
         result = _protected(change, updated_record(record, old, new))
     return result if isinstance(result, Refused) else amended(new, result)
+
+
+def may_leave(old: JsonObject, new: JsonObject, rollout: Rollout | None) -> bool:
+    """The workload-type label is taken off, and no release of a living Rollout depends on it.
+
+    `kubectl replace` takes it off without a word about it: mid-release that would let go of every pod at once.
+    """
+    if not loses_label(new):
+        return False
+    return rollout is None or ending(rollout) or not keeps_label(old, new)
+
+
+def loses_label(new: JsonObject) -> bool:
+    """The workload does not carry the workload-type label."""
+    return WORKLOAD_TYPE not in child(new, "metadata", "labels")
+
+
+def keeps_label(old: JsonObject, new: JsonObject) -> bool:
+    """A release is under way, or asked for by this request: where a living Rollout governs, the label stays."""
+    return under_release(old) or effective(old, new)
+
+
+def under_release(workload: JsonObject) -> bool:
+    """It carries a mark of a release."""
+    return not {*OURS_ON_WORKLOAD}.isdisjoint(child(workload, "metadata", "annotations"))
 
 
 def release_identity(old: JsonObject, new: JsonObject) -> str:
@@ -189,6 +216,9 @@ def _age(replica_set: ReplicaSet) -> tuple[int, str, str]:
 def with_marks_of(old: JsonObject, new: JsonObject) -> JsonObject:
     """`new` with exactly the marks of `old`: not fewer (undo drops them), not more (undo brings stale ones)."""
     present = child(old, "metadata", "annotations")
+    if loses_label(new):
+        label = child(old, "metadata", "labels").get(WORKLOAD_TYPE)
+        new = changed(new, ("metadata", "labels", WORKLOAD_TYPE), label)
     for mark in OURS_ON_WORKLOAD:
         new = changed(new, ("metadata", "annotations", mark), present.get(mark))
     if IN_PROGRESSING in present:

@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from controller.api.jsontree import child
 from controller.api.names import KEPT_V1ALPHA1, LATCH, WORKLOAD_TYPE
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
@@ -185,17 +186,33 @@ async def test_a_refusal_carries_its_text_and_code() -> None:
     assert counted.answers == [("mutate-apps-v1-deployment", False)]
 
 
-async def test_leaving_does_not_need_a_rollout_to_be_read() -> None:
-    reads = Reads()
+async def test_leaving_at_rest_does_not_need_a_rollout_to_be_read() -> None:
+    reads = Reads(rollout())
+    out = {**deployment(), "metadata": {"name": "web", "labels": {}}}
+    async with called(reads, NoMetrics()) as session:
+        seen = await answer(session, DEPLOYMENTS, review(deployment(), out))
+    assert seen == {"uid": "r-1", "allowed": True}
+    assert reads.asked == []
+
+
+@pytest.mark.parametrize("governed", [True, False])
+async def test_leaving_in_mid_release_depends_on_a_living_rollout(governed: bool) -> None:
+    reads = Reads(rollout()) if governed else Reads()
     held = deployment(paused=True)
-    held["metadata"] = {**dict(held["metadata"]), "annotations": {LATCH: "x"}}  # type: ignore[call-overload]
+    held["metadata"] = {**child(held, "metadata"), "annotations": {LATCH: "x"}}
     out = deployment(paused=True)
     out["metadata"] = {"name": "web", "annotations": {LATCH: "x"}, "labels": {}}
     async with called(reads, NoMetrics()) as session:
         seen = await answer(session, DEPLOYMENTS, review(held, out))
-    assert WORKLOAD_TYPE not in str(out)
-    assert patched(seen) == {"/spec/paused", f"/metadata/annotations/{LATCH.replace('/', '~1')}"}
-    assert reads.asked == []
+    assert reads.asked == ["rollouts shop"]
+    if governed:
+        assert f"/metadata/labels/{WORKLOAD_TYPE.replace('/', '~1')}" in patched(seen)
+        assert "of the release stay" in seen["warnings"][0]
+    else:
+        assert patched(seen) == {
+            "/spec/paused",
+            f"/metadata/annotations/{LATCH.replace('/', '~1')}",
+        }
 
 
 def raw_rollout(**canary: object) -> Json:

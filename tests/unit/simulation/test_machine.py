@@ -195,6 +195,30 @@ class Releases(RuleBasedStateMachine):
         self.world.people.undo(KEY, template(version))
 
     @precondition(lambda self: self.there)
+    @rule(version=VERSIONS)
+    @noted
+    def replace_the_manifest(self, version: str) -> None:
+        """`kubectl replace`: every label and annotation that is not in it goes."""
+        self.abandon(version)
+        surge, unavailable = self.limits
+        manifest = make_deployment(
+            version=version,
+            replicas=workload_of(self.world).spec.replicas,
+            max_surge=surge,
+            max_unavailable=unavailable,
+            min_ready_seconds=self.min_ready,
+        )
+        self.world.people.replace(KEY, manifest.spec)
+
+    @precondition(lambda self: self.there)
+    @rule()
+    @noted
+    def take_the_label_off(self) -> None:
+        labels = workload_of(self.world).metadata.labels
+        kept = {name: value for name, value in labels.items() if name != names.WORKLOAD_TYPE}
+        self.world.people.label(KEY, kept)
+
+    @precondition(lambda self: self.there)
     @rule(replicas=st.sampled_from((0, 1, 2, 4, 6, 12)))
     @noted
     def scale(self, replicas: int) -> None:

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from controller.api.jsontree import JsonObject, changed, child
-from controller.api.names import LATCH, ORIGINAL_STRATEGY
+from controller.api.names import LATCH, ORIGINAL_STRATEGY, WORKLOAD_TYPE
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.verdict import Amended
 from controller.domain.admission.workload import admit_deployment
@@ -63,3 +63,13 @@ def test_a_resume_while_traffic_is_not_safe_is_answered() -> None:
 def test_a_record_that_cannot_be_read_says_nothing() -> None:
     odd = changed(held(), ("metadata", "annotations", ORIGINAL_STRATEGY), "[]")
     assert overridden(odd, odd, odd) == ()
+
+
+def test_a_label_that_stays_is_answered_with_the_ways_out() -> None:
+    old = held()
+    free = changed(copy.deepcopy(old), ("metadata", "labels", WORKLOAD_TYPE), None)
+    (warning,) = said(old, free)
+    assert "of the release stay" in warning
+    assert "delete its Rollout or set spec.disabled" in warning
+    idle = deployment("v1")
+    assert said(idle, changed(copy.deepcopy(idle), ("metadata", "labels"), None)) == ()

@@ -64,6 +64,13 @@ def held(kind: WorkloadKind = STATEFUL, strategy: JsonObject | None = None) -> J
     return stored(old, with_image(old, "v2"), kind)
 
 
+def let_go(old: JsonObject, new: JsonObject, kind: WorkloadKind = STATEFUL) -> JsonObject:
+    """What gets stored where no Rollout governs the set."""
+    verdict = admit_set(old, new, None, kind)
+    assert isinstance(verdict, Amended)
+    return verdict.obj
+
+
 def strategy_of(obj: JsonObject) -> JsonObject:
     return child(obj, "spec", "updateStrategy")
 
@@ -206,6 +213,31 @@ def test_marks_cannot_be_lost() -> None:
     assert {IN_PROGRESSING, LATCH, ORIGINAL_STRATEGY} <= marks.keys()
 
 
+@EVERY
+def test_a_manifest_that_replaces_the_set_changes_nothing_but_its_owners_values(
+    kind: WorkloadKind,
+) -> None:
+    before = held(kind, {"rollingUpdate": {"maxUnavailable": 2}})
+    bare = changed(pod_set("v2"), ("metadata", "labels"), None)
+    after = stored(before, bare, kind)
+    record = record_of(after)
+    assert record is not None
+    assert record.strategy in ({}, msgspec.UNSET)
+    assert strategy_of(after) == strategy_of(held(kind))
+    assert child(after, "metadata", "labels") == child(before, "metadata", "labels")
+    marks = child(after, "metadata", "annotations")
+    assert {IN_PROGRESSING, LATCH, ORIGINAL_STRATEGY} <= marks.keys()
+
+
+@EVERY
+def test_a_set_at_rest_that_is_replaced_with_another_template_is_released(
+    kind: WorkloadKind,
+) -> None:
+    bare = changed(pod_set("v2"), ("metadata", "labels"), None)
+    after = stored(pod_set(), bare, kind)
+    assert after == held(kind)
+
+
 def test_a_change_while_the_release_is_being_ended_follows_it_under_the_same_hold() -> None:
     before = held()
     after = stored(before, with_image(before, "v3"), STATEFUL, rollout("Disabling"))
@@ -220,7 +252,7 @@ def test_a_change_while_the_release_is_being_ended_follows_it_under_the_same_hol
 def test_taking_the_label_off_leaves_nothing_behind(own: JsonObject | None) -> None:
     before = held(strategy=own)
     freed = changed(before, ("metadata", "labels", WORKLOAD_TYPE), None)
-    after = stored(before, freed)
+    after = let_go(before, freed)
     assert child(after, "spec").get("updateStrategy") == own
     assert child(after, "metadata", "annotations") == {}
     plain = pod_set()
@@ -309,7 +341,7 @@ def test_taking_the_label_off_gives_min_ready_seconds_back_too() -> None:
     before = held_beside()
     named = changed(before, ("spec", "scaleStrategy"), {"podsToDelete": ["web-1"]})
     freed = changed(named, ("metadata", "labels", WORKLOAD_TYPE), None)
-    after = stored(named, freed, CLONES, doubling())
+    after = let_go(named, freed, CLONES)
     assert child(after, "spec")["minReadySeconds"] == 5
     assert strategy_of(after) == {"maxUnavailable": 1}
     assert child(after, "spec", "scaleStrategy") == {}

@@ -410,22 +410,82 @@ def test_a_change_while_the_release_is_finishing_begins_a_new_one() -> None:
 # --- the way out --------------------------------------------------------------------------------
 
 
-def test_taking_the_label_off_gives_the_owner_everything_back() -> None:
+GOING = pytest.mark.parametrize(
+    "under",
+    [
+        pytest.param(None, id="no-rollout"),
+        pytest.param(rollout(disabled=True), id="switched-off"),
+        pytest.param(rollout("Disabling"), id="being-switched-off"),
+        pytest.param(rollout("Terminating"), id="being-deleted"),
+    ],
+)
+
+
+@GOING
+def test_taking_the_label_off_gives_the_owner_everything_back(under: Rollout | None) -> None:
     old = stored(deployment(minReadySeconds=4), deployment("v2", minReadySeconds=4))
-    out = stored(old, set_in(old, "metadata", "labels", WORKLOAD_TYPE, to=None))
+    free = set_in(old, "metadata", "labels", WORKLOAD_TYPE, to=None)
+    out = result(admit_deployment(old, free, under, ONE), free)
     assert child(out, "spec") == {**child(deployment("v2", minReadySeconds=4), "spec")}
     assert not child(out, "metadata", "annotations")
     assert not child(out, "metadata", "labels")
 
 
+def replaced(image: str, **fields: object) -> JsonObject:
+    """The owner's bare manifest, as `kubectl replace` stores it: nothing of ours is left."""
+    return set_in(deployment(image, **fields), "metadata", "labels", to=None)
+
+
+def test_the_label_stays_while_a_release_is_under_way() -> None:
+    for old in (held(), stored(deployment(), deployment("v2"))):
+        free = set_in(old, "metadata", "labels", WORKLOAD_TYPE, to=None)
+        assert stored(old, free, TWO) == old
+
+
+def test_a_manifest_that_replaces_the_workload_changes_nothing_but_its_owners_values() -> None:
+    old = held("v2", minReadySeconds=4)
+    new = stored(old, replaced("v2", minReadySeconds=9), TWO)
+    record = record_of(new)
+    assert record is not None
+    assert (record.min_ready_seconds, record.strategy, record.paused) == (9, OWN, False)
+    assert text(new, "metadata", "labels", WORKLOAD_TYPE) == "deployment"
+    assert text(new, "metadata", "labels", STABLE_REVISION) == "h1"
+    assert annotation(new, IN_PROGRESSING) == annotation(old, IN_PROGRESSING)
+    assert child(new, "spec") == child(old, "spec")
+
+
+def test_replacing_a_latched_workload_leaves_it_latched() -> None:
+    old = stored(deployment(), deployment("v2"))
+    new = stored(old, replaced("v2"))
+    assert child(new, "spec") == child(old, "spec")
+    assert annotation(new, LATCH) == annotation(old, LATCH)
+
+
+def test_a_third_revision_that_replaces_the_workload_is_latched() -> None:
+    old = held()
+    new = stored(old, replaced("v3"), TWO)
+    assert spec(new, "paused") is True
+    assert spec(new, "minReadySeconds") == HOLD_MIN_READY_SECONDS
+    assert annotation(new, LATCH)
+    assert text(new, "metadata", "labels", WORKLOAD_TYPE) == "deployment"
+
+
+def test_a_workload_at_rest_that_is_replaced_with_another_template_is_released() -> None:
+    new = stored(deployment(), replaced("v2"))
+    assert spec(new, "paused") is True
+    assert text(new, "metadata", "labels", WORKLOAD_TYPE) == "deployment"
+    assert annotation(new, LATCH)
+
+
 def test_taking_the_label_off_an_idle_workload_passes() -> None:
-    out = set_in(deployment("v2"), "metadata", "labels", WORKLOAD_TYPE, to=None)
+    out = set_in(deployment(), "metadata", "labels", WORKLOAD_TYPE, to=None)
     assert judged(deployment(), out) == Unchanged()
 
 
 def test_a_bare_latch_goes_with_the_label() -> None:
     old = set_in(deployment(paused=True), "metadata", "annotations", LATCH, to="x")
-    out = stored(old, set_in(old, "metadata", "labels", WORKLOAD_TYPE, to=None))
+    free = set_in(old, "metadata", "labels", WORKLOAD_TYPE, to=None)
+    out = result(admit_deployment(old, free, None, ONE), free)
     assert "paused" not in child(out, "spec")
 
 
