@@ -42,6 +42,7 @@ from controller.reconcilers.caches import Caches
 from controller.reconcilers.rollout import RolloutReconciler
 from controller.reconcilers.script_checks import ScriptChecks
 from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
+from controller.reconcilers.telling import Telling
 from controller.reconcilers.trafficrouting import SharedWorld, TrafficRoutingReconciler
 from controller.reconcilers.wiring import Wiring
 from controller.reconcilers.world import World
@@ -282,8 +283,8 @@ class App:
             kinds=self._kinds,
             ledger=self._ledger,
             clock=self._clock,
-            told=self._tell,
-            metrics=self.metrics,
+            telling=Telling(self._tell, self.metrics),
+            random=self._random,
         )
         workers = Worker(
             "rollout-controller",
@@ -299,6 +300,7 @@ class App:
             ledger=self._routing_ledger,
             clock=self._clock,
             told=self._tell_routing,
+            random=self._random,
         )
         routing_workers = Worker(
             "trafficrouting-controller",

@@ -364,7 +364,9 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     withdrawn_at: datetime | None = None
     """When, at the end, the last share was taken from them."""
     approved_at: datetime | None = None
-    """When an approval was last honoured: a StepReady right after it is a repeat."""
+    """When an approval was last honoured."""
+    pause_not_before: datetime | None = None
+    """When the next StepPaused may be entered: the approval before it did not name its step, and may be repeated."""
     approval: Approval | None = None
     """An exact approval (`moonshift approve --step`), put there by the CLI and consumed by the controller."""
     approvals: tuple[Approval, ...] = ()

@@ -195,7 +195,6 @@ def answer_to(before: Rollout, now: Rollout | None) -> Answer | None:
         # our patch is in this status or an earlier one: the mailbox was emptied without an approval
         return Answer(
             False,
-            f"is still at step {step}: the controller put the approval back (one that comes within 2 s of another "
-            "counts as the same): see its Events, then repeat",
+            f"is still at step {step}: the controller put the approval back: see its Events, then repeat",
         )
     return None

@@ -6,6 +6,8 @@ moves its transition time (the original copied stale ones, D32).
 
 from datetime import datetime
 
+from msgspec import structs
+
 from controller.api.meta import Condition
 
 Conditions = tuple[Condition, ...]
@@ -33,3 +35,21 @@ def set_condition(
         last_transition_time=now if moved or old is None else old.last_transition_time,
     )
     return (*(each for each in conditions if each.type != kind), new)
+
+
+def settled_conditions(before: Conditions, after: Conditions) -> Conditions:
+    """`after` with the times of `before` where a condition, once all is decided, says what it said before.
+
+    Why: a pass may decide False, and True again when an action is refused; between two statuses nothing changed then.
+    """
+    order = {condition.type: at for at, condition in enumerate(before)}
+    ordered = sorted(after, key=lambda condition: order.get(condition.type, len(order)))
+    return tuple(_settled(find_condition(before, each.type), each) for each in ordered)
+
+
+def _settled(old: Condition | None, new: Condition) -> Condition:
+    if old is None or old.status != new.status:
+        return new
+    if (old.reason, old.message) == (new.reason, new.message):
+        return old
+    return structs.replace(new, last_transition_time=old.last_transition_time)

@@ -26,7 +26,7 @@ from controller.api.trafficrouting import (
 )
 from controller.api.workloads import Pod
 from controller.domain import reasons
-from controller.domain.conditions import set_condition
+from controller.domain.conditions import set_condition, settled_conditions
 from controller.domain.decision import (
     Action,
     EnsureRoutes,
@@ -133,7 +133,8 @@ def refused_routing(
 ) -> TrafficRoutingDecision:
     """The decision as it stands after an action of it was refused."""
     status = _with_condition(decision.status, refusal, now)
-    status = structs.replace(status, message=refusal.message)
+    conditions = settled_conditions(seen.routing.status.conditions, status.conditions)
+    status = structs.replace(status, message=refusal.message, conditions=conditions)
     notes = _notes(seen.routing.status, status, refusal)
     return TrafficRoutingDecision(status, decision.actions, notes, refusal)
 

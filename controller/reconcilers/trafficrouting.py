@@ -5,6 +5,7 @@ A pass that wrote something else on the object writes no status: the event of th
 """
 
 from collections.abc import Callable
+from random import Random
 from typing import Protocol
 
 from controller.api.meta import Key
@@ -41,6 +42,7 @@ from controller.effects.writes import KubeWrites, Writes
 from controller.errors import Forbidden, Invalid, NotFound
 from controller.kube.ledger import WriteLedger
 from controller.reconcilers.caches import SERVICE, SHARED_ROUTING, Caches
+from controller.reconcilers.refusals import RefusalWaits
 from controller.runtime.clock import Clock
 from controller.runtime.worker import Result
 
@@ -120,8 +122,10 @@ class TrafficRoutingReconciler:
         ledger: WriteLedger,
         clock: Clock,
         told: Told,
+        random: Random,
     ) -> None:
         self._world = world
+        self._refusals = RefusalWaits(random)
         self._kube = kube
         self._routes_for = routes_for
         self._ledger = ledger
@@ -136,6 +140,7 @@ class TrafficRoutingReconciler:
         seen = self._world.observe(key)
         if seen is None:
             self._ledger.forget(key)
+            self._refusals.forget(key)
             return Result()
         now = self._clock.now()
         decision = decide_traffic_routing(seen, now)
@@ -153,8 +158,11 @@ class TrafficRoutingReconciler:
                     break
                 case Refusal() as refusal:
                     decision = refused_routing(seen, decision, refusal, now)
-                    wake_after = refusal.retry_after
+                    generation = seen.routing.metadata.generation
+                    wake_after = self._refusals.next(key, generation, refusal)
                     break
+        else:
+            self._refusals.forget(key)
         await self._write_status(seen, decision, writes)
         for note in decision.notes:
             self._told(seen.routing, note)

@@ -17,7 +17,7 @@ from controller.api.podsets import ControllerRevision, PodSet
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet, safe_hash, template_hash
-from controller.domain.decision import Reference, RoutePlan
+from controller.domain.decision import Reference, Refusal, RoutePlan
 from controller.simulation.config_objects import ConfigShelves
 from controller.simulation.shelf import Shelf, Versions
 
@@ -71,6 +71,8 @@ class Cluster:
         self.min_ready: dict[str, int] = {}
         """minReadySeconds by UID of the ReplicaSet."""
         self.broken: set[str] = set()
+        self.refusals: dict[str, Refusal] = {}
+        """By name of an action: what its effect answers instead of doing anything."""
 
         self.templates: dict[Key, msgspec.Raw] = {}
         """What each ControllerRevision keeps."""

@@ -26,6 +26,7 @@ from controller.api.workloads import Deployment, DeploymentSpec
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.verdict import Amended, Refused, Unchanged
 from controller.domain.admission.workload import admit_deployment, governing
+from controller.domain.decision import Refusal
 from controller.errors import Forbidden
 from controller.simulation.cluster import Cluster
 from controller.simulation.pods import terminate
@@ -140,9 +141,15 @@ class People:
         self._cluster.broken |= uids
         self._cluster.versions.next()
 
+    def forbid(self, action: str, refusal: Refusal) -> None:
+        """What this action would do is refused from now on."""
+        self._cluster.refusals[action] = refusal
+        self._cluster.versions.next()
+
     def heal(self) -> None:
-        """Everything that was broken works again."""
+        """Everything that was broken works again, and nothing is refused any more."""
         self._cluster.broken.clear()
+        self._cluster.refusals.clear()
         self._cluster.versions.next()
 
     def delete_pod(self, key: Key) -> None:

@@ -270,8 +270,10 @@ class World:
         for number, action in enumerate(decision.actions):
             if number == crash_after:
                 return decision
+            written = self.cluster.versions.last
             outcome = writes.apply(action)
-            self._tell()
+            if self.cluster.versions.last != written:
+                self._tell()
             match outcome:
                 case Done():
                     continue

@@ -89,7 +89,10 @@ class Writes:
         self.version = seen.metadata.resource_version
 
     def apply(self, action: Action) -> Outcome:
-        """Bring one fact about."""
+        """Bring one fact about, or refuse it where somebody asked for that."""
+        return self._cluster.refusals.get(type(action).__name__) or self._apply(action)
+
+    def _apply(self, action: Action) -> Outcome:
         match action:
             case PrepareRollout() | RemoveFinalizer():
                 return self._rollout_itself(action)

@@ -63,7 +63,7 @@ class Metrics(StandardMetrics):
             registry=registry,
         )
         self._approvals = Counter(
-            "moonshift_approvals", "Approvals by the way they came", ("source",), registry=registry
+            "moonshift_approvals", "Approvals that were honoured", registry=registry
         )
         self._completed = Counter(
             "moonshift_rollouts_completed",
@@ -80,7 +80,7 @@ class Metrics(StandardMetrics):
         )
         self._state_seconds = Histogram(
             "moonshift_state_seconds",
-            "Time in a step's state, by whether people or the cluster were waited for",
+            "Time in a step's state, by whether people, a timer or the cluster were waited for",
             ("state", "waiting_for"),
             buckets=_STATE,
             registry=registry,
@@ -104,9 +104,6 @@ class Metrics(StandardMetrics):
         )
         self._drift = Counter(
             "moonshift_drift", "Foreign changes of objects in use", ("action",), registry=registry
-        )
-        self._verdicts = Counter(
-            "moonshift_gate_verdicts", "Verdicts of metric gates", ("verdict",), registry=registry
         )
         self._events_dropped = Counter(
             "moonshift_events_dropped",
@@ -169,17 +166,17 @@ class Metrics(StandardMetrics):
         else:
             _remove(self._pending, namespace, name)
 
-    def approved(self, source: str) -> None:
-        """An approval was honoured; source is e.g. status, annotation, plugin."""
-        self._approvals.labels(source).inc()
+    def approved(self) -> None:
+        """An approval was honoured."""
+        self._approvals.inc()
 
     def release_ended(self, namespace: str, outcome: str, seconds: float) -> None:
-        """A release ended: completed, rolled_back, aborted, superseded."""
+        """A release ended: succeeded or canceled."""
         self._completed.labels(namespace, outcome).inc()
         self._release_seconds.labels(outcome).observe(seconds)
 
     def state_left(self, state: str, waiting_for: str, seconds: float) -> None:
-        """A step left a state in which `waiting_for` (people or work) was waited for."""
+        """A step left a state in which `waiting_for` (people, timer or work) was waited for."""
         self._state_seconds.labels(state, waiting_for).observe(seconds)
 
     def script_ran(self, outcome: str, seconds: float) -> None:
@@ -194,10 +191,6 @@ class Metrics(StandardMetrics):
     def drifted(self, action: str) -> None:
         """A foreign change was met: put_back, folded or held."""
         self._drift.labels(action).inc()
-
-    def gate_decided(self, verdict: str) -> None:
-        """A metric gate came to a verdict."""
-        self._verdicts.labels(verdict).inc()
 
     def event_dropped(self, reason: str) -> None:
         """An Event was not written: full, failed or stopping."""

@@ -70,12 +70,12 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "rollout.pause",
         (
             "an approval is honoured in every state",
-            "    paused = ours.state == StepState.STEP_PAUSED\n",
-            "    paused = True\n",
+            "    if ours.state == StepState.STEP_PAUSED:\n        return True\n",
+            "    return True\n",
         ),
         (
             "a repeated approval is honoured again",
-            "    return honoured is not None and sit.now < honoured + REPEAT_WINDOW\n",
+            "    return due is not None and sit.now < due and _is_rested_at(sit, position(status).step)\n",
             "    return False\n",
         ),
         (

@@ -41,6 +41,7 @@ from controller.domain.rollout.status import (
     condition,
     mirrored,
     progressing,
+    settled,
     with_canary,
     with_condition,
     with_kstatus,
@@ -74,7 +75,7 @@ def refused(seen: Observation, decision: Decision, refusal: Refusal, now: dateti
     status = structs.replace(decision.status, message=refusal.message)
     status = with_kstatus(status, refusal, now)
     notes = (*decision.notes, *_said_once(seen.rollout.status, refusal))
-    return structs.replace(decision, status=status, notes=notes)
+    return structs.replace(decision, status=settled(seen.rollout.status, status), notes=notes)
 
 
 def _said_once(before: RolloutStatus, problem: Refusal) -> tuple[Note, ...]:
@@ -91,6 +92,7 @@ def _decision(sit: Situation, stop: Stop, notes: tuple[Note, ...]) -> Decision:
         status = structs.replace(status, message=stop.problem.message)
         notes += _said_once(stop.status, stop.problem)
     status = with_kstatus(mirrored(status), stop.problem, sit.now)
+    status = settled(sit.seen.rollout.status, status)
     duties = _duties(sit, status)
     notes += config_release.notes_of(sit.seen.rollout.status, status, duties)
     return Decision(

@@ -11,7 +11,7 @@ from msgspec import structs
 from controller.api.meta import Condition
 from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.domain import reasons
-from controller.domain.conditions import find_condition, set_condition
+from controller.domain.conditions import find_condition, set_condition, settled_conditions
 from controller.domain.decision import Refusal
 from controller.domain.rollout import visits
 from controller.domain.rollout.situation import canary_status, position
@@ -32,7 +32,7 @@ def with_position(status: RolloutStatus, **changes: object) -> RolloutStatus:
 def enter(status: RolloutStatus, state: StepState, now: datetime) -> RolloutStatus:
     """Move to a state of the present step; the mirror follows."""
     seen = position(status).visits
-    if state is StepState.STEP_PAUSED:
+    if state in (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED):
         seen = visits.ready(seen, now)
     elif state is StepState.COMPLETED:
         seen = visits.closed(seen, now)
@@ -96,3 +96,22 @@ def mirrored(status: RolloutStatus) -> RolloutStatus:
         current_step_index=inner.current_step_index,
         current_step_state=inner.current_step_state,
     )
+
+
+def settled(before: RolloutStatus, after: RolloutStatus) -> RolloutStatus:
+    """`after`; the very `before` where it says the same, and only instants differ.
+
+    Why: a status that is written although it says nothing new wakes the pass that writes the next one.
+    """
+    conditions = settled_conditions(before.conditions, after.conditions)
+    after = structs.replace(after, conditions=conditions)
+    return before if _timeless(before) == _timeless(after) else after
+
+
+def _timeless(status: RolloutStatus) -> RolloutStatus:
+    """The status without the instants that entering a state sets."""
+    if status.of_release is not None:
+        status = with_canary(status, last_update_time=None)
+    if isinstance(status.moonshift, MoonshiftStatus):
+        status = with_position(status, state_since=None)
+    return status

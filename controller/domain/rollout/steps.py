@@ -33,7 +33,7 @@ def decide_step(sit: Situation, status: RolloutStatus) -> Turn:
         case StepState.STEP_TRAFFIC_ROUTING:
             return _route(sit, status)
         case StepState.STEP_METRICS_ANALYSIS:
-            return Advance(enter(status, StepState.STEP_PAUSED, sit.now))
+            return _analyse(sit, status)
         case StepState.STEP_PAUSED:
             return _paused(sit, status)
         case StepState.STEP_READY:
@@ -144,12 +144,23 @@ def _services_ready(sit: Situation, status: RolloutStatus) -> Stop | None:
     return routing.endpoints_margin(sit, status)
 
 
+def _analyse(sit: Situation, status: RolloutStatus) -> Turn:
+    """The work of the step is done; on to its pause, once an approval of the step before cannot be repeated there."""
+    if pause.pause_is_too_soon(sit, status):
+        return _with_all_kept(sit, Stop(status, wake_at=position(status).pause_not_before))
+    passed = with_position(status, pause_not_before=None)
+    return Advance(enter(passed, StepState.STEP_PAUSED, sit.now))
+
+
 def _paused(sit: Situation, status: RolloutStatus) -> Turn:
     """The end of a step; what the step brought about is kept so meanwhile."""
-    index = position(status).step
     turn = pause.decide_pause(sit, status)
-    if isinstance(turn, Advance):
-        return turn
+    return turn if isinstance(turn, Advance) else _with_all_kept(sit, turn)
+
+
+def _with_all_kept(sit: Situation, turn: Stop) -> Stop:
+    """The same, and pods, Services and routes stay as the step left them."""
+    index = position(turn.status).step
     turn = structs.replace(turn, actions=_kept(sit, turn.status, index))
     if not (sit.step(index).routes_traffic and sit.seen.routes) or sit.takes_all(index):
         return turn

@@ -1,6 +1,7 @@
 """A pass goes on past a ConfigMap or Secret that may not be written; every other refusal ends it."""
 
 from datetime import datetime
+from random import Random
 
 import msgspec
 
@@ -12,6 +13,7 @@ from controller.domain.rollout.status import condition
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import CONFIG_MAPS, DEPLOYMENTS, ROLLOUTS, Resource
 from controller.reconcilers.rollout import RolloutReconciler
+from controller.reconcilers.telling import Telling
 from controller.simulation.world import World
 from tests.component.effects.api_double import ApiDouble, Object
 from tests.unit.builders import KEY, workload_of
@@ -93,8 +95,8 @@ async def test_a_way_back_goes_on_where_content_may_not_be_put_back() -> None:
         kinds=silent,
         ledger=WriteLedger(),
         clock=Clock(world),
-        told=tell,
-        metrics=silent,  # type: ignore[arg-type] # answers everything
+        telling=Telling(tell, silent),  # type: ignore[arg-type] # answers everything
+        random=Random(1),
     )
     result = await reconciler.reconcile(KEY)
     assert api.one(DEPLOYMENTS, "web")["spec"]["paused"] is False

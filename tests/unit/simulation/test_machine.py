@@ -4,7 +4,7 @@ import functools
 import os
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, get_args
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +21,7 @@ from msgspec import structs
 
 from controller.api import names
 from controller.api.rollout import NetworkRef, Phase
+from controller.domain.decision import Action, Refusal
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.situation import position
 from controller.simulation.cluster import Route
@@ -57,6 +58,9 @@ TURNS = st.sampled_from((0, 1, 2, 3, 4, 6, 8, 11, 15, 40))
 """How far the world runs before the next thing happens: from the first look to the first pause."""
 LIMITS = st.sampled_from((("25%", "25%"), (1, 0), (0, 1), ("100%", 0), (0, "50%")))
 
+
+ACTIONS = sorted(kind.__name__ for kind in get_args(Action))
+"""What the API server, or a script, may refuse."""
 
 P = ParamSpec("P")
 M = TypeVar("M", bound="Releases")
@@ -356,6 +360,12 @@ class Releases(RuleBasedStateMachine):
         self.healthy = False
         revision = self.world.cluster.revision_of(template(version))
         self.world.people.fail_pods(frozenset({revision}))
+
+    @rule(action=st.sampled_from(ACTIONS))
+    @noted
+    def refuse(self, action: str) -> None:
+        self.healthy = False
+        self.world.people.forbid(action, Refusal("Forbidden", f"{action} is refused"))
 
     @rule()
     @noted

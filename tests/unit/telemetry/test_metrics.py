@@ -72,10 +72,9 @@ def test_outcomes_are_counted() -> None:
     metrics = Metrics()
     metrics.release_ended("shop", "completed", 60)
     metrics.state_left("StepPaused", "people", 30)
-    metrics.approved("status")
+    metrics.approved()
     metrics.script_ran("OK", 0.01)
     metrics.drifted("put_back")
-    metrics.gate_decided("pass")
     metrics.event_dropped("full")
     metrics.admitted("rollouts", True, 0.01)
     metrics.relisted("pods", "gone")
@@ -88,7 +87,7 @@ def test_outcomes_are_counted() -> None:
         ]
         == 1
     )
-    assert found["moonshift_approvals_total", (("source", "status"),)] == 1
+    assert found["moonshift_approvals_total", ()] == 1
     assert found["moonshift_script_calls_total", (("code", "OK"),)] == 1
     assert found["moonshift_drift_total", (("action", "put_back"),)] == 1
     assert found["moonshift_events_dropped_total", (("reason", "full"),)] == 1
@@ -100,8 +99,8 @@ def test_outcomes_are_counted() -> None:
 
 def test_two_registries_do_not_meet() -> None:
     first, second = Metrics(), Metrics()
-    first.approved("status")
-    assert 'source="status"' not in second.render().decode()
+    first.approved()
+    assert samples(second)["moonshift_approvals_total", ()] == 0
 
 
 def test_no_label_names_a_pod_a_revision_or_a_message() -> None:

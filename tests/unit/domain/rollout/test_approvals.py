@@ -63,20 +63,103 @@ def test_an_approval_in_an_earlier_state_is_put_back(state: StepState) -> None:
     assert inner_of(world).current_step_state == StepState.STEP_PAUSED
 
 
-@pytest.mark.parametrize(("later", "step"), [(1.9, 2), (2.0, 3)])
-def test_an_approval_right_after_one_that_was_honoured_is_a_repeat(later: float, step: int) -> None:
-    world = started(steps=make_steps(2, 2, 2, 3, traffic=False))
-    world.people.approve(KEY)
-    world.run_until(lambda: inner_of(world).current_step_index == 2)
-    honoured = ours_of(world).approved_at
-    assert honoured is not None
-    world.run_to(honoured + seconds(later))
-    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
-    world.people.approve(KEY)
-    decision = look(world)
-    assert bool(said(decision, reasons.APPROVAL_IGNORED)) is (step == 2)
+QUICK = make_steps(2, 2, 2, 3, traffic=False)
+"""Steps 2 and 3 have nothing to do: each is done in the pass that begins it."""
+
+
+@pytest.mark.parametrize("every", [0.3, 0.5, 1.0])
+@pytest.mark.parametrize("late", [0.0, 0.4, 1.5])
+def test_a_client_that_repeats_until_it_sees_another_state_approves_one_step(
+    every: float, late: float
+) -> None:
+    world = started(steps=QUICK)
+    for _ in range(20):
+        shown = inner_of(world).current_step_state
+        wait(world, late)  # what it read is so old when its patch arrives
+        if shown != StepState.STEP_PAUSED:
+            break
+        world.people.approve(KEY)
+        wait(world, every)
     world.rest()
-    assert inner_of(world).current_step_index == step
+    assert inner_of(world).current_step_index == 2
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+
+
+def test_the_next_pause_begins_three_seconds_after_an_approval_and_the_work_at_once() -> None:
+    world = started(steps=make_steps("20%", "20%", "50%"))
+    world.people.approve(KEY)
+    honoured = world.cluster.now
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_METRICS_ANALYSIS)
+    assert world.cluster.now < honoured + seconds(3)
+    assert weight_of(world) == 20
+    assert look(world).wake_at == honoured + seconds(3)
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
+    assert world.cluster.now == honoured + seconds(3)
+    assert ours_of(world).pause_not_before is None
+
+
+def test_what_a_step_brought_about_is_kept_while_its_pause_is_put_off() -> None:
+    world = started(steps=make_steps("20%", "20%", "50%"))
+    world.people.approve(KEY)
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_METRICS_ANALYSIS)
+    world.cluster.touch_routes()
+    world.pass_over(KEY)
+    assert not world.cluster.routes[0].touched
+    assert inner_of(world).current_step_state == StepState.STEP_METRICS_ANALYSIS
+
+
+def test_another_process_keeps_to_the_instant_of_the_one_before() -> None:
+    world = started(steps=QUICK)
+    world.people.approve(KEY)
+    honoured = world.cluster.now
+    world.pass_over(KEY)
+    world.restart()
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
+    assert world.cluster.now == honoured + seconds(3)
+
+
+def test_an_approval_before_the_pause_that_is_put_off_is_put_back_and_told_why() -> None:
+    world = started(steps=QUICK)
+    world.people.approve(KEY)
+    world.pass_over(KEY)
+    world.people.approve(KEY)
+    text = (
+        "an approval was put back: it came less than 3 s after another and may repeat it; approve step(2) when it is "
+        "in StepPaused, or name it"
+    )
+    assert said(look(world), reasons.APPROVAL_IGNORED) == [text]
+    world.rest()
+    assert inner_of(world).current_step_index == 2
+
+
+def test_after_an_approval_that_names_its_step_nothing_is_put_off() -> None:
+    world = started(steps=QUICK)
+    approved = world.cluster.now
+    for step in (1, 2):
+        world.people.approve_step(KEY, step)
+        world.pass_over(KEY)
+        assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+    assert (inner_of(world).current_step_index, world.cluster.now) == (3, approved)
+
+
+def test_an_approval_that_names_its_step_counts_though_its_pause_is_put_off() -> None:
+    world = started(steps=QUICK)
+    world.people.approve(KEY)
+    approved = world.cluster.now
+    world.pass_over(KEY)
+    world.people.approve_step(KEY, 2)
+    world.pass_over(KEY)
+    assert inner_of(world).current_step_index == 3
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+    assert world.cluster.now == approved
+
+
+def test_a_step_without_a_pause_is_not_put_off() -> None:
+    steps = (*make_steps(2, traffic=False), *make_steps(2, traffic=False, pause=0), make_step(3))
+    world = started(steps=steps)
+    world.people.approve(KEY)
+    world.pass_over(KEY)
+    assert inner_of(world).current_step_index == 3
 
 
 def test_an_exact_approval_names_its_step() -> None:

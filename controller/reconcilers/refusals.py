@@ -1,0 +1,41 @@
+"""When a refused action is tried again: soon at first, then later each time, up to ten seconds.
+
+Why: a right that is given, a kind that is served at last or a worker that is back is no event; only trying tells that
+it is so. Invariant: what is refused for another reason, or about another object, and every change of the Rollout's
+spec, starts from the shortest wait; a wait never exceeds `LONGEST`.
+"""
+
+from random import Random
+
+from controller.api.meta import Key
+from controller.domain.decision import Refusal
+from controller.runtime.backoff import Backoff
+
+SHORTEST = 1.0
+LONGEST = 10.0
+"""Seconds."""
+
+_Said = tuple[int, str, str]
+
+
+class RefusalWaits:
+    """The waits of every object that has something refused."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._waits: dict[Key, tuple[_Said, Backoff]] = {}
+
+    def next(self, key: Key, generation: int, refusal: Refusal) -> float | None:
+        """Seconds until the next try; None where a change that we see has to come first."""
+        if refusal.retry_after is None:
+            return None
+        said = (generation, refusal.reason, refusal.object)
+        before, wait = self._waits.get(key, (None, None))
+        if wait is None or before != said:
+            wait = Backoff(SHORTEST, LONGEST, self._random)
+            self._waits[key] = (said, wait)
+        return wait.next()
+
+    def forget(self, key: Key) -> None:
+        """Nothing is refused any more."""
+        self._waits.pop(key, None)

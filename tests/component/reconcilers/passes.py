@@ -1,0 +1,130 @@
+"""Real passes over the Rollout of a simulated world: the status goes to a stand-in of the API server and comes back."""
+
+from datetime import datetime, timedelta
+from random import Random
+
+import msgspec
+from msgspec import structs
+
+from controller.api.meta import Key
+from controller.api.rollout import Rollout, RolloutStatus
+from controller.domain.decision import (
+    Done,
+    Note,
+    Outcome,
+    RecordRelease,
+    RestoreRoutes,
+    RoutePlan,
+)
+from controller.domain.observation import Observation
+from controller.kube.ledger import WriteLedger
+from controller.kube.resources import DEPLOYMENTS, ROLLOUTS, SERVICES, Resource
+from controller.reconcilers.rollout import RolloutReconciler
+from controller.reconcilers.telling import Telling
+from controller.runtime.worker import Result
+from controller.simulation.world import World
+from tests.component.effects.api_double import ApiDouble, Object
+from tests.unit.builders import KEY
+
+
+class Passes:
+    """One reconciler and what it told; `answer` is what gateway objects say to every write."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.api = ApiDouble()
+        self.answer: Outcome = Done(wrote=True)
+        self.told: list[tuple[str, str]] = []
+        self.pending: list[bool] = []
+        self.left: list[tuple[str, str]] = []
+        self.approvals = 0
+        for resource, objects in (
+            (DEPLOYMENTS, world.cluster.deployments),
+            (SERVICES, world.cluster.services),
+            (ROLLOUTS, world.cluster.rollouts),
+        ):
+            for found in objects:
+                body: Object = msgspec.json.decode(msgspec.json.encode(found))
+                version = body["metadata"]["resourceVersion"]
+                self.api.put(resource, body)["metadata"]["resourceVersion"] = version
+        self.reconciler = RolloutReconciler(
+            worlds=self,
+            kube=self.api,
+            routes_for=lambda key: self,
+            histories=self,
+            kinds=self,
+            ledger=WriteLedger(),
+            clock=self,
+            telling=Telling(lambda rollout, note: self._told(note), self),
+            random=Random(1),
+        )
+
+    @property
+    def status(self) -> RolloutStatus:
+        """What the API server has."""
+        return msgspec.convert(self.api.one(ROLLOUTS, "web")["status"], RolloutStatus)
+
+    @property
+    def status_writes(self) -> int:
+        """How often the status was written."""
+        return self.api.writes.count("patch web")
+
+    async def over(self, seconds: float = 0.01) -> Result:
+        """One pass, a moment later."""
+        self.world.cluster.set_clock(self.world.cluster.now + timedelta(seconds=seconds))
+        return await self.reconciler.reconcile(KEY)
+
+    def _told(self, note: Note) -> None:
+        self.told.append((note.reason, note.message))
+
+    # --- what the reconciler asks for ---------------------------------------------------------------
+
+    def observe(self, key: Key) -> Observation | None:
+        seen = self.world.observe(key)
+        assert seen is not None
+        live = msgspec.convert(self.api.one(ROLLOUTS, "web"), Rollout)
+        return structs.replace(seen, rollout=live)
+
+    def now(self) -> datetime:
+        return self.world.cluster.now
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    async def ensure(self, plan: RoutePlan, at: datetime | None = None) -> Outcome:
+        return self.answer
+
+    async def rehearse(self, plan: RoutePlan) -> Outcome:
+        return Done()
+
+    async def restore(self, action: RestoreRoutes) -> Outcome:
+        return self.answer
+
+    async def record(self, action: RecordRelease) -> Outcome:
+        return Done()
+
+    def resource(self, kind: tuple[str, str]) -> Resource | None:
+        return None
+
+    # --- what it measures ---------------------------------------------------------------------------
+
+    def rollout(self, namespace: str, name: str, phase: str, step: int, stalled: bool) -> None:
+        pass
+
+    def forget_rollout(self, namespace: str, name: str) -> None:
+        pass
+
+    def approval_pending(self, namespace: str, name: str, pending: bool) -> None:
+        self.pending.append(pending)
+
+    def approved(self) -> None:
+        self.approvals += 1
+
+    def drifted(self, action: str) -> None:
+        pass
+
+    def release_ended(self, namespace: str, outcome: str, seconds: float) -> None:
+        pass
+
+    def state_left(self, state: str, waiting_for: str, seconds: float) -> None:
+        self.left.append((state, waiting_for))

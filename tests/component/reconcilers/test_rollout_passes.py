@@ -1,0 +1,126 @@
+"""What passes over a Rollout write, tell and measure, and when they look again."""
+
+import pytest
+
+from controller.domain import reasons
+from controller.domain.decision import Done, Refusal
+from controller.domain.rollout.status import condition
+from controller.errors import Forbidden
+from controller.reconcilers.refusals import LONGEST, SHORTEST
+from tests.component.reconcilers.passes import Passes
+from tests.unit.builders import KEY, make_rollout, make_step, make_world, release
+from tests.unit.domain.rollout.scenes import started
+
+FORBIDDEN = Refusal(
+    "Forbidden", "VirtualService shop/web: may not be patched", object="web", retry_after=30.0
+)
+
+
+def refusing() -> Passes:
+    """A step waits, its route is touched, and the change may not be put back."""
+    world = started(watched=False)
+    world.cluster.touch_routes()
+    passes = Passes(world)
+    passes.answer = FORBIDDEN
+    return passes
+
+
+async def test_a_missing_right_costs_one_status_write_however_often_it_is_met() -> None:
+    passes = refusing()
+    for _ in range(40):
+        await passes.over()
+    assert passes.status_writes == 1
+    stalled = condition(passes.status, "Stalled")
+    assert stalled is not None
+    assert (stalled.status, stalled.reason) == ("True", "Forbidden")
+    assert [reason for reason, _ in passes.told].count("Forbidden") == 1
+
+
+async def test_what_is_refused_again_is_looked_at_later_each_time_and_never_after_ten_seconds() -> (
+    None
+):
+    passes = refusing()
+    waits = [(await passes.over()).wake_after for _ in range(8)]
+    nominal = [min(LONGEST, SHORTEST * 2.0**number) for number in range(8)]
+    assert all(
+        wait is not None and 0.75 * most <= wait <= most
+        for wait, most in zip(waits, nominal, strict=True)
+    )
+
+
+@pytest.mark.parametrize("what", ["reason", "object", "spec"])
+async def test_another_reason_another_object_or_another_spec_is_tried_again_soon(what: str) -> None:
+    passes = refusing()
+    for _ in range(6):
+        await passes.over()
+    match what:
+        case "reason":
+            passes.answer = Refusal("KindNotServed", "no such kind", object="web", retry_after=30.0)
+        case "object":
+            passes.answer = Refusal("Forbidden", "may not", object="api", retry_after=30.0)
+        case _:
+            passes.api.objects["rollouts", "web"]["metadata"]["generation"] = 7
+    wait = (await passes.over()).wake_after
+    assert wait is not None
+    assert wait <= SHORTEST
+
+
+async def test_what_was_refused_and_works_again_starts_anew() -> None:
+    passes = refusing()
+    for _ in range(6):
+        await passes.over()
+    passes.answer = Done(wrote=True)
+    await passes.over()
+    passes.answer = FORBIDDEN
+    wait = (await passes.over()).wake_after
+    assert wait is not None
+    assert wait <= SHORTEST
+
+
+async def test_a_refusal_that_only_a_change_can_end_is_not_tried_again_by_time() -> None:
+    passes = refusing()
+    passes.answer = Refusal("ScriptAnswerRefused", "unknown host", object="web")
+    assert (await passes.over()).wake_after is None
+
+
+async def test_a_route_that_was_put_back_is_told_once_though_its_status_was_not_written() -> None:
+    world = started(watched=False)
+    world.cluster.touch_routes()
+    passes = Passes(world)
+    passes.api.forbidden.add(("patch", "rollouts"))
+    with pytest.raises(Forbidden):
+        await passes.over()
+    assert passes.told == []
+    passes.api.forbidden.clear()
+    world.pass_over(KEY)
+    await passes.over()
+    assert [reason for reason, _ in passes.told].count(reasons.ROUTE_PUT_BACK) == 1
+    await passes.over()
+    assert [reason for reason, _ in passes.told].count(reasons.ROUTE_PUT_BACK) == 1
+
+
+async def test_a_step_that_ends_by_itself_waits_for_no_approval() -> None:
+    rollout = make_rollout(steps=(make_step("20%", "20%", pause=600), make_step("50%", "50%")))
+    world = make_world(rollout)
+    release(world)
+    world.run_until(lambda: world.cluster.rollouts[KEY].status.current_step_state == "StepPaused")
+    passes = Passes(world)
+    await passes.over()
+    assert passes.pending[-1] is False
+    world.people.approve_step(KEY, 1)
+    passes = Passes(world)
+    await passes.over()
+    assert ("StepPaused", "timer") in passes.left
+    assert passes.approvals == 1
+
+
+async def test_a_step_that_a_person_ends_is_a_pending_approval_from_the_first_pass_on() -> None:
+    passes = Passes(started())
+    await passes.over()
+    assert passes.status_writes == 0
+    assert passes.pending == [True]
+    passes.world.people.approve_step(KEY, 1)
+    passes = Passes(passes.world)
+    await passes.over()
+    assert passes.pending == [False]
+    assert passes.left == [("StepPaused", "people")]
