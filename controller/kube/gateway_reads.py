@@ -4,7 +4,8 @@ Why: a kind is looked up once for the process and an object in use is watched an
 request. A stale read cannot do harm: the write carries its resource version and comes back as a conflict.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Protocol
 
 from controller.api import names
 from controller.api.meta import Key
@@ -15,8 +16,19 @@ from controller.kube.served import served
 from controller.kube.watch import read_page
 
 
+class Lists(Protocol):
+    """The one verb that finding objects by label needs."""
+
+    def list_pages(
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        label_selector: str = "",
+    ) -> AsyncGenerator[bytes, None]: ...
+
+
 async def labelled(
-    client: KubeClient, resource: Resource, namespace: str, rollout_uid: str
+    client: Lists, resource: Resource, namespace: str, rollout_uid: str
 ) -> tuple[bytes, ...]:
     """Objects with the label of a Rollout, from the server."""
     found: list[bytes] = []

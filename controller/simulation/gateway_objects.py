@@ -1,89 +1,101 @@
-"""Gateway objects in memory, with the API server's rules: versions that must fit, names that are taken.
+"""Gateway objects of a simulated release: the real effect's reads and writes, on the API server in memory.
 
 Why: what a release would write into a gateway object is found out by the real effect and the real worker; only the
-server is missing. Invariant: objects are told apart by group, kind and name, as there; nothing is defaulted.
+server is missing. Invariant: every kind is served and lives in namespaces (whether it does in a cluster is not known
+here); nothing is defaulted, so an object that is given back can be compared byte for byte.
 """
 
-from controller.api import names
-from controller.domain.decision import Reference
-from controller.domain.traffic.original import strings_of
-from controller.domain.traffic.tree import Json, Tree, decode_tree, encode
-from controller.effects.gateways import Scope
-from controller.errors import AlreadyExists, Conflict, NotFound
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+
+from controller.api.jsontree import JsonObject
+from controller.api.meta import Key
+from controller.domain.traffic.tree import Tree, decode_tree
+from controller.effects.gateways.kube_objects import KubeGatewayObjects
+from controller.kube.gateway_reads import labelled
+from controller.kube.resources import Resource
+from controller.simulation.api_server.server import MemoryApi
 
 Place = tuple[str, str, str]
 """Group, kind and name."""
 
 
-def place_of(reference: Reference) -> Place:
-    """Where a reference's object lies."""
-    return (reference.group, reference.kind, reference.name)
+class GatewayStore(KubeGatewayObjects):
+    """The gateway objects of one namespace."""
 
-
-class GatewayStore:
-    """What effects need of an API server."""
-
-    def __init__(self, objects: tuple[Tree, ...] = ()) -> None:
-        self.objects: dict[Place, Tree] = {}
-        self._version = 0
+    def __init__(self, objects: tuple[Tree, ...], namespace: str, now: datetime) -> None:
+        self._api = MemoryApi(lambda: now)
+        super().__init__(_Verbs(self._api), _NoCaches())
         for item in objects:
-            group, slash, _ = str(item.get("apiVersion", "")).partition("/")
-            name = _meta(item).get("name")
-            self._put((group if slash else "", str(item.get("kind")), str(name)), item)
+            self._seed(item, namespace)
 
-    def _put(self, place: Place, item: Tree) -> bytes:
-        self._version += 1
-        metadata: Tree = {**_meta(item), "resourceVersion": str(self._version)}
-        metadata.setdefault("uid", f"uid-{self._version}")
-        self.objects[place] = {**item, "metadata": metadata}
-        return encode(self.objects[place])
+    @property
+    def objects(self) -> dict[Place, Tree]:
+        """All there are, as they are now."""
+        return {
+            (group, str(found.get("kind")), key.name): decode_tree(msgspec.json.encode(found))
+            for (group, _), key, found in self._api.storage.everything()
+        }
 
-    async def scope(self, reference: Reference) -> Scope | None:
-        """Every kind is served, and lives in namespaces: whether it does in a cluster is not known here."""
-        return Scope.NAMESPACED
+    def _seed(self, item: Tree, namespace: str) -> None:
+        resource = _served(str(item.get("apiVersion", "")), str(item.get("kind")))
+        metadata = item.get("metadata")
+        fields = metadata if isinstance(metadata, dict) else {}
+        name = str(fields.get("name"))
+        stored: JsonObject = {
+            **item,
+            "metadata": {"uid": f"given-{resource.name}-{name}", **fields},
+        }
+        key = Key(namespace, name)
+        self._api.storage.put((resource.group, resource.plural), key, stored)
 
-    async def read(self, reference: Reference, namespace: str) -> bytes:
-        """The object. Raises NotFound."""
-        return encode(self._found(reference))
 
-    def _found(self, reference: Reference) -> Tree:
-        found = self.objects.get(place_of(reference))
-        if found is None:
-            raise NotFound(f"{reference} is not there", status=404)
-        return found
+class _Verbs:
+    """What the effect needs of an API client."""
 
-    async def replace(self, reference: Reference, namespace: str, body: bytes) -> bytes:
-        """PUT. Raises NotFound, Conflict."""
-        new, old = decode_tree(body), self._found(reference)
-        if _meta(new).get("resourceVersion") != _meta(old).get("resourceVersion"):
-            raise Conflict(f"{reference} was changed", status=409)
-        return self._put(place_of(reference), new)
+    def __init__(self, api: MemoryApi) -> None:
+        self._api = api
 
-    async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
-        """Nobody owns fields here."""
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
+        return await self._api.get(resource, namespace, name)
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: bytes) -> bytes:
+        return await self._api.replace(resource, namespace, name, body)
+
+    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes:
+        return await self._api.create(resource, namespace, body)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
+        await self._api.delete(resource, namespace, name, uid=uid)
 
     async def made_for(
-        self, kind: Reference, namespace: str, rollout_uid: str
+        self, kind: tuple[str, str], resource: Resource, namespace: str, rollout_uid: str
     ) -> tuple[bytes, ...]:
-        """What was made for a Rollout."""
-        return tuple(
-            encode(item)
-            for (group, name, _), item in self.objects.items()
-            if (group, name) == (kind.group, kind.kind)
-            and strings_of(_meta(item).get("labels")).get(names.ROLLOUT_UID) == rollout_uid
-        )
+        return await labelled(self._api, resource, namespace, rollout_uid)
 
-    async def create(self, kind: Reference, namespace: str, body: bytes) -> None:
-        """POST. Raises AlreadyExists."""
-        if place_of(kind) in self.objects:
-            raise AlreadyExists(f"{kind} is there", status=409)
-        self._put(place_of(kind), decode_tree(body))
+    async def served(self, api_version: str, kind: str) -> Resource | None:
+        return _served(api_version, kind)
 
-    async def remove(self, kind: Reference, namespace: str, name: str, uid: str) -> None:
-        """DELETE."""
-        self.objects.pop((kind.group, kind.kind, name), None)
+    async def json_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        operations: Sequence[Mapping[str, object]],
+    ) -> bytes:
+        return await self._api.json_patch(resource, namespace, name, operations)
 
 
-def _meta(item: Tree) -> Tree:
-    metadata: Json = item.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
+class _NoCaches:
+    """There are no caches that a write would have to be seen by."""
+
+    def wrote(self, resource_name: str, key: Key, resource_version: str) -> None:
+        """Nothing to remember."""
+
+
+def _served(api_version: str, kind: str) -> Resource:
+    """Every kind is served; how its plural is spelled does not matter to anybody here."""
+    group, _, version = api_version.rpartition("/")
+    return Resource(group, version, kind.lower(), kind)

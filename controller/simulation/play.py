@@ -121,7 +121,7 @@ class _Play:
         self.workload = Key(self.key.namespace, scene.rollout.spec.workload_ref.name)
         self.world = World(BEGIN, Delays(ready=timedelta(seconds=2)))
         self.world.headers = headers
-        self.store = GatewayStore(scene.objects)
+        self.store = GatewayStore(scene.objects, self.key.namespace, BEGIN)
         self.originals = {place: content_of(item) for place, item in self.store.objects.items()}
         self.routes = routes_for(self.store)
         self.references = _references(scene.rollout)

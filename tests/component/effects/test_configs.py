@@ -103,7 +103,7 @@ async def test_content_that_is_another_by_now_is_not_kept() -> None:
     api = ApiDouble()
     api.put(CONFIG_MAPS, body("web", TWO))
     assert await apply(api, keep(ConfigKind.CONFIG_MAP, ONE)) == Done()
-    api.objects.clear()
+    api.storage.remove(("", "configmaps"), SOURCE)
     assert await apply(api, keep(ConfigKind.CONFIG_MAP, ONE)) == Done()
     assert api.writes == []
 

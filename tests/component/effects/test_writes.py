@@ -5,6 +5,7 @@ import pytest
 
 from controller.api.meta import Key
 from controller.effects.writes import Writes
+from controller.kube.client import Propagation
 from controller.kube.resources import DEPLOYMENTS, Resource
 from tests.component.effects.api_double import ApiDouble, LedgerDouble, Object
 
@@ -26,7 +27,9 @@ class Answering(ApiDouble):
         name: str,
         *,
         uid: str | None = None,
-        propagation: str = "Background",
+        resource_version: str | None = None,
+        propagation: Propagation = "Background",
+        dry_run: bool = False,
     ) -> bytes:
         return msgspec.json.encode(self.answer)
 

@@ -6,6 +6,7 @@ from controller.domain import reasons
 from controller.domain.decision import Done, Refusal
 from controller.domain.rollout.status import condition
 from controller.errors import Forbidden
+from controller.kube.resources import ROLLOUTS
 from controller.reconcilers.refusals import LONGEST, SHORTEST
 from tests.component.reconcilers.passes import Passes
 from tests.unit.builders import KEY, make_rollout, make_step, make_world, release
@@ -59,7 +60,7 @@ async def test_another_reason_another_object_or_another_spec_is_tried_again_soon
         case "object":
             passes.answer = Refusal("Forbidden", "may not", object="api", retry_after=30.0)
         case _:
-            passes.api.objects["rollouts", "web"]["metadata"]["generation"] = 7
+            passes.api.one(ROLLOUTS, "web")["metadata"]["generation"] = 7
     wait = (await passes.over()).wake_after
     assert wait is not None
     assert wait <= SHORTEST

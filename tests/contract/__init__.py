@@ -1,0 +1,1 @@
+"""The port to Kubernetes, one suite for two implementations."""
