@@ -215,18 +215,11 @@ class Strategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     @property
     def plan(self) -> CanaryStrategy | None:
-        """Whichever is given; blue-green has no field that canary has not."""
+        """Whichever is given; blue-green has no field that canary has not, and every one of them counts."""
         given = self.blue_green
         if given is None or self.canary is not None:
             return self.canary
-        return CanaryStrategy(
-            steps=given.steps,
-            traffic_routings=given.traffic_routings,
-            failure_threshold=given.failure_threshold,
-            progress_deadline_seconds=given.progress_deadline_seconds,
-            traffic_routing_ref=given.traffic_routing_ref,
-            disable_generate_canary_service=given.disable_generate_canary_service,
-        )
+        return CanaryStrategy(**{name: getattr(given, name) for name in given.__struct_fields__})
 
 
 class RolloutSpec(msgspec.Struct, frozen=True, rename="camel"):
@@ -341,8 +334,16 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """How many pods it asked for then: an edited plan is searched for as many."""
     jump: int = 0
     """The step to go to (`moonshift jump`), put there by the CLI and consumed by the controller."""
+    template: str = ""
+    """Hash of the template that the status is about; `canaryRevision` is what the workload's kind calls it."""
     goal: str = ""
     """Why the release ends: Success, Rollback, RolloutDisabled, RolloutDeleting, Continuous; empty while it runs."""
+    goal_since: datetime | None = None
+    """Since when it ends for that reason."""
+    held_up_since: datetime | None = None
+    """Since when only people can help, in a state that a deadline counts in."""
+    worked_since: datetime | None = None
+    """From when a deadline counts, where people held the work up after it began."""
     workload_uid: str = ""
     stable_template: str = ""
     """Hash of the template that ran before."""

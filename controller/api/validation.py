@@ -11,6 +11,7 @@ from itertools import pairwise
 import msgspec
 
 from controller.api.conversion import Unconvertible, converted
+from controller.api.idle import idle_fields
 from controller.api.jsontree import JsonObject, canonical, child, items, number, text
 from controller.api.names import (
     ROLLBACK_IN_BATCH,
@@ -82,6 +83,7 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
     canary = child(spec, "strategy", "canary")
     found += _idle_steps(items(canary, "steps"))
     found += _pauses_below_zero(spec)
+    found += idle_fields(spec, uses_extra_workload(spec))
     shared = _entries(canary) if _shares_service(canary) else []
     found += [
         f"trafficRoutings of Service {text(entry, 'service')}: an Ingress cannot tell revisions apart "
@@ -209,7 +211,15 @@ def _check_strategy(spec: JsonObject, rules: Rules, lowest_traffic: int) -> Find
     return (
         *_check_steps(plan, path, limit, lowest_traffic),
         *_check_routings(plan, path),
+        *_check_deadline(plan, path),
     )
+
+
+def _check_deadline(plan: JsonObject, path: str) -> Findings:
+    if not plan.get("onDeadlineExceeded") or plan.get("progressDeadlineSeconds") is not None:
+        return ()
+    detail = "says what happens when progressDeadlineSeconds is over: set that, or leave this out"
+    return (FieldError(f"{path}.onDeadlineExceeded", Fault.INVALID, detail),)
 
 
 def _check_steps(plan: JsonObject, path: str, limit: int | None, lowest_traffic: int) -> Findings:

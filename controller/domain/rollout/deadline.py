@@ -1,7 +1,9 @@
 """A release whose present step, or whose end, takes longer than its plan allows: said in words, with what is missing.
 
 Invariant: unless its plan says Rollback nothing is stopped by a deadline: what is being done goes on being tried, and
-when it succeeds after all the release goes on and the problem is gone. The end is never taken back.
+when it succeeds after all the release goes on and the problem is gone. The end is never taken back; its clock starts
+when its goal is set. Waiting for people never counts: not for an approval, nor while the spec is paused, nor while a
+problem is told that only people can solve.
 """
 
 from datetime import datetime
@@ -14,6 +16,7 @@ from controller.domain.decision import Refusal
 from controller.domain.gates.deadline import deadline_of
 from controller.domain.rollout.reverting import given_up
 from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.status import with_position
 from controller.domain.rollout.turn import Stop
 
 NAMED_PODS = 3
@@ -28,7 +31,35 @@ _WORKING = (
 
 
 def with_deadline(sit: Situation, stop: Stop) -> Stop:
-    """`stop`, stalled where its work has taken too long; else waking when it will have."""
+    """`stop`, stalled where its work has taken too long; no time passes where people have to help first."""
+    return (
+        held_up(sit, stop)
+        if stop.problem is not None
+        else _stalled_in_time(sit, _resumed(sit, stop))
+    )
+
+
+def held_up(sit: Situation, stop: Stop) -> Stop:
+    """`stop`, at which the clock of the work stands still."""
+    ours = position(stop.status)
+    unmeasured = sit.strategy.progress_deadline_seconds is None or _began(stop.status) is None
+    if unmeasured or ours.held_up_since is not None:
+        return stop
+    return structs.replace(stop, status=with_position(stop.status, held_up_since=sit.now))
+
+
+def _resumed(sit: Situation, stop: Stop) -> Stop:
+    """`stop`, with the clock going on from where it stood when people were first waited for."""
+    held, began = position(stop.status).held_up_since, _began(stop.status)
+    if held is None:
+        return stop
+    status = with_position(stop.status, held_up_since=None)
+    if began is not None:
+        status = with_position(status, worked_since=began + (sit.now - max(held, began)))
+    return structs.replace(stop, status=status)
+
+
+def _stalled_in_time(sit: Situation, stop: Stop) -> Stop:
     began = _began(stop.status)
     if began is None:
         return stop
@@ -37,7 +68,7 @@ def with_deadline(sit: Situation, stop: Stop) -> Stop:
         return stop
     if not deadline.exceeded:
         return structs.replace(stop, wake_at=min(stop.wake_at or deadline.due, deadline.due))
-    problem = stop.problem or _stuck(sit, stop)
+    problem = _stuck(sit, stop)
     going = position(stop.status).goal or sit.returning
     if sit.strategy.on_deadline_exceeded == ROLLBACK and not going:
         taken_back = given_up(sit, stop.status, problem.message)
@@ -47,10 +78,16 @@ def with_deadline(sit: Situation, stop: Stop) -> Stop:
 
 
 def _began(status: RolloutStatus) -> datetime | None:
-    """When the work that is going on began; None while people or a timer are waited for."""
+    """From when the work that is going on counts; None while people or a timer are waited for."""
+    began = _first_began(status)
+    later = position(status).worked_since
+    return began if began is None or later is None else max(began, later)
+
+
+def _first_began(status: RolloutStatus) -> datetime | None:
     ours = position(status)
     if ours.goal:
-        return ours.state_since
+        return ours.goal_since
     if ours.state not in _WORKING or not ours.visits:
         return None
     present = ours.visits[-1]

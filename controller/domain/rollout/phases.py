@@ -36,7 +36,12 @@ from controller.domain.rollout.release import (
     stable_at_admission,
     workload_gone,
 )
-from controller.domain.rollout.situation import Situation, Style, canary_status, position
+from controller.domain.rollout.showing import (
+    about_this_template,
+    names_filled_in,
+    revision_shown,
+)
+from controller.domain.rollout.situation import Situation, Style, known_template, position
 from controller.domain.rollout.status import (
     condition,
     mirrored,
@@ -207,26 +212,24 @@ def _changed_unheld(
     sit: Situation, status: RolloutStatus
 ) -> tuple[RolloutStatus, tuple[Note, ...]]:
     """A template that no release was about is said once, and is what runs from now on."""
-    known = canary_status(status).canary_revision
+    known = known_template(status)
     if not known and not sit.labelled and sit.old_revision_runs:
         # The template changed before the workload had the label that sends its changes to admission.
         return status, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
     if not known or known == sit.template_hash:
         return status, ()
-    status = with_canary(
-        status, canary_revision=sit.template_hash, pod_template_hash=sit.present_revision
-    )
+    status = with_canary(about_this_template(sit, status), pod_template_hash=sit.present_revision)
     return status, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
 
 
 def _at_rest(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     """What clients read between releases: a finished sub-status, kept up to date with the workload."""
-    if not canary_status(status).canary_revision:
+    if not known_template(status):
         revision = sit.present_revision
         inner = sit.sub_status(
             rollout_hash=sit.seen.plan_hash,
             stable_revision=revision,
-            canary_revision=sit.template_hash,
+            canary_revision=revision_shown(sit, status),
             pod_template_hash=revision,
             current_step_index=len(sit.steps),
             next_step_index=-1,
@@ -235,10 +238,14 @@ def _at_rest(sit: Situation, status: RolloutStatus) -> RolloutStatus:
         status = structs.replace(
             status.with_release(inner),
             message=messages.HEALTHY,
-            moonshift=MoonshiftStatus(state=StepState.COMPLETED, config=position(status).config),
+            moonshift=MoonshiftStatus(
+                state=StepState.COMPLETED,
+                template=sit.template_hash,
+                config=position(status).config,
+            ),
         )
     return with_canary(
-        status,
+        names_filled_in(sit, status),
         observed_rollout_id=sit.rollout_id,
         observed_workload_generation=sit.meta.generation,
         current_step_state=StepState.COMPLETED,

@@ -4,6 +4,8 @@ The ranking is the order of the guards in `decide_release`: a rollback outranks 
 nothing while paused, D12), and a new template is noticed in every state, the end included (D11).
 """
 
+from datetime import datetime
+
 from msgspec import UNSET, structs
 
 from controller.api import names
@@ -20,7 +22,7 @@ from controller.domain.decision import Note, Severity
 from controller.domain.history import Outcome
 from controller.domain.pods.running import stable_of_set
 from controller.domain.rollout import messages, restoring, routing
-from controller.domain.rollout.deadline import with_deadline
+from controller.domain.rollout.deadline import held_up, with_deadline
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.jump import following, go_to, read_jump
@@ -35,7 +37,13 @@ from controller.domain.rollout.returning import (
 )
 from controller.domain.rollout.reverting import held_as_failed
 from controller.domain.rollout.shared_routing import join
-from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.showing import about_this_template, counted, revision_shown
+from controller.domain.rollout.situation import (
+    Situation,
+    canary_status,
+    known_template,
+    position,
+)
 from controller.domain.rollout.status import (
     condition,
     enter,
@@ -60,6 +68,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
     ours = MoonshiftStatus(
         release=sit.release,
         revision=sit.template_hash,
+        template=sit.template_hash,
         step=1,
         step_plan=sit.step(1).identity,
         step_replicas=sit.step(1).replicas,
@@ -79,7 +88,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         observed_rollout_id=sit.rollout_id,
         rollout_hash=sit.seen.plan_hash,
         stable_revision=stable[0],
-        canary_revision=sit.template_hash,
+        canary_revision=revision_shown(sit, status),
         current_step_index=1,
         next_step_index=following(sit, 1),
         current_step_state=StepState.BEFORE_STEP_UPGRADE,
@@ -135,7 +144,7 @@ def _stable_after(sit: Situation, status: RolloutStatus) -> tuple[str, str]:
         for run in sit.running
         if run.template_hash != sit.template_hash
     }
-    present = canary_status(status).canary_revision
+    present = known_template(status)
     left, _ = runs.get(ours.stable_revision, (0, ""))
     taking = [
         (size, revision, hashed)
@@ -178,7 +187,7 @@ def _expected(sit: Situation, status: RolloutStatus) -> bool:
     """The workload's template is the one this release is about."""
     if position(status).goal == Goal.ROLLBACK:
         return sit.template_hash == position(status).stable_template
-    return sit.template_hash == canary_status(status).canary_revision
+    return sit.template_hash == known_template(status)
 
 
 def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
@@ -195,6 +204,7 @@ def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
         return _start_over(sit, status)
     if goal:
         return _end(sit, status, Goal(goal))
+    status = counted(sit, about_this_template(sit, status))
     if scaled_away(sit):
         return _wait_for_replicas(sit, status)
     if routing.leads_nowhere(sit, status):
@@ -205,17 +215,18 @@ def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
 def _go_on(sit: Situation, status: RolloutStatus) -> Turn:
     """The next turn of a release that only people hold up."""
     if sit.seen.rollout.spec.strategy.paused:
-        return Stop(progressing(status, reasons.PAUSED, messages.PAUSED, sit.now))
+        paused = progressing(status, reasons.PAUSED, messages.PAUSED, sit.now)
+        return held_up(sit, Stop(paused))
     wish = replan(sit, status) or read_jump(sit, status) or read_mailbox(sit, status)
     if wish is not None:
         return wish
     if said_initializing(status):
         return _check(sit, status)
     if position(status).state == StepState.COMPLETED:
-        ended = with_position(status, goal=Goal.SUCCESS)
         # The goal is written before anything is touched: after a crash half-way a step would undo it, and put the
         # hold back on a workload whose owner's values were given back already.
-        return Stop(progressing(ended, reasons.FINALISING, messages.FINALISING, sit.now))
+        going = ending(status, Goal.SUCCESS, sit.now)
+        return Stop(progressing(going, reasons.FINALISING, messages.FINALISING, sit.now))
     return _with_problem(sit, decide_step(sit, _refreshed(sit, status)))
 
 
@@ -235,12 +246,10 @@ def _refreshed(sit: Situation, status: RolloutStatus) -> RolloutStatus:
 
 def _with_problem(sit: Situation, turn: Turn) -> Turn:
     """Say what is missing when a step has to wait for a Service or a gateway object."""
-    if isinstance(turn, Advance) or turn.problem is not None:
+    if isinstance(turn, Advance):
         return turn
-    problem = routing.missing_services(sit) or routing.unreadable_routes(sit)
-    if problem is not None:
-        return structs.replace(turn, problem=problem)
-    return with_deadline(sit, turn)
+    missing = routing.missing_services(sit) or routing.unreadable_routes(sit)
+    return with_deadline(sit, structs.replace(turn, problem=turn.problem or missing))
 
 
 def _withdraw(sit: Situation, status: RolloutStatus) -> Turn:
@@ -261,10 +270,9 @@ def _withdraw(sit: Situation, status: RolloutStatus) -> Turn:
 
 def _cancel(sit: Situation, status: RolloutStatus) -> Turn:
     """The workload was changed back: undo what the release changed."""
-    status = with_position(status, goal=Goal.ROLLBACK, state=StepState.COMPLETED, returning=False)
-    status = with_canary(
-        status, canary_revision=sit.template_hash, current_step_state=StepState.COMPLETED
-    )
+    status = ending(status, Goal.ROLLBACK, sit.now)
+    status = with_position(status, state=StepState.COMPLETED, returning=False)
+    status = with_canary(about_this_template(sit, status), current_step_state=StepState.COMPLETED)
     note = Note(reasons.STEP_UPGRADED, "workload has been rollback, then rollout is canceled")
     return Advance(progressing(status, reasons.CANCELLING, messages.CANCELLING, sit.now), (note,))
 
@@ -285,9 +293,8 @@ def _start_over(sit: Situation, status: RolloutStatus) -> Turn:
     """Put right what the abandoned release changed, then begin again with the present template."""
     stable = _stable_after(sit, status)
     status = progressing(status, reasons.INITIALIZING, messages.CONTINUOUS, sit.now)
-    status = with_position(
-        status, goal=Goal.CONTINUOUS, stable_revision=stable[0], stable_template=stable[1]
-    )
+    status = ending(status, Goal.CONTINUOUS, sit.now)
+    status = with_position(status, stable_revision=stable[0], stable_template=stable[1])
     stop = finalise(sit, status, Goal.CONTINUOUS)
     if stop is not None:
         return stop
@@ -331,6 +338,7 @@ def workload_gone(sit: Situation, status: RolloutStatus) -> Turn:
 
 def _end(sit: Situation, status: RolloutStatus, goal: Goal) -> Turn:
     """Bring the goal's facts about; then the release is over."""
+    status = ending(status, goal, sit.now)
     stop = finalise(sit, status, goal)
     if stop is not None:
         return with_deadline(sit, stop)
@@ -346,12 +354,27 @@ def _end(sit: Situation, status: RolloutStatus, goal: Goal) -> Turn:
     return Advance(ended(sit, status), (note,), recorded(sit, status, outcome))
 
 
+def ending(status: RolloutStatus, goal: Goal, now: datetime) -> RolloutStatus:
+    """The release ends for this reason; its end has a clock of its own, which starts now."""
+    ours = position(status)
+    since = ours.goal_since if ours.goal == goal else None
+    return with_position(status, goal=goal, goal_since=since or now)
+
+
 def ended(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     """Nothing of the release is under way any more."""
     status = enter(status, StepState.COMPLETED, sit.now)
     status = with_canary(status, finalising_step=FinalisingStep.END, next_step_index=-1)
     return with_position(
-        status, goal="", release="", routed_at=None, route_plan="", returning=False
+        status,
+        goal="",
+        goal_since=None,
+        held_up_since=None,
+        worked_since=None,
+        release="",
+        routed_at=None,
+        route_plan="",
+        returning=False,
     )
 
 

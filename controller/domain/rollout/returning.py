@@ -14,7 +14,13 @@ from controller.domain.decision import Action, MarkPod
 from controller.domain.pods.partition import ordinals
 from controller.domain.pods.returning import to_label
 from controller.domain.rollout.shared_routing import shared_routing_of
-from controller.domain.rollout.situation import Situation, Style, canary_status, position
+from controller.domain.rollout.situation import (
+    Situation,
+    Style,
+    canary_status,
+    known_template,
+    position,
+)
 from controller.domain.rollout.turn import Stop
 
 IN_BATCHES = (WorkloadKind.STATEFUL_SET, WorkloadKind.CLONE_SET)
@@ -30,7 +36,7 @@ def may_return_in_batches(sit: Situation) -> bool:
 
 def returns_in_batches(sit: Situation, status: RolloutStatus) -> bool:
     """A template that is back to stable begins a way back in batches: there are pods to bring back."""
-    given_up = position(status).failed_template == canary_status(status).canary_revision
+    given_up = position(status).failed_template == known_template(status)
     return may_return_in_batches(sit) and sit.old_revision_runs and not given_up
 
 

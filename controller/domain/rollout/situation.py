@@ -61,6 +61,11 @@ def position(status: RolloutStatus) -> MoonshiftStatus:
     return status.moonshift if isinstance(status.moonshift, MoonshiftStatus) else MoonshiftStatus()
 
 
+def known_template(status: RolloutStatus) -> str:
+    """Hash of the template that the status is about; older versions kept it in `canaryRevision`."""
+    return position(status).template or canary_status(status).canary_revision
+
+
 class Situation(Value, frozen=True):
     """An observation at an instant."""
 

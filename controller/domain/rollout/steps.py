@@ -78,12 +78,7 @@ def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:
         # No old pod goes before the un-pinned Services are seen to lead to the new ones as well.
         return Stop(status, pins)
     counted = sit.ready(sit.new_pods)
-    status = with_canary(
-        status,
-        canary_replicas=counted.pods,
-        canary_ready_replicas=counted.ready,
-        pod_template_hash=sit.new_revision,
-    )
+    status = with_canary(status, pod_template_hash=sit.new_revision)
     status, announcements = announcing.announce(sit, status, index)
     actions = (*pins, *_pods_of_step(sit, status, index), *announcements)
     if actions:
@@ -161,7 +156,9 @@ def _paused(sit: Situation, status: RolloutStatus) -> Turn:
 def _with_all_kept(sit: Situation, turn: Stop) -> Stop:
     """The same, and pods, Services and routes stay as the step left them."""
     index = position(turn.status).step
-    turn = structs.replace(turn, actions=_kept(sit, turn.status, index))
+    due = [time for time in (turn.wake_at, sit.ready(sit.new_pods).next_at) if time is not None]
+    kept = _kept(sit, turn.status, index)
+    turn = structs.replace(turn, actions=kept, wake_at=min(due, default=None))
     if not (sit.step(index).routes_traffic and sit.seen.routes) or sit.takes_all(index):
         return turn
     return _with_routes(sit, turn, index)

@@ -1,8 +1,11 @@
 """A stuck release says so in time, with what is missing; and goes on when it can after all."""
 
+import pytest
 from msgspec import structs
 
 from controller.api.meta import Condition, Key
+from controller.api.rollout import BlueGreenStrategy, RolloutSpec, Strategy
+from controller.domain.decision import Refusal
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
 from controller.simulation.world import World
@@ -16,9 +19,11 @@ from tests.unit.builders import (
     make_world,
     ours_of,
     release,
+    sizes_of,
     status_of,
     template,
     wait,
+    with_spec,
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve, seconds
 
@@ -141,3 +146,147 @@ def test_a_problem_with_a_name_of_its_own_keeps_it() -> None:
     release(world)
     wait(world, 90)
     assert stalled(world).reason == "ServiceNotFound"
+
+
+# --- the end has a clock of its own, and waiting for people never counts ------------------------------
+
+
+@BOTH
+def test_a_rollback_after_a_long_wait_is_not_stalled_from_its_first_moment(style: str) -> None:
+    world = limited(style)
+    release(world)
+    world.rest()
+    wait(world, 10_000)
+    began = world.cluster.now
+    release(world, "v1")
+    seen: list[str] = []
+    world.watchers.append(lambda: seen.append(stalled(world).status))
+    world.rest()
+    assert set(seen) == {"False"}
+    assert status_of(world).phase == "Healthy"
+    assert ours_of(world).goal_since is None
+    assert world.cluster.now > began
+
+
+def test_the_end_of_a_release_counts_from_the_instant_its_goal_was_set() -> None:
+    world = limited()
+    release(world)
+    world.rest()
+    wait(world, 10_000)
+    world.people.forbid("RestoreRoutes", Refusal("Forbidden", "may not be written"))
+    release(world, "v1")
+    world.pass_over(KEY)
+    began = world.cluster.now
+    assert ours_of(world).goal_since == began
+    wait(world, 59)
+    world.restart()
+    world.pass_over(KEY)
+    assert stalled(world).reason == "Forbidden"
+    world.people.heal()
+    world.rest()
+    assert stalled(world).status == "False"
+
+
+def test_an_end_begun_by_an_older_version_has_its_whole_time() -> None:
+    world = limited()
+    release(world)
+    world.rest()
+    wait(world, 10_000)
+    release(world, "v1")
+    world.pass_over(KEY)
+    rollout = world.cluster.rollouts[KEY]
+    older = structs.replace(ours_of(world), goal_since=None)
+    status = structs.replace(rollout.status, moonshift=older)
+    world.cluster.rollouts.put(structs.replace(rollout, status=status))
+    world.pass_over(KEY)
+    assert ours_of(world).goal_since == world.cluster.now
+    assert stalled(world).status == "False"
+
+
+@pytest.mark.parametrize("on_deadline", ["", "Rollback"])
+def test_time_under_a_paused_spec_is_no_work(on_deadline: str) -> None:
+    world = limited()
+    world.people.change(KEY, lambda spec: with_rule(spec, on_deadline))
+    break_v2(world)
+    release(world)
+    wait(world, 50)
+    world.people.pause(KEY)
+    wait(world, 10_000)
+    assert stalled(world).status == "False"
+    world.people.pause(KEY, paused=False)
+    wait(world, 9)
+    assert stalled(world).status == "False"
+    assert ours_of(world).goal == ""
+    assert ours_of(world).held_up_since is None
+    wait(world, 3)
+    if on_deadline:
+        assert ours_of(world).failed_template
+    else:
+        assert stalled(world).reason == "ProgressDeadlineExceeded"
+
+
+def test_time_in_which_the_owner_keeps_the_workload_paused_is_no_work() -> None:
+    world = limited()
+    release(world)
+    world.rest()
+    world.people.edit(KEY, paused=True)
+    approve(world)
+    assert stalled(world).reason == "PausedByOwner"
+    wait(world, 10_000)
+    break_v2(world)
+    world.people.edit(KEY, paused=False)
+    wait(world, 30)
+    assert stalled(world).status == "False"
+    wait(world, 40)
+    assert stalled(world).reason == "ProgressDeadlineExceeded"
+
+
+def test_without_a_deadline_a_paused_spec_writes_no_clock() -> None:
+    world = make_world()
+    break_v2(world)
+    release(world)
+    world.run_until(lambda: inner_of(world).current_step_state == "StepUpgrade")
+    world.people.pause(KEY)
+    world.rest()
+    assert ours_of(world).held_up_since is None
+
+
+def test_a_rollback_out_of_a_long_pause_of_the_spec_has_its_whole_time() -> None:
+    world = limited()
+    break_v2(world)
+    release(world)
+    wait(world, 50)
+    world.people.pause(KEY)
+    wait(world, 10_000)
+    world.people.forbid("ReleaseDeployment", Refusal("NotYet", "later"))
+    release(world, "v1")
+    world.pass_over(KEY)
+    began = world.cluster.now
+    assert ours_of(world).goal_since == began
+    assert stalled(world).reason != "ProgressDeadlineExceeded"
+    world.people.heal()
+    world.rest()
+    assert stalled(world).status == "False"
+
+
+def with_rule(spec: RolloutSpec, rule: str) -> RolloutSpec:
+    canary = spec.strategy.canary
+    assert canary is not None
+    strategy = structs.replace(
+        spec.strategy, canary=structs.replace(canary, on_deadline_exceeded=rule)
+    )
+    return structs.replace(spec, strategy=strategy)
+
+
+def test_a_stuck_step_of_blue_green_is_taken_back_where_its_plan_says_so() -> None:
+    plan = BlueGreenStrategy(
+        steps=make_steps("50%", "100%", traffic=False),
+        progress_deadline_seconds=60,
+        on_deadline_exceeded="Rollback",
+    )
+    world = make_world(with_spec(make_rollout(), strategy=Strategy(blue_green=plan)))
+    break_v2(world)
+    release(world)
+    wait(world, 120)
+    assert sizes_of(world) == {"v1": 10}
+    assert status_of(world).phase == "Healthy"

@@ -103,7 +103,7 @@ def test_the_way_back_walks_the_steps_over_the_pods_that_left(which: str) -> Non
     assert marked(world) == 5
     inner = inner_of(world)
     assert (inner.current_step_index, inner.current_step_state) == (1, StepState.STEP_PAUSED)
-    assert inner.canary_revision == world.cluster.hash_of(set_of(world).spec.template)
+    assert ours_of(world).template == world.cluster.hash_of(set_of(world).spec.template)
     assert batches_of(world) == ["1"] * 5
     approve(world)
     assert versions_of(world) == {"v1": 9, "v2": 1}

@@ -413,7 +413,7 @@ def test_a_change_that_admission_did_not_see_is_said_once_and_known_from_then_on
     world.rest()
     assert versions_of(world) == {"v2": 5}
     assert status_of(world).phase == Phase.HEALTHY
-    assert inner_of(world).canary_revision == world.cluster.hash_of(template("v2"))
+    assert ours_of(world).template == world.cluster.hash_of(template("v2"))
     again = world.observe(KEY)
     assert again is not None
     assert decide(again, world.cluster.now).notes == ()

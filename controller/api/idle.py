@@ -1,0 +1,36 @@
+"""Fields of a Rollout that are accepted and have no effect where they stand.
+
+Why: a field that does nothing is a promise that nobody keeps. The original accepts these, so they are warned about;
+what only we have is refused. Must not repeat what the schema or validation refuses.
+"""
+
+from controller.api.jsontree import JsonObject, child, items
+
+
+def idle_fields(spec: JsonObject, extra_workload: bool) -> list[str]:
+    """What the author of a strategy (v1beta1) may expect an effect of."""
+    canary = child(spec, "strategy", "canary")
+    found: list[str] = []
+    if canary.get("enableExtraWorkloadForCanary") is True and not extra_workload:
+        found.append(
+            "enableExtraWorkloadForCanary has no effect here: only a Deployment is released with an extra workload, "
+            "others batch by batch"
+        )
+    routed = items(canary, "trafficRoutings") or canary.get("trafficRoutingRef")
+    if canary.get("patchPodTemplateMetadata") and not extra_workload and not routed:
+        found.append(
+            "patchPodTemplateMetadata has no effect here: only pods of an extra Deployment get it; set "
+            "enableExtraWorkloadForCanary, or change the workload's own template"
+        )
+    return found + _idle_modifiers(spec)
+
+
+def _idle_modifiers(spec: JsonObject) -> list[str]:
+    """Headers are changed on the way to the new revision only: a step has to lead some requests there."""
+    plans = (child(spec, "strategy", name) for name in ("canary", "blueGreen"))
+    return [
+        f"requestHeaderModifier of step {index} has no effect: the step has neither traffic nor matches"
+        for plan in plans
+        for index, step in enumerate(map(child, items(plan, "steps")), start=1)
+        if step.get("requestHeaderModifier") and not (step.get("traffic") or step.get("matches"))
+    ]

@@ -1,0 +1,127 @@
+"""Every field of the CRDs has an effect in every style, or its author is told that it has none."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from controller.api.jsontree import JsonObject
+from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Step, Strategy
+from controller.api.validation import validate, warnings
+
+CRD = Path(__file__).parents[3] / "deploy" / "crds" / "rollouts.yaml"
+STEP = {"replicas": "20%", "traffic": "20%"}
+VALUES: dict[str, object] = {
+    "steps": [STEP, {"replicas": "50%"}],
+    "trafficRoutings": [{"service": "web", "gateway": {"httpRouteName": "web"}}],
+    "failureThreshold": "10%",
+    "progressDeadlineSeconds": 60,
+    "onDeadlineExceeded": "Rollback",
+    "patchPodTemplateMetadata": {"labels": {"a": "b"}},
+    "enableExtraWorkloadForCanary": True,
+    "trafficRoutingRef": "shared",
+    "disableGenerateCanaryService": True,
+}
+
+
+def schema(*path: str) -> JsonObject:
+    """The properties of a part of the stored version's spec."""
+    (crd,) = yaml.safe_load_all(CRD.read_text())
+    stored = next(v for v in crd["spec"]["versions"] if v["name"] == "v1beta1")
+    part = stored["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    for name in path:
+        part = part["items"] if name == "[]" else part["properties"][name]
+    found: JsonObject = part["properties"]
+    return found
+
+
+def rollout(style: str, kind: str = "Deployment", /, **fields: object) -> JsonObject:
+    """A Rollout of that style with these fields."""
+    plan = {"steps": [STEP], **fields}
+    return {
+        "apiVersion": "rollouts.kruise.io/v1beta1",
+        "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "workloadRef": {"apiVersion": "apps/v1", "kind": kind, "name": "web"},
+            "strategy": {style: plan},
+        },
+    }
+
+
+def plan_of(obj: JsonObject) -> CanaryStrategy:
+    spec: Any = obj["spec"]
+    found = msgspec.convert(spec["strategy"], Strategy).plan
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("style", "field"),
+    [(style, field) for style in ("canary", "blueGreen") for field in schema("strategy", style)],
+)
+def test_every_field_of_a_style_reaches_the_plan(style: str, field: str) -> None:
+    with_it, without = plan_of(rollout(style, **{field: VALUES[field]})), plan_of(rollout(style))
+    given = msgspec.to_builtins(with_it)[field]
+    assert given != msgspec.to_builtins(without).get(field)
+
+
+def test_the_plan_knows_every_field_that_the_schema_has() -> None:
+    for style, known in (("canary", CanaryStrategy), ("blueGreen", BlueGreenStrategy)):
+        assert set(schema("strategy", style)) == set(known.__struct_encode_fields__)
+        assert set(schema("strategy", style, "steps", "[]")) == set(Step.__struct_encode_fields__)
+
+
+@pytest.mark.parametrize(
+    ("obj", "said"),
+    [
+        (
+            rollout("canary", "StatefulSet", enableExtraWorkloadForCanary=True),
+            "enableExtraWorkloadForCanary has no effect here",
+        ),
+        (
+            rollout("canary", patchPodTemplateMetadata={"labels": {"a": "b"}}),
+            "patchPodTemplateMetadata has no effect here",
+        ),
+        (
+            rollout(
+                "blueGreen", steps=[{"replicas": 1, "requestHeaderModifier": {"remove": ["x"]}}]
+            ),
+            "requestHeaderModifier of step 1 has no effect",
+        ),
+    ],
+)
+def test_a_field_of_the_original_that_has_no_effect_is_accepted_with_a_warning(
+    obj: JsonObject, said: str
+) -> None:
+    assert validate(obj) == ()
+    assert [text for text in warnings(obj) if text.startswith(said)]
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        rollout(
+            "canary",
+            enableExtraWorkloadForCanary=True,
+            patchPodTemplateMetadata={"labels": {"a": "b"}},
+        ),
+        rollout(
+            "canary", patchPodTemplateMetadata={"labels": {"a": "b"}}, trafficRoutingRef="shared"
+        ),
+        rollout("blueGreen", steps=[{**STEP, "requestHeaderModifier": {"remove": ["x"]}}]),
+        rollout("blueGreen", onDeadlineExceeded="Rollback", progressDeadlineSeconds=60),
+    ],
+)
+def test_a_field_that_has_an_effect_is_not_warned_of(obj: JsonObject) -> None:
+    assert validate(obj) == ()
+    assert warnings(obj) == ()
+
+
+@pytest.mark.parametrize("style", ["canary", "blueGreen"])
+def test_what_happens_after_a_deadline_needs_a_deadline(style: str) -> None:
+    (finding,) = validate(rollout(style, onDeadlineExceeded="Rollback"))
+    assert str(finding).startswith(f"spec.strategy.{style}.onDeadlineExceeded: Invalid value")
+    assert "set that, or leave this out" in str(finding)
