@@ -89,6 +89,11 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     help="Keep certificates in this folder instead of a Secret.",
 )
 @click.option(
+    "--webhook-client-ca",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Answer reviews only to clients with a certificate that this file's authority signed.",
+)
+@click.option(
     "--namespace", help="The controller's own namespace; else POD_NAMESPACE, else kruise-rollout."
 )
 @click.option("--watch-namespace", help="Serve only this namespace.")

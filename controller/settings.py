@@ -27,6 +27,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     webhook_port: int = 9876
     webhook_url: str = ""
     webhook_cert_dir: Path | None = None
+    webhook_client_ca: Path | None = None
+    """Who signs the certificates that API servers present; without it reviews are taken from everybody."""
     namespace: str = names.DEFAULT_NAMESPACE
     watch_namespace: str | None = None
     metrics_bind_address: str = ":8080"

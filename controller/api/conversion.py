@@ -152,14 +152,17 @@ def _merged_lists(base: list[object], mine: list[object], kept: list[object]) ->
 
 def _places_of_equals(base: list[object], mine: list[object]) -> list[int | None]:
     """For each value of `mine` where the same value is in `base`, each place used once, its own first."""
-    free = dict.fromkeys(range(len(base)))
+    # By their spelling, so that a long list costs its length and not the square of it.
+    free: dict[bytes, dict[int, None]] = {}
+    for place, value in enumerate(base):
+        free.setdefault(canonical(value), {})[place] = None
     places: list[int | None] = []
     for index, value in enumerate(mine):
-        nearest = [index, *free] if index in free else [*free]
-        place = next((place for place in nearest if same(base[place], value)), None)
-        if place is not None:
-            del free[place]
-        places.append(place)
+        group = free.get(canonical(value), {})
+        free_place = index if index in group else next(iter(group), None)
+        if free_place is not None:
+            del group[free_place]
+        places.append(free_place)
     return places
 
 

@@ -32,7 +32,9 @@ from controller.domain.admission.workload import (
 )
 from controller.domain.traffic.abilities import Headers
 from controller.runtime.clock import Clock
+from controller.webhook.offload import Offload
 from controller.webhook.review import ALLOWED, AdmissionRequest, Answer, refused
+from controller.webhook.trees import tree
 
 Handler = Callable[[AdmissionRequest], Awaitable[Answer]]
 
@@ -70,6 +72,7 @@ class Admission:
         own_user: str = "",
         rules: Rules = DEFAULT_RULES,
         headers: Headers | None = None,
+        offload: Offload | None = None,
     ) -> None:
         """`namespace` is the controller's own; `own_user` is its user name where it is not the ServiceAccount.
 
@@ -81,6 +84,7 @@ class Admission:
         self._own = {f"system:serviceaccount:{namespace}:{CONTROLLER_ACCOUNT}", own_user} - {""}
         self._rules = rules
         self._headers = headers
+        self._offload = offload or Offload()
 
     def handlers(self) -> dict[str, Handler]:
         """Paths and their handlers."""
@@ -97,28 +101,34 @@ class Admission:
 
     async def rollout(self, request: AdmissionRequest) -> Answer:
         """Field rules, one Rollout per workload, and what must not change in mid-release."""
-        new = request.object
-        if new is None or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
+        if request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
             return ALLOWED
-        old = request.old_object if request.operation == "UPDATE" else None
+        old, new = await self._trees(request)
+        if new is None:
+            return ALLOWED
+        before = old if request.operation == "UPDATE" else None
         others = await self._rollouts.latest(request.namespace)
-        verdict = admit_rollout(old, new, others, self._rules, self._headers)
+        verdict = await self._offload.run(
+            request.objects, lambda: admit_rollout(before, new, others, self._rules, self._headers)
+        )
         if verdict.findings:
             return Answer(False, (), verdict.message, 422, verdict.warnings)
         return Answer(warnings=verdict.warnings)
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
         """Notes who approved what."""
-        objects = self._update(request, sub_resource="status")
+        objects = await self._update(request, sub_resource="status")
         if objects is None:
             return ALLOWED
         old, new = objects
-        user = request.user_info.username
-        return _answer(new, note_approval(old, new, user, self._clock.now()))
+        user, now = request.user_info.username, self._clock.now()
+        return await self._offload.run(
+            request.objects, lambda: _answer(new, note_approval(old, new, user, now))
+        )
 
     async def deployment(self, request: AdmissionRequest) -> Answer:
         """Holds and latches a Deployment under a Rollout."""
-        objects = self._update(request)
+        objects = await self._update(request)
         if objects is None:
             return ALLOWED
         old, new = objects
@@ -127,11 +137,14 @@ class Admission:
         if rollout is not None and needs_replica_sets(old, new):
             uid = text(new, "metadata", "uid") or text(old, "metadata", "uid")
             replica_sets += await self._replica_sets.of(uid, request.namespace)
-        return _said(old, new, admit_deployment(old, new, rollout, replica_sets))
+        return await self._offload.run(
+            request.objects,
+            lambda: _said(old, new, admit_deployment(old, new, rollout, replica_sets)),
+        )
 
     async def pod_set(self, request: AdmissionRequest) -> Answer:
         """Holds a StatefulSet, CloneSet, DaemonSet or a kind like them under a Rollout."""
-        objects = self._update(request)
+        objects = await self._update(request)
         if objects is None:
             return ALLOWED
         old, new = objects
@@ -141,7 +154,9 @@ class Admission:
         if kind is None or kind is WorkloadKind.DEPLOYMENT:
             return ALLOWED
         rollout = await self._governing(old, new, request.namespace)
-        return _said(old, new, admit_set(old, new, rollout, kind))
+        return await self._offload.run(
+            request.objects, lambda: _said(old, new, admit_set(old, new, rollout, kind))
+        )
 
     async def _governing(self, old: JsonObject, new: JsonObject, namespace: str) -> Rollout | None:
         """The Rollout of a workload that is labelled, or was until this request."""
@@ -156,14 +171,14 @@ class Admission:
 
     async def service(self, request: AdmissionRequest) -> Answer:
         """Puts the pin back that an owner's apply took off."""
-        objects = self._update(request)
+        objects = await self._update(request)
         if objects is None or pin_of(objects[0]) is None:
             return ALLOWED
         old, new = objects
         rollouts = await self._rollouts.rollouts(request.namespace)
         return _answer(new, admit_service(old, new, rollouts))
 
-    def _update(
+    async def _update(
         self, request: AdmissionRequest, sub_resource: str = ""
     ) -> tuple[JsonObject, JsonObject] | None:
         """Old and new object of an update that is not our own; None for anything else."""
@@ -171,9 +186,16 @@ class Admission:
             return None
         if request.user_info.username in self._own:
             return None
-        if request.object is None or request.old_object is None:
-            return None
-        return request.old_object, request.object
+        old, new = await self._trees(request)
+        return None if old is None or new is None else (old, new)
+
+    async def _trees(
+        self, request: AdmissionRequest
+    ) -> tuple[JsonObject | None, JsonObject | None]:
+        """Old and new object, as far as rules read them."""
+        return await self._offload.run(
+            request.objects, lambda: (tree(request.old_object), tree(request.object))
+        )
 
 
 def _labels(workload: JsonObject) -> dict[str, str]:

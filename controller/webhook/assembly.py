@@ -63,10 +63,11 @@ def make_endpoint(
         clock,
     )
     return Endpoint(
-        webhook_app(handlers, metrics),
+        webhook_app(handlers, metrics, authenticated=settings.webhook_client_ca is not None),
         port=settings.webhook_port,
         keeper=keeper,
         files=places.webhook_directory,
+        client_authority=settings.webhook_client_ca,
     )
 
 

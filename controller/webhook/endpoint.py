@@ -29,12 +29,20 @@ class Endpoint:
     """Serves `app` over TLS with the certificate the keeper writes into `files`."""
 
     def __init__(
-        self, app: web.Application, *, port: int, keeper: CertificateKeeper, files: Path
+        self,
+        app: web.Application,
+        *,
+        port: int,
+        keeper: CertificateKeeper,
+        files: Path,
+        client_authority: Path | None = None,
     ) -> None:
+        """`client_authority` signs the certificates of API servers, where they present any."""
         self._app = app
         self._port = port
         self._keeper = keeper
         self._files = files
+        self._client_authority = client_authority
         self.problem: str | None = "certificates are not ready"
         self.certified = asyncio.Event()
 
@@ -42,7 +50,7 @@ class Endpoint:
         """Serve until cancelled."""
         ready = await self._round()
         self.certified.set()
-        tls = await asyncio.to_thread(ServingTls, self._files)
+        tls = await asyncio.to_thread(ServingTls, self._files, self._client_authority)
         async with (
             serving(self._app, "0.0.0.0", self._port, tls.context),
             _beside(tls.run()),

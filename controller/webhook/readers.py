@@ -1,8 +1,10 @@
 """What admission reads: Rollouts and ReplicaSets, from caches once they are filled, from the API server until then.
 
-Invariant: an unfilled cache is never taken for an empty cluster.
+Invariant: an unfilled cache is never taken for an empty cluster. What is read live is bounded, because whoever forges
+reviews makes us read: beyond that a filled cache answers, which is milliseconds behind.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -13,6 +15,9 @@ from controller.kube.client import KubeClient
 from controller.kube.resources import REPLICA_SETS, ROLLOUTS
 from controller.kube.store import Store
 
+LIVE_BURST = 40
+LIVE_PER_SECOND = 20
+"""Lists a second for admission; the controller's own requests may be 200."""
 OWNER = "owner"
 """Index of the ReplicaSet cache: UID of the controller."""
 
@@ -23,6 +28,24 @@ class _Rollouts(msgspec.Struct, frozen=True):
 
 class _ReplicaSets(msgspec.Struct, frozen=True):
     items: tuple[ReplicaSet, ...] = ()
+
+
+class _Allowance:
+    """Live reads: a burst, refilled every second."""
+
+    def __init__(self) -> None:
+        self._left = float(LIVE_BURST)
+        self._at = 0.0
+
+    def take(self) -> bool:
+        """Whether one more may be made now."""
+        now = asyncio.get_running_loop().time()
+        self._left = min(LIVE_BURST, self._left + (now - self._at) * LIVE_PER_SECOND)
+        self._at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
 
 
 class CachedReader:
@@ -39,15 +62,21 @@ class CachedReader:
         self._rollouts = rollouts
         self._replica_sets = replica_sets
         self._filled = filled
+        self._live = _Allowance()
 
     async def rollouts(self, namespace: str) -> Sequence[Rollout]:
         """All Rollouts of a namespace."""
         if self._filled():
-            return [r for r in self._rollouts.values() if r.metadata.namespace == namespace]
+            return self._cached(namespace)
         return await self.latest(namespace)
+
+    def _cached(self, namespace: str) -> Sequence[Rollout]:
+        return [r for r in self._rollouts.values() if r.metadata.namespace == namespace]
 
     async def latest(self, namespace: str) -> Sequence[Rollout]:
         """All Rollouts of a namespace as they are now, those included that no watch has told of yet."""
+        if not self._live.take() and self._filled():
+            return self._cached(namespace)
         found: list[Rollout] = []
         async for page in self._client.list_pages(ROLLOUTS, namespace):
             found += msgspec.json.decode(page, type=_Rollouts).items

@@ -1,14 +1,19 @@
 """AdmissionReview and ConversionReview as they go over the wire.
 
-Invariant: a request is decoded as far as we need it; a response echoes the version that was asked in, and its uid.
+Invariant: a request is decoded as far as we need it, objects not at all (`trees` does that, within limits); a response
+echoes the version that was asked in, and its uid.
 """
 
 import base64
+from typing import Annotated
 
 import msgspec
 
-from controller.api.jsontree import JsonObject
 from controller.domain.admission.verdict import PatchOperation
+from controller.webhook.trees import NOTHING
+
+Namespace = Annotated[str, msgspec.Meta(pattern="^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$")]
+"""It becomes a part of a path that is read; a forged one must not lead elsewhere."""
 
 
 class Resource(msgspec.Struct, frozen=True):
@@ -26,18 +31,23 @@ class User(msgspec.Struct, frozen=True):
 
 
 class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """One request to be judged; objects are raw JSON, None where the operation has none."""
+    """One request to be judged; objects are JSON texts, null where the operation has none."""
 
     uid: str
     operation: str = ""
     resource: Resource = Resource()
     sub_resource: str = ""
-    namespace: str = ""
+    namespace: Namespace = ""
     name: str = ""
     user_info: User = User()
-    object: JsonObject | None = None
-    old_object: JsonObject | None = None
+    object: msgspec.Raw = NOTHING
+    old_object: msgspec.Raw = NOTHING
     dry_run: bool | None = None
+
+    @property
+    def objects(self) -> tuple[msgspec.Raw, msgspec.Raw]:
+        """Both texts."""
+        return self.old_object, self.object
 
 
 class AdmissionReview(msgspec.Struct, frozen=True, rename="camel"):
@@ -86,7 +96,7 @@ class ConversionRequest(msgspec.Struct, frozen=True, rename="camel"):
 
     uid: str
     desired_api_version: str = msgspec.field(name="desiredAPIVersion", default="")
-    objects: tuple[JsonObject, ...] = ()
+    objects: tuple[msgspec.Raw, ...] = ()
 
 
 class ConversionReview(msgspec.Struct, frozen=True, rename="camel"):
@@ -98,7 +108,7 @@ class ConversionReview(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def conversion_response(
-    review: ConversionReview, objects: tuple[JsonObject, ...], failure: str
+    review: ConversionReview, objects: tuple[msgspec.Raw, ...], failure: str
 ) -> bytes:
     """The converted objects, or why there are none: one that fails makes the whole review fail."""
     result: dict[str, object] = {"status": "Success"}

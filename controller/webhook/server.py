@@ -1,13 +1,15 @@
-"""The HTTPS server that the API server calls.
+"""The HTTPS server that the API server calls, and that every pod of the cluster can reach.
 
-Invariant: every request is answered within the API server's patience; a fault of ours is a 500 with its text, logged,
-and the failure policy of the webhook decides what it means. `/readyz` depends on nothing but the server itself, because
-filling the caches needs `/convert`.
+Invariant: every request is answered within the API server's patience, in words; what is no review is the client's
+fault (4xx), a fault of ours is a 500 with its text, logged, and the webhook's failure policy decides what it means.
+Nothing is believed of a body, its length included: `intake` and `connections` bound what it can cost. `/readyz` depends
+on nothing but the server itself, because filling the caches needs `/convert`.
 """
 
 import asyncio
 import contextlib
 import logging
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import NamedTuple, Protocol
@@ -16,22 +18,27 @@ import msgspec
 from aiohttp import web
 
 from controller.webhook.admission import Handler
+from controller.webhook.connections import MOST_PACKETS, ConnectionLimits, Door
 from controller.webhook.conversion import convert
+from controller.webhook.intake import BodyLimits, Intake
+from controller.webhook.offload import Offload
 from controller.webhook.review import (
     AdmissionReview,
     Answer,
     ConversionReview,
     admission_response,
+    refused,
 )
+from controller.webhook.trees import TooManyValues, check_page
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 8.0
 """Seconds for one request; the API server gives up after 10."""
-LARGEST = 16 << 20
-"""Bytes of a request; a conversion carries a page of objects."""
-SMALL = 64 << 10
-"""Bytes of a conversion that takes less time than handing it to a thread; every write of a Rollout leads to one."""
+IDLE = 120.0
+"""Seconds an idle connection is kept; API servers close theirs after 90, so no request meets one that we close."""
+LINGER = 1.0
+"""Seconds in which the rest of a body that was not taken in is thrown away, so that its sender reads the answer."""
 
 
 class AdmissionMetrics(Protocol):
@@ -49,14 +56,40 @@ class NoMetrics:
         """Nothing."""
 
 
-def webhook_app(handlers: Mapping[str, Handler], metrics: AdmissionMetrics) -> web.Application:
-    """The application: one POST path per handler, `/convert`, and `/readyz`."""
-    app = web.Application(client_max_size=LARGEST)
+DOOR = web.AppKey("door", list[Door])
+"""The door of a running server: one entry while it serves."""
+
+
+def webhook_app(
+    handlers: Mapping[str, Handler],
+    metrics: AdmissionMetrics,
+    limits: BodyLimits | None = None,
+    *,
+    authenticated: bool = False,
+) -> web.Application:
+    """The application: one POST path per handler, `/convert`, and `/readyz`.
+
+    Where it is `authenticated`, reviews are taken from clients with a certificate only; conversions are a function of
+    what was sent, and API servers present no certificate for them.
+    """
+    app = web.Application(middlewares=[_counted])
+    app[DOOR] = []
+    intake, offload = Intake(limits or BodyLimits()), Offload()
     for path, handler in handlers.items():
-        app.router.add_post(path, _guarded(path, _admission(handler), metrics))
-    app.router.add_post("/convert", _guarded("/convert", _conversion, metrics))
+        answering = _guarded(path, _admission(handler), intake, metrics)
+        app.router.add_post(path, _certified(answering) if authenticated else answering)
+    app.router.add_post("/convert", _guarded("/convert", _conversion(offload), intake, metrics))
     app.router.add_get("/readyz", _ready)
     return app
+
+
+@web.middleware
+async def _counted(request: web.Request, handler: "Answering") -> web.StreamResponse:
+    """The door knows which connections wait for an answer."""
+    with contextlib.ExitStack() as stack:
+        for door in request.app[DOOR]:
+            stack.enter_context(door.asking(request.transport))
+        return await handler(request)
 
 
 async def _ready(request: web.Request) -> web.Response:
@@ -70,13 +103,17 @@ class Reply(NamedTuple):
     allowed: bool
 
 
-Endpoint = Callable[[bytes], Awaitable[Reply]]
+Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Endpoint = Callable[[memoryview], Awaitable[Reply]]
 
 
 def _admission(handler: Handler) -> Endpoint:
-    async def endpoint(body: bytes) -> Reply:
+    async def endpoint(body: memoryview) -> Reply:
         review = msgspec.json.decode(body, type=AdmissionReview)
-        answer = await handler(review.request)
+        try:
+            answer = await handler(review.request)
+        except TooManyValues as refusal:
+            answer = refused(str(refusal), 413)
         if not answer.allowed:
             _log_refusal(review, answer)
         return Reply(admission_response(review, answer), answer.allowed)
@@ -97,38 +134,45 @@ def _log_refusal(review: AdmissionReview, answer: Answer) -> None:
     )
 
 
-async def _conversion(body: bytes) -> Reply:
-    review = msgspec.json.decode(body, type=ConversionReview)
-    if len(body) <= SMALL:
-        return Reply(convert(review), True)
-    # A page of five hundred objects takes long enough to hold up an admission.
-    return Reply(await asyncio.to_thread(convert, review), True)
+def _conversion(offload: Offload) -> Endpoint:
+    async def endpoint(body: memoryview) -> Reply:
+        check_page(body)
+        review = msgspec.json.decode(body, type=ConversionReview)
+        return Reply(await offload.run(review.request.objects, lambda: convert(review)), True)
+
+    return endpoint
 
 
-def _guarded(
-    path: str, endpoint: Endpoint, metrics: AdmissionMetrics
-) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _certified(answering: Answering) -> Answering:
+    """Only for clients whose certificate the handshake has verified."""
+
+    async def certified(request: web.Request) -> web.StreamResponse:
+        if request.transport is not None and request.transport.get_extra_info("peercert"):
+            return await answering(request)
+        raise web.HTTPForbidden(
+            text="a client certificate is asked for (--webhook-client-ca), and none was presented: name one for this "
+            "webhook in the API server's AdmissionConfiguration",
+            headers={"Connection": "close"},
+        )
+
+    return certified
+
+
+def _guarded(path: str, endpoint: Endpoint, intake: Intake, metrics: AdmissionMetrics) -> Answering:
     """The endpoint with every fault turned into an answer: else the API server waits in vain."""
 
     async def guarded(request: web.Request) -> web.Response:
         begun = asyncio.get_running_loop().time()
         allowed = False
         try:
-            async with asyncio.timeout(PATIENCE):
-                reply = await endpoint(await request.read())
+            async with asyncio.timeout(PATIENCE), intake.body(request) as body:
+                reply = await endpoint(body)
             allowed = reply.allowed
             return web.Response(body=reply.body, content_type="application/json")
-        except (msgspec.DecodeError, msgspec.ValidationError) as error:
-            log.warning("%s: not a review: %s", path, error)
-            return web.Response(status=400, text=f"{path}: not a review: {error}")
-        except TimeoutError:
-            log.exception("%s: no answer within %s s", path, PATIENCE)
-            return web.Response(status=500, text=f"{path}: no answer within {PATIENCE} s")
         except web.HTTPException:
             raise
         except Exception as error:
-            log.exception("%s failed", path)
-            return web.Response(status=500, text=f"{path}: {type(error).__name__}: {error}")
+            return _fault(path, error)
         finally:
             seconds = asyncio.get_running_loop().time() - begun
             metrics.admitted(path.lstrip("/"), allowed, seconds)
@@ -136,19 +180,65 @@ def _guarded(
     return guarded
 
 
+def _fault(path: str, error: Exception) -> web.Response:
+    """What went wrong, in words: the client's fault, or ours."""
+    match error:
+        case msgspec.MsgspecError() | UnicodeDecodeError():
+            log.info("%s: not a review: %s", path, error)
+            return web.Response(status=400, text=f"{path}: not a review: {error}")
+        case RecursionError():
+            log.info("%s: not a review: nested too deeply", path)
+            return web.Response(status=400, text=f"{path}: not a review: nested too deeply")
+        case TooManyValues():
+            log.info("%s: %s", path, error)
+            return web.Response(status=413, text=f"{path}: {error}")
+        case TimeoutError():
+            log.error("%s: no answer within %s s", path, PATIENCE)
+            return web.Response(status=500, text=f"{path}: no answer within {PATIENCE} s")
+        case _:
+            log.error("%s failed", path, exc_info=error)
+            return web.Response(status=500, text=f"{path}: {type(error).__name__}: {error}")
+
+
 @contextlib.asynccontextmanager
 async def serving(
-    app: web.Application, host: str, port: int, tls: ssl.SSLContext | None
+    app: web.Application,
+    host: str,
+    port: int,
+    tls: ssl.SSLContext | None,
+    limits: ConnectionLimits | None = None,
 ) -> AsyncIterator[int]:
     """Serve `app` while the block runs; gives the port (of use when 0 was asked for).
 
     On leaving, no new connection is taken and requests in flight get a few seconds to finish.
     """
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=PATIENCE, handle_signals=False)
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        shutdown_timeout=PATIENCE,
+        handle_signals=False,
+        keepalive_timeout=IDLE,
+        lingering_time=LINGER,
+        auto_decompress=False,
+    )
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, ssl_context=tls)
-        await site.start()
-        yield runner.addresses[0][1]
+        assert runner.server is not None
+        door = Door(runner.server, tls, limits or ConnectionLimits())
+        with _listening(host, port) as listening:
+            app[DOOR].append(door)
+            accepting = asyncio.create_task(door.receive(listening))
+            try:
+                yield listening.getsockname()[1]
+            finally:
+                accepting.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await accepting
     finally:
         await runner.cleanup()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    found = socket.create_server((host, port), backlog=MOST_PACKETS)
+    found.setblocking(False)
+    return found

@@ -17,12 +17,19 @@ CERTIFICATE, KEY = "tls.crt", "tls.key"
 class ServingTls:
     """A TLS context over the files `tls.crt` and `tls.key` of a directory."""
 
-    def __init__(self, directory: Path) -> None:
-        """The files must be there: load them before the server starts."""
+    def __init__(self, directory: Path, client_authority: Path | None = None) -> None:
+        """The files must be there: load them before the server starts.
+
+        With a `client_authority` a client may present a certificate, and one that it did not sign ends the handshake.
+        """
         self._directory = directory
         self._seen: tuple[float, ...] = ()
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if client_authority is not None:
+            # Not required: API servers present none when they ask for a conversion.
+            self.context.verify_mode = ssl.CERT_OPTIONAL
+            self.context.load_verify_locations(client_authority)
         self._load()
 
     def _load(self) -> None:

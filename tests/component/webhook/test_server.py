@@ -338,7 +338,8 @@ async def test_a_read_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
 async def test_what_is_no_review_is_a_bad_request(body: bytes) -> None:
     async with called(Reads(), NoMetrics()) as session:
         for path in (DEPLOYMENTS, "/convert"):
-            async with session.post(path, data=body) as response:
+            kind = {"Content-Type": "application/json"}
+            async with session.post(path, data=body, headers=kind) as response:
                 assert response.status == 400
 
 
@@ -429,3 +430,54 @@ async def test_new_files_are_looked_for_from_time_to_time(
 async def test_requests_without_what_we_judge_pass(path: str, body: Json) -> None:
     async with called(Reads(), NoMetrics()) as session:
         assert await answer(session, path, body) == {"uid": "r-1", "allowed": True}
+
+
+# --- clients with a certificate -----------------------------------------------------------------
+
+
+async def status_of(port: int, trusted: Pair, path: str, folder: Path, own: Pair | None) -> int:
+    """Post a review as a client with a certificate, or without one."""
+    context = ssl.create_default_context(cadata=trusted.certificate.decode())
+    if own is not None:
+        keep(folder, own)
+        context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    connector = aiohttp.TCPConnector(ssl=context)
+    async with (
+        aiohttp.ClientSession(connector=connector) as session,
+        session.post(f"https://127.0.0.1:{port}{path}", json=review({}, {})) as response,
+    ):
+        return response.status
+
+
+async def test_with_a_client_authority_reviews_are_taken_from_its_clients_only(
+    tmp_path: Path,
+) -> None:
+    authority, clients, strangers = (new_authority(REAL_NOW) for _ in range(3))
+    keep(tmp_path / "serving", issue(authority, ["127.0.0.1"], REAL_NOW))
+    (tmp_path / "clients.crt").write_bytes(clients.certificate)
+    tls = ServingTls(tmp_path / "serving", tmp_path / "clients.crt")
+    admission = Admission(Reads(), Reads(), FixedClock(), namespace="ms")
+    app = webhook_app(admission.handlers(), NoMetrics(), authenticated=True)
+    server_of_the_api = issue(clients, ["apiserver"], REAL_NOW, client=True)
+    forger = issue(strangers, ["apiserver"], REAL_NOW, client=True)
+    async with serving(app, "127.0.0.1", 0, tls.context) as port:
+
+        async def asked(path: str, own: Pair | None) -> int:
+            return await status_of(port, authority, path, tmp_path / "client", own)
+
+        assert await asked(DEPLOYMENTS, server_of_the_api) == 200
+        assert await asked(DEPLOYMENTS, None) == 403
+        with pytest.raises(aiohttp.ClientError):
+            await asked(DEPLOYMENTS, forger)
+        # API servers present no certificate for conversions, which are a function of what was sent.
+        assert await asked("/convert", None) == 200
+
+
+@pytest.mark.parametrize("namespace", ["../secrets", "a/b", "A", "x" * 64])
+async def test_a_namespace_that_is_none_is_no_part_of_a_path(namespace: str) -> None:
+    reads = Reads(rollout())
+    async with called(reads, NoMetrics()) as session:
+        body = review(deployment(), deployment("v2"), namespace=namespace)
+        async with session.post(DEPLOYMENTS, json=body) as response:
+            assert response.status == 400
+    assert reads.asked == []

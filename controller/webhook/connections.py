@@ -1,0 +1,205 @@
+"""Who may be connected, and for how long without asking anything.
+
+Why it exists: every pod of the cluster can open connections, and one costs a third of a megabyte (TLS buffers) before
+it has said a word. Invariant: at most `most` connections, and at most `per_address` of one address, counted from the
+accept on; a new one takes the place of the one that was idle longest; a request line and its headers arrive within
+`head_seconds`. It must not read requests: that is the server's.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import ssl
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+log = logging.getLogger(__name__)
+
+MOST_PACKETS = 128
+"""Connections the kernel keeps for us until we accept them."""
+
+
+class ConnectionLimits(msgspec.Struct, frozen=True):
+    """What clients may take; an API server keeps up to 25 idle ones, and has one busy for each request."""
+
+    most: int = 160
+    per_address: int = 64
+    handshake_seconds: float = 5.0
+    head_seconds: float = 10.0
+    pause_seconds: float = 0.1
+    """After an accept that failed: no more files, no more memory."""
+
+
+class Connection(asyncio.Protocol):
+    """One connection; everything is passed on to `inner`, the HTTP protocol."""
+
+    def __init__(self, door: "Door", address: str, inner: asyncio.Protocol) -> None:
+        self.address = address
+        self.idle_since: float | None = None
+        self._door = door
+        self._inner = inner
+        self._transport: asyncio.Transport | None = None
+        self._head: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The handshake is over."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self.idle_since = asyncio.get_running_loop().time()
+        self._door.opened(transport, self)
+        self._inner.connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        """The first bytes of a request start the clock for its headers."""
+        if self.idle_since is not None and self._head is None:
+            loop = asyncio.get_running_loop()
+            self._head = loop.call_later(self._door.limits.head_seconds, self.abort)
+        self._inner.data_received(data)
+
+    def asking(self) -> None:
+        """The headers are there."""
+        self.idle_since = None
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+    def answered(self) -> None:
+        """The request is over."""
+        self.idle_since = asyncio.get_running_loop().time()
+
+    def abort(self) -> None:
+        """Close without another word."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def eof_received(self) -> bool | None:
+        """The client will say no more."""
+        return self._inner.eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The place is free."""
+        self.asking()
+        self._door.closed(self, self._transport)
+        self._inner.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """The client reads slowly."""
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        """The client has read."""
+        self._inner.resume_writing()
+
+
+class Door:
+    """Accepts connections within `limits` and gives each a protocol made by `make`."""
+
+    def __init__(
+        self,
+        make: Callable[[], asyncio.Protocol],
+        tls: ssl.SSLContext | None,
+        limits: ConnectionLimits,
+    ) -> None:
+        self.limits = limits
+        self._make = make
+        self._tls = tls
+        self._inside: set[Connection] = set()
+        self._by_transport: dict[object, Connection] = {}
+        self._per_address: Counter[str] = Counter()
+        self._handshakes: set[asyncio.Task[None]] = set()
+
+    async def receive(self, listening: socket.socket) -> None:
+        """Accept for ever."""
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                try:
+                    sock, peer = await loop.sock_accept(listening)
+                except OSError as error:
+                    log.warning("a connection was not accepted: %s", error)
+                    await asyncio.sleep(self.limits.pause_seconds)
+                    continue
+                self._receive_one(sock, str(peer[0]))
+        finally:
+            for handshake in self._handshakes:
+                handshake.cancel()
+
+    def _receive_one(self, sock: socket.socket, address: str) -> None:
+        if not self._has_room(address):
+            sock.close()
+            return
+        connection = Connection(self, address, self._make())
+        self._inside.add(connection)
+        self._per_address[address] += 1
+        task = asyncio.get_running_loop().create_task(self._greet(sock, connection))
+        self._handshakes.add(task)
+        task.add_done_callback(self._handshakes.discard)
+
+    async def _greet(self, sock: socket.socket, connection: Connection) -> None:
+        seconds = self.limits.handshake_seconds if self._tls is not None else None
+        sock.setblocking(False)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: connection,
+                sock,
+                ssl=self._tls,
+                ssl_handshake_timeout=seconds,
+                ssl_shutdown_timeout=seconds,
+            )
+        except OSError as error:
+            log.debug("no handshake with %s: %s", connection.address, error)
+            self.closed(connection, None)
+        except asyncio.CancelledError:
+            self.closed(connection, None)
+            raise
+
+    def _has_room(self, address: str) -> bool:
+        """Whether one more may come in; an idle one goes for it."""
+        if self._per_address[address] >= self.limits.per_address:
+            return self._sent_away(lambda one: one.address == address)
+        return len(self._inside) < self.limits.most or self._sent_away(lambda one: True)
+
+    def _sent_away(self, eligible: Callable[[Connection], bool]) -> bool:
+        idle = [one for one in self._inside if one.idle_since is not None and eligible(one)]
+        if not idle:
+            return False
+        # Whoever holds the most connections gives one up first, the longest idle one.
+        gone = min(idle, key=lambda one: (-self._per_address[one.address], one.idle_since or 0.0))
+        gone.abort()
+        self._forget(gone)
+        return True
+
+    # --- what connections and the server tell ---------------------------------------------------
+
+    def opened(self, transport: object, connection: Connection) -> None:
+        """A handshake is over."""
+        self._by_transport[transport] = connection
+
+    def closed(self, connection: Connection, transport: object) -> None:
+        """A connection is gone, or never came to be."""
+        self._by_transport.pop(transport, None)
+        self._forget(connection)
+
+    def _forget(self, connection: Connection) -> None:
+        if connection not in self._inside:
+            return
+        self._inside.remove(connection)
+        self._per_address[connection.address] -= 1
+        if not self._per_address[connection.address]:
+            del self._per_address[connection.address]
+
+    @contextlib.contextmanager
+    def asking(self, transport: object) -> Iterator[None]:
+        """While a request of the connection is answered."""
+        connection = self._by_transport.get(transport)
+        if connection is None:
+            yield
+            return
+        connection.asking()
+        try:
+            yield
+        finally:
+            connection.answered()
