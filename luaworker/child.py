@@ -26,7 +26,7 @@ from luaworker.wire import FAILED, Call, Limits, Reply, Task, pack_reply, read_c
 
 _PR_SET_PDEATHSIG = 1
 _MEMORY_SLACK = 32 * 1024 * 1024
-_CARRIED_AT_MOST = 9 * 1024 * 1024
+_CARRIED_AT_MOST = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _bound(call: Call, inherited: Inherited) -> None:
         # At the hard limit the kernel sends SIGKILL, which could be anybody's: the soft one comes first.
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     if Layer.ADDRESS_SPACE not in without:
-        carried = 2 * (_CARRIED_AT_MOST if call.again else len(call.script) + len(call.object_json))
+        carried = 2 * (_CARRIED_AT_MOST if call.again else call.size)
         size = inherited.base_memory + limits.memory_bytes + carried + _MEMORY_SLACK
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
@@ -135,7 +135,12 @@ def _answer(call: Call, sandbox: Sandbox) -> Answer:
     limits = call.limits
     if call.task is Task.EXECUTE:
         return sandbox.run(
-            call.script, call.name, call.object_json, limits.cpu_ms, limits.output_bytes
+            call.script,
+            call.name,
+            call.object_json,
+            limits.cpu_ms,
+            limits.output_bytes,
+            call.modules,
         )
     if call.task is Task.VALIDATE:
         return sandbox.run(call.script, call.name, None, limits.cpu_ms, limits.output_bytes)

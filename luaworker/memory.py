@@ -6,9 +6,11 @@ Compiled code is never kept, since a compiler that read hostile text cannot be t
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from luaworker.codes import Code
+from luaworker.wire import Module
 
 _CACHE_BYTES = 16 * 1024 * 1024
 _ENTRY_BYTES = 256  # what an entry takes beside its text: without it, tiny texts would be free
@@ -17,6 +19,18 @@ _FAILURES = 3
 _OPEN_SECONDS = 30.0
 # Outcomes that cost a child its life, or all of its budget; the others are cheap to repeat.
 _COSTLY = frozenset({Code.TIMEOUT, Code.MEMORY_LIMIT, Code.CRASHED, Code.SANDBOX_VIOLATION})
+
+
+def program_digest(script: bytes, modules: Sequence[Module]) -> bytes:
+    """The hash of a script, given as its own hash, together with its modules: their names, their texts, their order."""
+    if not modules:
+        return script
+    whole = hashlib.sha256(script)
+    for module in modules:
+        whole.update(hashlib.sha256(module.name).digest())
+        whole.update(hashlib.sha256(module.text).digest())
+        whole.update(b"hidden" if module.hidden else b"shown")
+    return whole.digest()
 
 
 class ScriptCache:

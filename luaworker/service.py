@@ -5,7 +5,9 @@ nothing is known about the script. No script text, object content or result is e
 """
 
 import logging
+import re
 import time
+from collections.abc import Sequence
 from typing import NoReturn, Protocol
 
 import grpc
@@ -15,21 +17,30 @@ from luaworker.carried import Carried
 from luaworker.codes import Code
 from luaworker.errors import BrokenChild, NotReady, Overloaded, TooLate
 from luaworker.layers import Layer
-from luaworker.memory import Breaker, ScriptCache
+from luaworker.memory import Breaker, ScriptCache, program_digest
 from luaworker.metrics import Metrics
 from luaworker.naming import shown_name
 from luaworker.outcome import Outcome
+from luaworker.packaged import Packaged
 from luaworker.pool import Pool
-from luaworker.settings import NAME_CHARACTERS, OBJECT_BYTES, SCRIPT_BYTES, Settings
-from luaworker.wire import Call, Limits, Task
+from luaworker.settings import (
+    MODULES,
+    MODULES_BYTES,
+    NAME_CHARACTERS,
+    OBJECT_BYTES,
+    SCRIPT_BYTES,
+    Settings,
+)
+from luaworker.wire import Call, Limits, Module, Task
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
 
 _log = logging.getLogger(__name__)
 # A request that is too large for its parts must still arrive, to be refused by name.
-RECEIVE_BYTES = SCRIPT_BYTES + OBJECT_BYTES + 64 * 1024
+RECEIVE_BYTES = SCRIPT_BYTES + MODULES_BYTES + OBJECT_BYTES + 64 * 1024
 _UNHURRIED = 60.0  # of a caller without a deadline; the limits are shorter
 _ALARMING = frozenset({Code.CRASHED, Code.SANDBOX_VIOLATION})
+_MODULE_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
 class _Context(Protocol):
@@ -44,7 +55,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
     """Implements `luaworker.v1.LuaExecutor`."""
 
     def __init__(
-        self, pool: Pool, settings: Settings, metrics: Metrics, packaged: frozenset[bytes]
+        self, pool: Pool, settings: Settings, metrics: Metrics, packaged: Packaged
     ) -> None:
         self._pool = pool
         self._settings = settings
@@ -60,8 +71,14 @@ class Executor(pb_grpc.LuaExecutorServicer):
         context: grpc.aio.ServicerContext[pb.ExecuteRequest, pb.ExecuteResponse],
     ) -> pb.ExecuteResponse:
         """Runs one script over one object."""
+        response = await self._execute(request, context)
+        response.modules = len(request.modules)
+        return response
+
+    async def _execute(self, request: pb.ExecuteRequest, context: _Context) -> pb.ExecuteResponse:
         await _check_sizes(request.script, request.object_json, context)
         await _check_names(request, context)
+        await _check_modules(request.modules, context)
         if request.WhichOneof("source") is None:
             await context.abort(
                 grpc.StatusCode.INVALID_ARGUMENT, "neither script nor script_sha256 is set"
@@ -75,7 +92,9 @@ class Executor(pb_grpc.LuaExecutorServicer):
                     code=pb.NEED_SCRIPT, message="this script is not known here: send its text"
                 )
             script = known
-        digest = self._cache.keep(script)
+        modules = tuple(Module(m.name.encode(), m.text, m.hidden) for m in request.modules)
+        own = self._cache.keep(script)
+        digest = program_digest(own, modules)
         name = shown_name(request.script_name)
         refusal = self._breaker.refusal(request.tenant, digest, time.monotonic())
         if refusal and Layer.BREAKER not in self._settings.without:
@@ -86,11 +105,11 @@ class Executor(pb_grpc.LuaExecutorServicer):
         limits = self._settings.clamp(
             Limits(asked.cpu_ms, asked.wall_ms, asked.memory_bytes, asked.max_output_bytes)
         )
-        call = Call(Task.EXECUTE, limits, name, script, request.object_json)
-        trusted = digest if digest in self._packaged else b""
+        call = Call(Task.EXECUTE, limits, name, script, request.object_json, modules=modules)
+        trusted = digest if self._packaged.trusts(own, modules) else b""
         response, outcome = await self._run(call, request.tenant, context, trusted)
         self._breaker.note(request.tenant, digest, outcome.code, outcome.message, time.monotonic())
-        self._report(outcome, digest, request.request_id, request.tenant)
+        self._report(outcome, own, request.request_id, request.tenant)
         return response
 
     async def Validate(
@@ -115,7 +134,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
         patience = _UNHURRIED if left is None else left
         began = time.monotonic()
         try:
-            with self._carried.hold(tenant, len(call.script) + len(call.object_json)):
+            with self._carried.hold(tenant, call.size):
                 outcome, waited = await self._pool.run(call, tenant, patience, packaged)
         except Overloaded as trouble:
             await self._abort(context, grpc.StatusCode.RESOURCE_EXHAUSTED, trouble)
@@ -162,7 +181,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
             extra={
                 "code": outcome.code.name,
                 "script_sha256": digest.hex(),
-                "packaged": digest in self._packaged,
+                "packaged": digest in self._packaged.scripts,
                 "tenant": tenant,
                 "request_id": request_id[:NAME_CHARACTERS],
             },
@@ -179,6 +198,24 @@ async def _check_sizes(script: bytes, object_json: bytes, context: _Context) -> 
             await context.abort(
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
                 f"the {what} has {size} bytes, more than the {bound} that are accepted",
+            )
+
+
+async def _check_modules(modules: Sequence[pb.Module], context: _Context) -> None:
+    """Refuses what the library of no controller is: the names become globals, and part of messages."""
+    size = sum(len(module.text) for module in modules)
+    if size > MODULES_BYTES or len(modules) > MODULES:
+        await context.abort(
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            f"{len(modules)} modules with {size} bytes are more than the {MODULES} with "
+            f"{MODULES_BYTES} bytes that are accepted",
+        )
+    names = [module.name for module in modules]
+    for name in names:
+        if not _MODULE_NAME.fullmatch(name) or names.count(name) > 1:
+            await context.abort(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                f"{name[:NAME_CHARACTERS]!r} is no name for a module: small letters, digits and _, each name once",
             )
 
 

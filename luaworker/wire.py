@@ -15,9 +15,10 @@ PATH_BYTES = 512
 LOG_BYTES = 9 * 1024
 FAILED = 70  # exit status of a child that failed in our own code
 
-_REQUEST_MAGIC = b"msq1"
+_REQUEST_MAGIC = b"msq2"
 _REPLY_MAGIC = b"msr1"
-_REQUEST = struct.Struct("<4sB?IIQIHII")
+_REQUEST = struct.Struct("<4sB?IIQIHIIH")
+_MODULE = struct.Struct("<HI?")
 _REPLY = struct.Struct("<4sBIQQIIIII")
 
 REQUEST_HEADER = _REQUEST.size
@@ -46,6 +47,15 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Module:
+    """A part of the script library that travels with a call."""
+
+    name: bytes
+    text: bytes
+    hidden: bool = False  # only other modules see it
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """One request to one child."""
 
@@ -55,6 +65,13 @@ class Call:
     script: bytes = b""
     object_json: bytes = b""
     again: bool = False  # the child serves further calls of this tenant and script
+    modules: tuple[Module, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes that the call brings along."""
+        texts = sum(len(module.text) for module in self.modules)
+        return len(self.script) + len(self.object_json) + texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +107,30 @@ def pack_call(call: Call) -> bytes:
         len(call.name),
         len(call.script),
         len(call.object_json),
+        len(call.modules),
     )
-    return b"".join((header, call.name, call.script, call.object_json))
+    parts = [header, call.name, call.script, call.object_json]
+    for module in call.modules:
+        sizes = _MODULE.pack(len(module.name), len(module.text), module.hidden)
+        parts += [sizes, module.name, module.text]
+    return b"".join(parts)
 
 
 def read_call(read: Callable[[int], bytes]) -> Call:
     """Reads one call; `read(n)` returns exactly n bytes."""
-    magic, task, again, cpu, wall, memory, output, name, script, obj = _REQUEST.unpack(
+    magic, task, again, cpu, wall, memory, output, name, script, obj, modules = _REQUEST.unpack(
         read(REQUEST_HEADER)
     )
     if magic != _REQUEST_MAGIC:
         raise Garbled("not a call")
     limits = Limits(cpu, wall, memory, output)
-    return Call(Task(task), limits, read(name), read(script), read(obj), again)
+    parts = (read(name), read(script), read(obj))
+    return Call(Task(task), limits, *parts, again, tuple(_module(read) for _ in range(modules)))
+
+
+def _module(read: Callable[[int], bytes]) -> Module:
+    name, text, hidden = _MODULE.unpack(read(_MODULE.size))
+    return Module(read(name), read(text), hidden)
 
 
 def pack_reply(reply: Reply) -> bytes:

@@ -22,7 +22,7 @@ from controller.errors import WorkerUnavailable
 from controller.kube.store import Store
 from controller.reconcilers.scripts import ConfigMap
 from controller.scripts.answer import Refused, ScriptAnswer
-from controller.scripts.lookup import Script
+from controller.scripts.lookup import MissingScript, Script
 
 PREFIX = "lua."
 """Keys that begin so are meant as scripts; others are somebody else's."""
@@ -67,7 +67,11 @@ class Validator(Protocol):
 
 
 class Shadows(Protocol):
-    """Something that knows which keys packaged scripts hide: the script library."""
+    """Something that knows how keys stand beside packaged scripts and modules: the script library."""
+
+    def configured(self, key: str, text: str) -> Script | MissingScript:
+        """The script with all that its header asks for, or what it asks for in vain."""
+        ...
 
     def shadowed(self, config_map: Mapping[str, str] | None) -> tuple[str, ...]:
         """Keys that a packaged script hides."""
@@ -174,7 +178,10 @@ class ScriptChecks:
             return Standing(State.UNUSABLE, f"key {key} {problem}")
         if not text.strip():
             return Standing(State.UNUSABLE, f"key {key} is empty and counts as no script")
-        if problem := await self._compiler_says(key, text):
+        script = self._shadows.configured(key, text)
+        if isinstance(script, MissingScript):
+            return Standing(State.UNUSABLE, f"key {key}: {script.reason}")
+        if problem := await self._compiler_says(key, text, script):
             return Standing(State.UNUSABLE, f"key {key} does not compile: {problem}")
         if key in hidden:
             message = (
@@ -184,11 +191,10 @@ class ScriptChecks:
             return Standing(State.SHADOWED, message)
         return Standing(State.USABLE)
 
-    async def _compiler_says(self, key: str, text: str) -> str:
+    async def _compiler_says(self, key: str, text: str, script: Script) -> str:
         """What is wrong with the text; empty where it compiles. Asked once for each text."""
         digest = _digest(text)
         if (key, digest) not in self._compiled:
-            script = Script(key, text.encode("utf-8", "replace"), digest, "configMap")
             answer = await self._validator.validate(script, tenant=TENANT, request_id=key)
             if isinstance(answer, Refused) and answer.code in _OF_THE_MOMENT:
                 self._unsure = True

@@ -2,7 +2,8 @@
 
 Invariant: every call ends within two deadlines; a call that was lost with its worker is repeated once, on another
 connection (a script is a pure function of its object, so that is safe); what a script did wrong is an answer, and
-only a worker that cannot be had is an exception. No script or object is ever logged.
+only a worker that cannot be had is an exception. One that knows no modules, being older than the controller, counts as
+one that cannot be had: it ran the script without them. No script or object is ever logged.
 """
 
 import asyncio
@@ -48,6 +49,10 @@ class ScriptMetrics(Protocol):
         """One call, retries included."""
 
 
+class _TooOld(Exception):
+    """The worker that answered knows no modules: it is older than this controller."""
+
+
 _Send = Callable[[Connection], Awaitable[pb.ExecuteResponse]]
 
 
@@ -83,8 +88,19 @@ class ScriptClient:
             object_json=obj,
             tenant=tenant,
             request_id=request_id,
+            modules=[
+                pb.Module(name=module.name, text=module.text, hidden=module.hidden)
+                for module in script.modules
+            ],
         )
-        return await self._ask(lambda c: c.stub.Execute(request, timeout=self._deadline))
+
+        async def send(connection: Connection) -> pb.ExecuteResponse:
+            response = await connection.stub.Execute(request, timeout=self._deadline)
+            if response.modules != len(script.modules):
+                raise _TooOld(script.name)
+            return response
+
+        return await self._ask(send)
 
     async def validate(self, script: Script, *, tenant: str, request_id: str) -> ScriptAnswer:
         """Whether the script compiles: `Executed` with an empty result, or `Refused`. Raises `WorkerUnavailable`."""
@@ -109,11 +125,16 @@ class ScriptClient:
 
     async def _attempts(self, send: _Send) -> pb.ExecuteResponse | Refused:
         response: pb.ExecuteResponse | None = None
-        problem: grpc.aio.AioRpcError | None = None
+        problem: grpc.aio.AioRpcError | _TooOld | None = None
         for _ in range(_ATTEMPTS):
             connection = self._connection
             try:
                 response = await send(connection)
+            except _TooOld as error:
+                # While workers are replaced one by one, another one may be new already.
+                problem = error
+                self._replace(connection)
+                continue
             except grpc.aio.AioRpcError as error:
                 refused = _refusal(error)
                 if refused is not None:
@@ -140,7 +161,12 @@ class ScriptClient:
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    def _unavailable(self, error: grpc.aio.AioRpcError) -> WorkerUnavailable:
+    def _unavailable(self, error: grpc.aio.AioRpcError | _TooOld) -> WorkerUnavailable:
+        if isinstance(error, _TooOld):
+            return WorkerUnavailable(
+                f"the script worker at {self._address.target} is older than this controller and knows no modules, "
+                f"which the script {error} asks for (--@use); update the worker"
+            )
         advice = _ADVICE.get(error.code(), "see the worker's log")
         return WorkerUnavailable(
             f"the script worker at {self._address.target} gave no answer "

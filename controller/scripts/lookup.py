@@ -2,7 +2,8 @@
 
 Invariant: no I/O after start. The packaged scripts are read once; the ConfigMap's data is handed in with each
 question, so that an edit counts from the next pass on and nothing has to be invalidated. The order of precedence is
-the original's, the two kinds of look-up differing on purpose (B28); an explicit choice goes before it.
+the original's, the two kinds of look-up differing on purpose (B28); an explicit choice goes before it. A script is
+found with all that it needs: its modules, and the text of the script that it says it is the same as.
 """
 
 import hashlib
@@ -11,6 +12,10 @@ from pathlib import Path
 from typing import Literal, Self
 
 import msgspec
+
+from controller.domain.traffic.header import GroupKind, ScriptHeader, parse_header
+from controller.scripts.modules import FOLDER as LIBRARY
+from controller.scripts.modules import Module, Modules, UnknownModule
 
 Source = Literal["packaged", "configMap"]
 Choice = Literal["auto", "packaged", "configMap"]
@@ -26,12 +31,29 @@ DEFAULT_CLASS = "nginx"
 
 
 class Script(msgspec.Struct, frozen=True):
-    """A script and where it comes from. `name` is what messages call it: a path, or a key of the ConfigMap."""
+    """A script and where it comes from. `name` is what messages call it: a path, or a key of the ConfigMap.
+
+    `modules` travel with every call. `about` is the text that has the header where it is not this one: of a script
+    that says no more than that it is the same as another (`--@same-as`).
+    """
 
     name: str
     text: bytes
     sha256: str
+    """Of all that decides about an answer: the text, the modules, the header."""
     source: Source
+    modules: tuple[Module, ...] = ()
+    about: bytes = b""
+
+    @property
+    def header(self) -> ScriptHeader:
+        """What the script says about itself."""
+        return parse_header(self.header_text)
+
+    @property
+    def header_text(self) -> str:
+        """The text whose first lines are the header."""
+        return (self.about or self.text).decode(errors="replace")
 
 
 class MissingScript(msgspec.Struct, frozen=True):
@@ -40,30 +62,75 @@ class MissingScript(msgspec.Struct, frozen=True):
     reason: str
 
 
-def _script(name: str, text: bytes, source: Source) -> Script:
-    return Script(name, text, hashlib.sha256(text).hexdigest(), source)
+def _hash(text: bytes, modules: tuple[Module, ...], about: bytes) -> str:
+    whole = hashlib.sha256(text)
+    for part in (*(f"{m.name}:".encode() + m.text for m in modules), about):
+        if part:
+            whole.update(b"\0" + hashlib.sha256(part).digest())
+    return whole.hexdigest()
+
+
+def path_of(kind: GroupKind) -> str:
+    """Where the packaged script of a kind is."""
+    return f"{kind.group}/{kind.kind}/{_CUSTOM_FILE}"
+
+
+def complete(
+    name: str, text: bytes, source: Source, scripts: Mapping[str, bytes], modules: Modules
+) -> Script | MissingScript:
+    """A script with all that its header asks for; `scripts` are the packaged texts by path."""
+    if b"--@use" not in text and b"--@same-as" not in text:
+        return Script(name, text, hashlib.sha256(text).hexdigest(), source)
+    header, about = parse_header(text.decode(errors="replace")), b""
+    if header.same_as is not None:
+        about, path = text, path_of(header.same_as)
+        if path not in scripts:
+            return MissingScript(
+                f"the script {name} cannot be used: it says that it is the same as {header.same_as} (--@same-as), "
+                f"for which no script is packaged"
+            )
+        name, text = path, scripts[path]
+        header = parse_header(text.decode(errors="replace"))
+    asked = modules.asked_for(header.uses)
+    if isinstance(asked, UnknownModule):
+        return MissingScript(f"the script {name} cannot be used: {asked.reason}")
+    return Script(name, text, _hash(text, asked, about), source, asked, about)
+
+
+def packaged_texts(folder: Path = FOLDER) -> dict[str, bytes]:
+    """Every script of the folder, by path; blocking. Modules of the library are none."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*.lua")
+        if folder / LIBRARY not in path.parents
+    }
 
 
 class ScriptLibrary:
     """The packaged scripts, and the rules by which a ConfigMap adds to them."""
 
-    def __init__(self, packaged: Mapping[str, bytes]) -> None:
+    def __init__(self, packaged: Mapping[str, bytes], modules: Modules | None = None) -> None:
         """`packaged` maps paths inside the folder, such as `networking.istio.io/VirtualService/trafficRouting.lua`."""
+        self._texts = packaged
+        self._modules = modules or Modules({})
         self._packaged = {
-            path: _script(path, text, "packaged") for path, text in sorted(packaged.items())
+            path: complete(path, text, "packaged", packaged, self._modules)
+            for path, text in sorted(packaged.items())
         }
 
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Self:
         """Reads every script of the folder; blocking, for the start of a process."""
-        return cls(
-            {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.lua")}
-        )
+        return cls(packaged_texts(folder), Modules.read(folder))
 
     @property
     def packaged(self) -> tuple[Script, ...]:
-        """All packaged scripts, by path."""
-        return tuple(self._packaged.values())
+        """All packaged scripts, by path; one that is the same as another goes by the other's name."""
+        return tuple(item for item in self._packaged.values() if isinstance(item, Script))
+
+    def configured(self, key: str, text: str) -> Script | MissingScript:
+        """The script under a key of the ConfigMap, or what it asks for in vain."""
+        return complete(key, text.encode(errors="replace"), "configMap", self._texts, self._modules)
 
     def resolve_custom(
         self, group: str, kind: str, choice: Choice, config_map: Mapping[str, str] | None
@@ -96,7 +163,7 @@ class ScriptLibrary:
         packaged = self._packaged.get(path)
         text = (config_map or {}).get(key, "")
         # An empty value is no script: the original runs it for custom kinds, and then wonders about its answer.
-        configured = _script(key, text.encode(), "configMap") if text.strip() else None
+        configured = self.configured(key, text) if text.strip() else None
         if choice == "packaged":
             return packaged or MissingScript(f"no packaged script for {what}: there is no {path}")
         where = f"key {key} of ConfigMap {CONFIG_MAP}"

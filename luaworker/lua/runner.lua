@@ -13,8 +13,9 @@ local MAX_DEPTH, MAX_NODES = 100, 1e6
 local MAX_MESSAGE, MAX_TRACEBACK, MAX_FRAMES, MAX_LEVELS = 4096, 2048, 60, 250
 
 local G = _G
-local error, loadstring, rawset, select, tonumber, type, xpcall =
-  error, loadstring, rawset, select, tonumber, type, xpcall
+local error, loadstring, next, rawget, rawset, select, setfenv, setmetatable, tonumber, type, xpcall =
+  error, loadstring, next, rawget, rawset, select, setfenv, setmetatable, tonumber, type, xpcall
+local unpack = unpack
 local byte, find, format, sub = string.byte, string.find, string.format, string.sub
 local concat = table.concat
 local clock, randomseed = os.clock, math.randomseed
@@ -59,10 +60,11 @@ local function traceback(level)
   for at = level, level + MAX_FRAMES do
     local info = getinfo(at, 'Sln')
     if not info or size > MAX_TRACEBACK then break end
-    if info.source == source and info.currentline > 0 then
+    local module = sub(info.source, 1, 9) == '=library/'
+    if (module or info.source == source) and info.currentline > 0 then
       local what = info.what == 'main' and 'main chunk' or info.name and 'function ' .. sub(info.name, 1, 64)
         or 'function at line ' .. info.linedefined
-      local line = name .. ':' .. info.currentline .. ': in ' .. what
+      local line = (module and sub(info.source, 2) or name) .. ':' .. info.currentline .. ': in ' .. what
       if line ~= lines[#lines] then  -- a recursion is said once
         lines[#lines + 1] = line
         size = size + #line
@@ -95,6 +97,12 @@ local function script_failure(problem)
   -- What is raised on behalf of a wrapper, or blames the script's caller, names our file: say the script's line instead.
   local _, prefix, file = find(message, '^(%l+):%d+: ')
   if OURS[file] then message = name .. (line and ':' .. line or '') .. ': ' .. sub(message, prefix + 1) end
+  -- What the library says no to is told as the script's word; where something else went wrong in there, the place is told too.
+  local _, ended, place = find(message, '^(library/[%l%d_]+:%d+): ')
+  if place then
+    local refusal = getinfo(3, 'f').func == error
+    message = name .. (line and ':' .. line or '') .. ': ' .. sub(message, ended + 1) .. (refusal and '' or ' (in ' .. place .. ')')
+  end
   if message == '' then message = 'error object is an empty string' end
   message = sub(message, 1, MAX_MESSAGE)
   return {code = 'RUNTIME_ERROR', message = message, line = line_of(message) or line or 0, traceback = traceback(4)}
@@ -137,12 +145,57 @@ local function compile(script)
   return chunk
 end
 
-local function body(script, object, clean, max_bytes)
+local function read_only(module, functions)
+  return setmetatable({}, {
+    __index = functions, __metatable = false,
+    __newindex = function(_, key) error('the module ' .. module .. ' is read only: nothing can be set in it', 2) end,
+  })
+end
+
+local function compiled_module(module, code, ours)
+  if not ours and byte(code, 1) == 27 then
+    failure = {code = 'SYNTAX_ERROR', message = name .. ': the module ' .. module .. ' is a binary chunk, which is not accepted'}
+    return nil
+  end
+  local chunk, problem = loadstring(code, '=library/' .. module)
+  if not chunk and problem ~= 'not enough memory' then
+    problem = 'the module ' .. module .. ' does not compile: ' .. problem
+    failure = {code = 'SYNTAX_ERROR', message = sub(name .. ': ' .. problem, 1, MAX_MESSAGE)}
+  end
+  return chunk
+end
+
+-- Modules see the world as it is before the script runs, and the modules before them; the script sees a read-only table of
+-- each that it asks for. Arguments: of each module its name, its code, whether that is ours, whether the script sees it.
+local function load_modules(...)
+  local count = select('#', ...)
+  if count == 0 then return true end
+  local world = {}
+  for key, value in next, G do world[key] = value end
+  world._G, world.obj = nil, nil
+  for at = 1, count, 4 do
+    local module, code, ours, shown = select(at, ...)
+    if world[module] ~= nil or module == 'obj' then
+      failure = {code = 'BAD_INPUT', message = name .. ': every script has a ' .. module .. ': no module can have that name'}
+      return false
+    end
+    local chunk = compiled_module(module, code, ours)
+    if not chunk then return false end
+    local functions = setfenv(chunk, world)()
+    if type(functions) ~= 'table' then error('the module ' .. module .. ' returns no table of functions', 0) end
+    world[module] = functions
+    if shown then rawset(G, module, read_only(module, functions)) end
+  end
+  return true
+end
+
+local function body(script, object, clean, max_bytes, ...)
   phase = 'decode'
   if object then rawset(G, 'obj', decode(object, MAX_DEPTH, clean)) end
   local chunk = compile(script)
   if not chunk or not object then return '' end
   phase = 'run'
+  if not load_modules(...) then return '' end
   local result = last(chunk())
   phase = 'encode'
   if type(result) ~= 'table' then
@@ -152,17 +205,19 @@ local function body(script, object, clean, max_bytes)
   return encode(result, {max_depth = MAX_DEPTH, max_nodes = MAX_NODES, max_bytes = max_bytes, empty = '{}'})
 end
 
--- `object` is nil where the script is only to be compiled; `clean` says that it holds no control character. Returns: code, result, message, traceback, line, path, log.
-function run(script, script_name, object, clean, cpu_ms, max_bytes)
+-- `object` is nil where the script is only to be compiled; `clean` says that it holds no control character; what follows are the
+-- modules. Returns: code, result, message, traceback, line, path, log.
+function run(script, script_name, object, clean, cpu_ms, max_bytes, ...)
   name, limit_text = script_name, format('%.0f', cpu_ms)
   deadline = clock() + cpu_ms / 1000
   randomseed(1)  -- of the process, not of the state: a worker that serves again must not go on where it was
   if hooked then sethook(on_count, '', HOOK_EVERY) end
   local ok, result = true, nil
+  local modules, count = {...}, select('#', ...)
   if protected then
-    ok, result = xpcall(function() return body(script, object, clean, max_bytes) end, on_error)
+    ok, result = xpcall(function() return body(script, object, clean, max_bytes, unpack(modules, 1, count)) end, on_error)
   else
-    result = body(script, object, clean, max_bytes)
+    result = body(script, object, clean, max_bytes, ...)
   end
   sethook()
   local printed = concat(log, '\0')

@@ -55,6 +55,7 @@ class Attack:
     line: int = 0  # has to be the line that is named
     result: bytes | None = None  # has to be the result
     obj: bytes = b"{}"
+    modules: tuple[tuple[str, str], ...] = ()  # names and texts that travel along
     bounds: Bounds = field(default_factory=Bounds)
     times: int = 1  # one after the other; the last outcome counts
     at_once: int = (

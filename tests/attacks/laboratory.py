@@ -13,6 +13,7 @@ import grpc.aio
 
 from luaworker.layers import Layer
 from luaworker.metrics import Metrics
+from luaworker.packaged import Packaged
 from luaworker.pool import Pool
 from luaworker.service import Executor
 from luaworker.settings import Settings
@@ -20,6 +21,7 @@ from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.attacks.trial import Refused
 
 CONCURRENCY = 4
+NOTHING = Packaged()
 
 
 class _Context:
@@ -35,7 +37,7 @@ class _Context:
 class Laboratory:
     """Asks an executor directly."""
 
-    def __init__(self, without: frozenset[Layer], packaged: frozenset[bytes]) -> None:
+    def __init__(self, without: frozenset[Layer], packaged: Packaged) -> None:
         # Nobody is demoted: a busy machine would let a backstop that counts CPU come too late for the test.
         self._settings = Settings(
             listen="", concurrency=CONCURRENCY, without=without, demote_after=3600.0
@@ -60,7 +62,7 @@ class Laboratory:
 
 @asynccontextmanager
 async def laboratory(
-    without: frozenset[Layer] = frozenset(), packaged: frozenset[bytes] = frozenset()
+    without: frozenset[Layer] = frozenset(), packaged: Packaged = NOTHING
 ) -> AsyncIterator[Laboratory]:
     """A started one, cleared away at the end."""
     lab = Laboratory(without, packaged)

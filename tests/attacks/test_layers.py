@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from luaworker.layers import Layer
+from luaworker.packaged import Packaged
 from tests.attacks.attack import Attack, Bounds, Category
 from tests.attacks.corpus import CORPUS
 from tests.attacks.laboratory import Laboratory, laboratory
@@ -42,7 +43,12 @@ _TRACES = [_either(attack) for attack in CORPUS[Category.CONTAMINATION]]
 async def trusting() -> AsyncIterator[Laboratory]:
     """A worker that takes the traces for packaged scripts."""
     digests = frozenset(hashlib.sha256(trace.source).digest() for trace in _TRACES)
-    async with laboratory(packaged=digests) as lab:
+    modules = {
+        name.encode(): hashlib.sha256(text.encode()).digest()
+        for trace in _TRACES
+        for name, text in trace.modules
+    }
+    async with laboratory(packaged=Packaged(digests, modules)) as lab:
         yield lab
 
 

@@ -58,10 +58,20 @@ class Record:
 
 
 def _request(
-    source: bytes, obj: bytes, bounds: Bounds, tenant: str, name: str
+    source: bytes,
+    obj: bytes,
+    bounds: Bounds,
+    tenant: str,
+    name: str,
+    modules: tuple[tuple[str, str], ...] = (),
 ) -> pb.ExecuteRequest:
     return pb.ExecuteRequest(
-        script=source, object_json=obj, limits=bounds.message(), tenant=tenant, script_name=name
+        script=source,
+        object_json=obj,
+        limits=bounds.message(),
+        tenant=tenant,
+        script_name=name,
+        modules=[pb.Module(name=called, text=text.encode()) for called, text in modules],
     )
 
 
@@ -86,7 +96,7 @@ async def _answer(ask: Ask, request: pb.ExecuteRequest) -> pb.ExecuteResponse | 
 async def attempt(attack: Attack, ask: Ask) -> Record:
     """Tries the attack, then the canary."""
     tenant = hashlib.sha256(attack.name.encode() + attack.source).hexdigest()[:16]
-    request = _request(attack.source, attack.obj, attack.bounds, tenant, "attack")
+    request = _request(attack.source, attack.obj, attack.bounds, tenant, "attack", attack.modules)
     if attack.at_once:
         return await _flood(attack, ask, request)
     answer = await _answer(ask, request)

@@ -25,7 +25,6 @@ from controller.api.trafficrouting import TrafficRouting, TrafficRoutingSpec
 from controller.cli.scripts.subjects import Subject
 from controller.cli.scripts.yaml_text import read_yaml
 from controller.domain.decision import Reference, RoutePlan
-from controller.domain.traffic.header import parse_header
 from controller.domain.traffic.original import content_of
 from controller.domain.traffic.plan import identified, references_of, route_plan
 from controller.domain.traffic.scripts import kind_of, sibling_of
@@ -115,7 +114,7 @@ def _case(path: Path, content: Json, subject: Subject) -> Case:
 
 def siblings_for(case: Case, script: Script) -> tuple[Json, ...]:
     """What the script's header asks to see of the case's siblings, as the controller shows it."""
-    wanted = parse_header(script.text.decode(errors="replace")).siblings
+    wanted = script.header.siblings
     found: list[Json] = []
     for item in case.siblings:
         kind, version = str(item.get("kind", "")), str(item.get("apiVersion", ""))

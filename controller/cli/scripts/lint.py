@@ -1,8 +1,9 @@
 """What is wrong with a script beyond its test cases.
 
-Errors are what the controller would refuse, or what would let it down: text that does not compile, answers that
-differ from run to run, weights that do not add up, invented destinations, lost rules, claims that are not kept. Notes
-are what a careful reader would remark on. Invariant: every finding has a line; nothing is an error for style.
+Errors are what the controller would refuse, or what would let it down: text that does not compile, modules that there
+are not, answers that differ from run to run, weights that do not add up, invented destinations, lost rules, claims that
+are not kept. Notes are what a careful reader would remark on. Invariant: every finding has a line; nothing is an error
+for style.
 """
 
 from collections.abc import Iterator
@@ -16,9 +17,10 @@ from controller.cli.scripts.lua_tokens import NotLua
 from controller.cli.scripts.subjects import Subject
 from controller.cli.scripts.trial import Trial
 from controller.scripts.answer import Refused
-from controller.scripts.lookup import Script
+from controller.scripts.lookup import FOLDER, MissingScript, Script
+from controller.scripts.modules import Modules
 
-KEYWORDS = ("name", "after", "siblings", "can", "announce")
+KEYWORDS = ("name", "after", "siblings", "can", "announce", "use", "same-as")
 # fmt: off
 WORLD = frozenset(
     {
@@ -34,12 +36,16 @@ WORLD = frozenset(
 
 async def lint(engine: Engine, subject: Subject) -> list[Finding]:
     """All findings, by line. Raises WorkerUnavailable and OSError."""
-    script = subject.read()
+    script = subject.complete()
+    if isinstance(script, MissingScript):
+        line = _line_with(subject.path.read_text(errors="replace"), ("--@use", "--@same-as"))
+        return [Finding(line, "error", script.reason)]
     compiled = await engine.validate(script)
     if isinstance(compiled, Refused):
         return [Finding(max(1, compiled.line), "error", _without_position(compiled, script))]
-    text = script.text.decode(errors="replace")
-    findings = [*_header_findings(text), *_global_findings(text)]
+    findings = [*_header_findings(script.header_text)]
+    if not script.about:
+        findings += _global_findings(script)
     cases = [read_case(path, subject) for path in subject.cases()]
     usable = [case for case in cases if isinstance(case, Case)]
     findings += [
@@ -89,13 +95,25 @@ def _header_findings(text: str) -> Iterator[Finding]:
                     yield Finding(number, "note", said)
 
 
-def _global_findings(text: str) -> Iterator[Finding]:
-    """The first use of every global name that the sandbox does not have."""
+def _line_with(text: str, beginnings: tuple[str, ...]) -> int:
+    lines = enumerate(text.splitlines(), 1)
+    return next((number for number, line in lines if line.strip().startswith(beginnings)), 1)
+
+
+def _global_findings(script: Script) -> Iterator[Finding]:
+    """The first use of every global name that the sandbox does not have, and modules that are asked for in vain."""
+    text = script.text.decode(errors="replace")
     try:
         uses = syntax_of(text).globals
     except (NotLua, RecursionError):
         return
     assigned = {use.name for use in uses if use.assigned}
+    asked = frozenset(script.header.uses)
+    for name in sorted(asked - {use.name for use in uses}):
+        yield Finding(
+            _line_with(text, ("--@use",)), "note", f"--@use {name} is not needed: nothing uses it"
+        )
+    library = frozenset(Modules.read(FOLDER).names)
     told: set[str] = set()
     for use in sorted(uses, key=lambda use: use.line):
         if use.name in told:
@@ -103,6 +121,9 @@ def _global_findings(text: str) -> Iterator[Finding]:
         if use.assigned:
             told.add(use.name)
             yield Finding(use.line, "note", f"assigns the global {use.name}; local keeps it here")
-        elif use.name not in WORLD and use.name not in assigned:
+        elif use.name not in WORLD | assigned | asked:
             told.add(use.name)
-            yield Finding(use.line, "note", f"reads the global {use.name}, which nobody sets")
+            advice = f"; --@use {use.name} asks for it" if use.name in library else ""
+            yield Finding(
+                use.line, "note", f"reads the global {use.name}, which nobody sets{advice}"
+            )

@@ -5,14 +5,15 @@ The layout is the original's: `<group>/<Kind>/trafficRouting.lua` with `testdata
 Invariant: every script of the folder is found, whether or not it has cases; what `convert` writes is no script.
 """
 
-import hashlib
 from pathlib import Path
 
 import msgspec
 
+from controller.cli.failures import Failure
 from controller.domain.decision import Reference
 from controller.domain.traffic.tree import Tree
-from controller.scripts.lookup import Script
+from controller.scripts.lookup import FOLDER, MissingScript, Script, complete, packaged_texts
+from controller.scripts.modules import Modules
 
 FILE = "trafficRouting.lua"
 INGRESS_FOLDER = "trafficrouting_ingress"
@@ -30,10 +31,17 @@ class Subject(msgspec.Struct, frozen=True):
     kind: str = ""
     class_type: str = ""
 
-    def read(self) -> Script:
-        """The script's text. Raises OSError."""
+    def complete(self) -> Script | MissingScript:
+        """The script with all that its header asks for, as it is now. Raises OSError."""
         text = self.path.read_bytes()
-        return Script(self.name, text, hashlib.sha256(text).hexdigest(), "packaged")
+        return complete(self.name, text, "packaged", packaged_texts(), Modules.read(FOLDER))
+
+    def read(self) -> Script:
+        """The script, which can be used. Raises OSError, and Failure where it asks for something that is not there."""
+        script = self.complete()
+        if isinstance(script, MissingScript):
+            raise Failure(script.reason)
+        return script
 
     def cases(self) -> tuple[Path, ...]:
         """Its test data, by name."""

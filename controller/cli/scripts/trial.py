@@ -20,7 +20,6 @@ from controller.cli.scripts.lua_tokens import NotLua
 from controller.cli.scripts.subjects import Subject
 from controller.cli.scripts.suite import AT_ONCE, ERROR, verdict
 from controller.domain.decision import Refusal
-from controller.domain.traffic.header import parse_header
 from controller.domain.traffic.original import with_content
 from controller.domain.traffic.tree import Tree, decode_tree, encode, same
 from controller.effects.gateways.answers import Answers
@@ -46,8 +45,10 @@ class Trial:
         self._engine = engine
         self._subject = subject
         self._script = script
-        self._text = script.text.decode(errors="replace")
-        self._header = parse_header(self._text)
+        self._text = script.header_text
+        # Of a script that is the same as another the lines are the other's.
+        self._end = 1 if script.about else _last_line(self._text)
+        self._header = script.header
         self._places = asyncio.Semaphore(AT_ONCE)
         # Steps of test data are run twice each; of those that are made up, the first.
         self._answers = Answers(engine)
@@ -67,7 +68,7 @@ class Trial:
         return said.replace(f"{self._script.name}:{refusal.line}: ", "")
 
     def _flaw(self, refusal: Refusal, where: str) -> Finding:
-        line = refusal.line or _last_line(self._text)
+        line = refusal.line or self._end
         return Finding(line, "error", f"{self._said(refusal)} ({where})")
 
     async def cases(self, cases: list[Case]) -> list[Finding]:
@@ -99,7 +100,7 @@ class Trial:
                 )
                 if isinstance(again, Refusal) or not same(_own(again), _own(once)):
                     where = f"{case.name}[{step.number}]: {step.words}"
-                    return [Finding(_last_line(self._text), "note", f"{_NOT_IDEMPOTENT} ({where})")]
+                    return [Finding(self._end, "note", f"{_NOT_IDEMPOTENT} ({where})")]
         return []
 
     async def claims(self, cases: list[Case]) -> list[Finding]:

@@ -21,6 +21,7 @@ class GroupKind(msgspec.Struct, frozen=True):
 class ScriptHeader(msgspec.Struct, frozen=True):
     """`after`: kinds that are written before this one's objects. `siblings`: kinds the script wants to read.
 
+    `uses`: modules of the script library, by name. `same_as`: the text is that of another kind's packaged script.
     `can` is what admission checks a step against; None when the script does not say, which allows everything.
     `announces`: proxies learn of Services from objects of the kind, so a Service is named without a share first.
     """
@@ -30,6 +31,8 @@ class ScriptHeader(msgspec.Struct, frozen=True):
     siblings: tuple[GroupKind, ...] = ()
     can: frozenset[str] | None = None
     announces: bool = False
+    uses: tuple[str, ...] = ()
+    same_as: GroupKind | None = None
 
 
 def _kinds(words: str) -> tuple[GroupKind, ...]:
@@ -58,4 +61,6 @@ def parse_header(text: str) -> ScriptHeader:
         siblings=_kinds(said.get("siblings", "")),
         can=frozenset(words) if "can" in said else None,
         announces="announce" in said,
+        uses=tuple(dict.fromkeys(said.get("use", "").replace(",", " ").split())),
+        same_as=next(iter(_kinds(said.get("same-as", ""))), None),
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from controller.domain.decision import Reference
-from controller.domain.traffic.header import ScriptHeader, parse_header
+from controller.domain.traffic.header import ScriptHeader
 from controller.scripts.lookup import MissingScript, Script, ScriptLibrary
 
 ConfigMapData = Callable[[], Mapping[str, str] | None]
@@ -53,6 +53,6 @@ class ConfiguredScripts:
         if known is None:
             if len(self._headers) >= MAX_REMEMBERED:
                 self._headers.clear()
-            known = parse_header(script.text.decode(errors="replace"))
+            known = script.header
             self._headers[script.sha256] = known
         return known

@@ -30,7 +30,7 @@ from controller.domain.decision import (
     RoutePlan,
 )
 from controller.domain.traffic.drift import Standing, other_user
-from controller.domain.traffic.header import GroupKind, ScriptHeader, parse_header
+from controller.domain.traffic.header import GroupKind, ScriptHeader
 from controller.domain.traffic.made import (
     Made,
     disturbances,
@@ -381,7 +381,7 @@ class GatewayRoutes:
 
 
 def _header_of(script: Script) -> ScriptHeader:
-    return parse_header(script.text.decode(errors="replace"))
+    return script.header
 
 
 def _follows(standing: Standing, made: tuple[Made, ...], plan: RoutePlan) -> bool:

@@ -1,5 +1,6 @@
 --@name Kuma MeshHTTPRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@use steps, tables, weights, conditions, routes, gateway_api, kuma
 --
 -- Divides the stable Service's own share of every rule that leads to it, by references or because its list is about it, or
 -- puts copies of those rules, bound to the step's matches and to the new revision alone, before them.
@@ -7,489 +8,39 @@
 -- obj.params.scale: multiply the weights of divided rules by this much.
 -- obj.params.both: a step's matches and its traffic at once.
 
-local KIND, MAX_WEIGHT = "MeshHTTPRoute", 1000000000
-local CAN = {header = true, ["header-regex"] = true, cookie = true, query = true, path = true, method = true}
-
--- shared: step
-local stable, canary = obj.stableService, obj.canaryService
-local namespace = obj.object and obj.object.namespace
-local params = obj.params or {}
-local modifier = obj.requestHeaderModifier
-local spec = obj.data.spec or {}
--- Whether some rule points at the stable Service, and whether the step could be carried out on one.
-local found, done = false, false
--- end
--- shared: separate
-if stable == canary then
-    error("no " .. KIND .. " can tell revisions of one Service apart: the new one needs a Service of its own")
-end
--- end
--- shared: copy
-local function copy(value)
-    if type(value) ~= "table" then
-        return value
-    end
-    local result = {}
-    for key, inner in next, value do
-        result[key] = copy(inner)
-    end
-    return result
-end
--- end
--- shared: same
-local function same(a, b)
-    if type(a) ~= "table" or type(b) ~= "table" then
-        return a == b
-    end
-    for key, value in next, a do
-        if not same(value, b[key]) then
-            return false
-        end
-    end
-    for key in next, b do
-        if a[key] == nil then
-            return false
-        end
-    end
-    return true
-end
--- end
--- shared: namespace
--- A reference without a namespace means the object's own.
-local function here(other)
-    return other == nil or other == "" or namespace == nil or other == namespace
-end
--- end
--- shared: mesh service
--- A MeshService goes by its name, by <service>_<namespace>_svc_<port>, or by labels. These parts of a reference say which:
--- the holder, the key in it, and what follows the Service's name.
-local function named_by(ref)
-    if ref.kind ~= "MeshService" and ref.kind ~= "MeshServiceSubset" then
-        return nil
-    elseif ref.labels then
-        local owner = ref.labels["k8s.kuma.io/namespace"]
-        return here(owner) and ref.labels or nil, "kuma.io/display-name", ""
-    end
-    local name, owner, port = (ref.name or ""):match("^(.-)_([^_]+)_svc(.*)$")
-    if name == nil then
-        return here(ref.namespace) and ref or nil, "name", ""
-    end
-    return here(owner) and ref or nil, "name", "_" .. owner .. "_svc" .. port
-end
-
-local function is_named(ref, service)
-    local holder, key, rest = named_by(ref)
-    return holder ~= nil and holder[key] == service .. rest
-end
-
-local function points_at_stable(ref)
-    return is_named(ref, stable)
-end
-
-local function canary_entry(ref)
-    local result = copy(ref)
-    local holder, key, rest = named_by(result)
-    holder[key], result.weight = canary .. rest, nil
-    return result
-end
-
-local function address(ref)
-    local holder, key = named_by(ref)
-    return holder and tostring(holder[key]) .. ":" .. tostring(ref.port or ref.sectionName)
-end
--- end
--- shared: header filter
--- A header or a name goes into the place of its namesake, or comes last.
-local function put(list, item)
-    local function name_of(element)
-        return (type(element) == "table" and element.name or element):lower()
-    end
-    local at = #list + 1
-    for index, known in ipairs(list) do
-        at = name_of(known) == name_of(item) and index or at
-    end
-    list[at] = item
-end
-
--- Changes of headers go into the filter that is there: a second one of its kind would be refused.
-local function modify_headers(holder)
-    holder.filters = holder.filters or {}
-    local filter
-    for _, known in ipairs(holder.filters) do
-        filter = known.type == "RequestHeaderModifier" and known or filter
-    end
-    if filter == nil then
-        filter = {type = "RequestHeaderModifier"}
-        table.insert(holder.filters, filter)
-    end
-    local lists = filter.requestHeaderModifier or {}
-    filter.requestHeaderModifier = lists
-    for _, verb in ipairs({"set", "add", "remove"}) do
-        for _, item in ipairs(modifier[verb] or {}) do
-            lists[verb] = lists[verb] or {}
-            put(lists[verb], copy(item))
-        end
-    end
-end
--- end
-
-local function modify_entry()
-    error("a MeshHTTPRoute changes headers for a whole rule only: give the step matches instead of traffic")
-end
-
--- shared: weights
--- Whole numbers with the sum `total`, as near to its parts as can be; what is more than nothing has at least one.
-local function largest_remainder(parts, total)
-    local result, left, least = {}, total, total >= #parts and 1 or 0
-    for index, part in ipairs(parts) do
-        result[index] = math.max(math.floor(part * total + 1e-9), part > 1e-9 and least or 0)
-        left = left - result[index]
-    end
-    while left ~= 0 do
-        local at, step = 1, left > 0 and 1 or -1
-        for index, part in ipairs(parts) do
-            local short = step > 0 and part * total - result[index] > parts[at] * total - result[at] + 1e-9
-            at = (short or (step < 0 and result[index] > result[at])) and index or at
-        end
-        result[at], left = result[at] + step, left - step
-    end
-    return result
-end
-
-local function whole(value)
-    return math.abs(value - math.floor(value + 0.5)) < 1e-9
-end
-
--- Whether whole numbers say the step's share of `total` well enough: not wrong by more than half a percent of `sum`, or half
--- a hundredth where parts of a percent are asked for, and not nothing for something.
-local function says(scale, total, sum)
-    local all = total * scale
-    local share = all * obj.canaryWeight / 100
-    local rounded = math.floor(share + 0.5)
-    local lost = (rounded == 0 and share > 0) or (rounded == all and share < all)
-    return not lost and math.abs(share - rounded) * (whole(obj.canaryWeight) and 200 or 20000) <= sum * scale + 1e-9
-end
-
--- What the weights are multiplied by: nothing if possible, else a hundred, or what makes their sum 100 or 10000.
-local function scale_for(total, sum)
-    local scales = {1, 100}
-    if sum < 100 then
-        scales = {1, 100, 100 / sum, 10000 / sum}
-    end
-    if params.scale and sum * params.scale > MAX_WEIGHT + 1e-9 then
-        error("with params.scale the weights would be more than " .. MAX_WEIGHT .. ", which no " .. KIND .. " can say")
-    end
-    for _, scale in ipairs(params.scale and {params.scale} or scales) do
-        if params.scale or (sum * scale <= MAX_WEIGHT + 1e-9 and says(scale, total, sum)) then
-            return scale
-        end
-    end
-    if not whole(obj.canaryWeight) then
-        error("no " .. KIND .. " can say " .. obj.canaryWeight .. " % here: its weights are too small for parts of a percent")
-    end
-    return 1
-end
-
--- The stable Service's entries by what stands for them in the new revision: a copy, or what is there under its address.
-local function groups_of(entries, absent)
-    local groups = {}
-    for _, entry in ipairs(entries) do
-        if points_at_stable(entry) then
-            local twin, group = canary_entry(entry), nil
-            for _, known in ipairs(groups) do
-                group = address(known.twin) == address(twin) and known or group
-            end
-            if group == nil then
-                group = {twin = twin, entry = twin, share = 0, own = 0, stables = {}}
-                for _, other in ipairs(entries) do
-                    if address(other) == address(twin) then
-                        group.entry, group.known, group.own = other, true, other.weight or absent
-                    end
-                end
-                table.insert(groups, group)
-            end
-            group.share = group.share + (entry.weight or absent)
-            table.insert(group.stables, entry)
-        end
-    end
-    return groups
-end
-
--- Divides what the stable Service has among `entries`, of which only `parts` have shares; an entry without a weight has
--- `absent`. The sum stays. At 0 % nothing is added: some gateways drop a route over a backend that is not ready. Others want
--- to get to know a backend before it has a share: obj.announce.
-local function split(entries, absent, parts)
-    parts = parts or entries
-    local groups = groups_of(parts, absent)
-    local stable_total, total, sum, declared = 0, 0, 0, false
-    for _, group in ipairs(groups) do
-        stable_total, total = stable_total + group.share, total + group.share + group.own
-        declared = declared or group.known
-    end
-    for _, entry in ipairs(parts) do
-        sum = sum + (entry.weight or absent)
-    end
-    found, done = found or #groups > 0, done or total > 0
-    if total == 0 or (obj.canaryWeight == 0 and not declared and not obj.announce) then
-        return
-    end
-    if sum == total and total < 100 then
-        -- Nobody else has a share: percentages are what a reader expects.
-        total, sum = 100, 100
-    end
-    local scale = scale_for(total, sum)
-    local holders, portions, ours, left = {}, {}, {}, math.floor(sum * scale + 0.5)
-    local function hold(entry, part, percent)
-        table.insert(holders, entry)
-        table.insert(portions, part * percent / 100)
-        ours[entry] = true
-    end
-    for _, group in ipairs(groups) do
-        for _, entry in ipairs(group.stables) do
-            -- Where all is declared to be the new revision's already, nothing says how stable was divided.
-            local part = stable_total > 0 and (entry.weight or absent) / stable_total or 1 / #group.stables / #groups
-            hold(entry, part, obj.stableWeight)
-        end
-    end
-    for _, group in ipairs(groups) do
-        hold(group.entry, stable_total > 0 and group.share / stable_total or 1 / #groups, obj.canaryWeight)
-    end
-    for _, entry in ipairs(parts) do
-        if not ours[entry] then
-            entry.weight = math.floor((entry.weight or absent) * scale + 0.5)
-            left = left - entry.weight
-        end
-    end
-    for index, weight in ipairs(largest_remainder(portions, left)) do
-        holders[index].weight = weight
-    end
-    for _, group in ipairs(groups) do
-        if modifier ~= nil then
-            modify_entry(group.entry)
-        end
-        for index = #entries, 1, -1 do
-            if not group.known and rawequal(entries[index], group.stables[#group.stables]) then
-                table.insert(entries, index + 1, group.entry)
-            end
-        end
-    end
-end
--- end
--- shared: entries
--- The new revision's entries in a copy of a rule; other Services have no part in it.
-local function canary_entries(entries)
-    local result, groups = {}, groups_of(entries, 1)
-    for _, group in ipairs(groups) do
-        group.twin.weight = #groups > 1 and group.share or nil
-        table.insert(result, group.twin)
-    end
-    return result
-end
--- end
--- shared: conditions
-local WORDS = {
-    header = "headers", ["header-regex"] = "headers by regular expression", query = "query parameters",
-    cookie = "cookies", method = "methods", path = "paths",
-}
-
-local function need(word)
-    if not CAN[word] then
-        error("no " .. KIND .. " can match " .. WORDS[word])
-    end
-end
-
-local function condition_on(what, item)
-    local kind = item.type or "Exact"
-    if kind ~= "Exact" and kind ~= "RegularExpression" then
-        error("no " .. KIND .. " can match " .. WORDS[what] .. " by type " .. kind)
-    end
-    local regex = kind == "RegularExpression"
-    local name, value = item.name, item.value
-    if what == "cookie" then
-        -- As with Ingress classes, a name alone stands for the cookie that says "always".
-        name, value = value:match("^([^=]+)=(.*)$")
-        name, value = name or item.value, value or "always"
-    end
-    need((what == "header" and regex) and "header-regex" or what)
-    return {what = what, name = name, value = value, regex = regex}
-end
-
--- A match of the step: conditions that hold together, and a path or nil.
-local function conditions_of(match)
-    local result, path = {}, match.path
-    for _, header in ipairs(match.headers or {}) do
-        table.insert(result, condition_on(header.name == "canary-by-cookie" and "cookie" or "header", header))
-    end
-    for _, parameter in ipairs(match.queryParams or {}) do
-        table.insert(result, condition_on("query", parameter))
-    end
-    if match.method then
-        need("method")
-        table.insert(result, {what = "method", value = match.method})
-    end
-    if path then
-        need("path")
-        path = {type = path.type or "PathPrefix", value = path.value or "/"}
-        if path.type ~= "Exact" and path.type ~= "PathPrefix" and path.type ~= "RegularExpression" then
-            error("no " .. KIND .. " can match paths by type " .. path.type)
-        end
-    elseif #result == 0 then
-        error("a match of this step has no condition")
-    end
-    return result, path
-end
--- end
--- shared: wanted
--- All matches of the step.
-local function wanted_of(matches)
-    local result = {}
-    for position, match in ipairs(matches) do
-        local conditions, path = conditions_of(match)
-        result[position] = {conditions = conditions, path = path}
-    end
-    return result
-end
--- end
--- shared: patterns
-local function escape(text)
-    return (text:gsub("[%^%$%(%)%.%[%]%*%+%?{}|\\]", "\\%0"))
-end
-
--- A cookie as a pattern for the header that carries all of them.
-local function cookie_pattern(condition)
-    local value = condition.regex and "(" .. condition.value .. ")" or escape(condition.value)
-    return "(^|.*;\\s*)" .. escape(condition.name) .. "=" .. value .. "(;.*|$)"
-end
--- end
--- shared: once
-local seen = {}
-
--- What a rule further up was given is not said again.
-local function is_first(value)
-    for _, known in ipairs(seen) do
-        if same(known, value) then
-            return false
-        end
-    end
-    table.insert(seen, value)
-    return true
-end
--- end
--- shared: route matches
-local FIELDS = {header = "headers", query = "queryParams"}
-
--- Adds a condition to a match; false where it can never hold together with what is there.
-local function add(match, condition)
-    local what, value = condition.what, condition.value
-    if what == "method" then
-        local known = match.method
-        match.method = value
-        return known == nil or known == value
-    elseif what == "cookie" then
-        return add(match, {what = "header", name = "cookie", value = cookie_pattern(condition), regex = true})
-    end
-    local field, kind = FIELDS[what], condition.regex and "RegularExpression" or "Exact"
-    for _, known in ipairs(match[field] or {}) do
-        -- Names of headers know no case.
-        if known.name == condition.name or (what == "header" and known.name:lower() == condition.name:lower()) then
-            local known_kind = known.type or "Exact"
-            if known_kind ~= kind or (kind ~= "Exact" and known.value ~= value) then
-                error("a rule already matches the " .. what .. " " .. known.name .. " in another way")
-            end
-            return known.value == value
-        end
-    end
-    match[field] = match[field] or {}
-    table.insert(match[field], {type = kind, name = condition.name, value = value})
-    return true
-end
-
--- Every match of the rule with the step's conditions on top; a path of the step takes the place of the rule's own.
-local function combined(rule, conditions, path)
-    local result = {}
-    local sources = rule.matches
-    for _, source in ipairs(sources and #sources > 0 and sources or {{}}) do
-        local match, possible = copy(source), true
-        match.path = path and copy(path) or match.path
-        for _, condition in ipairs(conditions) do
-            possible = possible and add(match, condition)
-        end
-        if possible and is_first(match) then
-            table.insert(result, match)
-        end
-    end
-    return result
-end
--- end
--- shared: copies
--- Puts the copies that the new revision serves right before the rule they come from.
-local function insert_copies(rules, is_ours, copies_of)
-    local result = {}
-    for _, rule in ipairs(rules) do
-        if is_ours(rule) then
-            found = true
-            for _, twin in ipairs(copies_of(rule)) do
-                done = true
-                table.insert(result, twin)
-            end
-        end
-        table.insert(result, rule)
-    end
-    return result
-end
--- end
--- shared: mesh rules
--- Without references of its own a rule leads to the target of its list.
-local function refs_of(rule, target)
-    local refs = rule.default and rule.default.backendRefs
-    return refs and #refs > 0 and refs or {copy(target)}
-end
-
-local function split_all()
-    for _, to in ipairs(spec.to or {}) do
-        for _, rule in ipairs(to.rules or {}) do
-            local refs = refs_of(rule, to.targetRef)
-            local before = #refs
-            split(refs, 1)
-            if #refs > before then
-                rule.default = rule.default or {}
-                rule.default.backendRefs = refs
-            end
-        end
-    end
-end
--- end
+local step = steps.of(obj)
+local services = kuma.backends(step,
+    "a MeshHTTPRoute changes headers for a whole rule only: give the step matches instead of traffic")
 
 -- Names of headers are lower case here, and a prefix has no slash at its end.
 local function in_kumas_words(wanted)
-    for _, one in ipairs(wanted) do
-        for _, condition in ipairs(one.conditions) do
+    for _, alternative in ipairs(wanted) do
+        for _, condition in ipairs(alternative.conditions) do
             condition.name = condition.what == "header" and condition.name:lower() or condition.name
         end
-        if one.path and one.path.type == "PathPrefix" and one.path.value ~= "/" then
-            one.path.value = one.path.value:gsub("/+$", "")
+        local path = alternative.path
+        if path and path.type == "PathPrefix" and path.value ~= "/" then
+            path.value = path.value:gsub("/+$", "")
         end
     end
-    for _, verb in ipairs({"set", "add", "remove"}) do
-        for index, item in ipairs(modifier and modifier[verb] or {}) do
+    for _, list in pairs(step.modifier or {}) do
+        for index, item in ipairs(list) do
             if type(item) == "table" then
                 item.name = item.name:lower()
             else
-                modifier[verb][index] = item:lower()
+                list[index] = item:lower()
             end
         end
     end
 end
 
--- Alternatives share one rule.
+-- One rule for all alternatives.
 local function copies_of(rule, target, wanted)
     local matches = {}
-    for _, one in ipairs(wanted) do
-        for _, match in ipairs(combined(rule, one.conditions, one.path)) do
-            for _, known in ipairs(rule.matches or {}) do
-                if same(known, match) then
-                    error("a rule has the matches of this step already, and there cannot be two of them")
-                end
+    for _, alternative in ipairs(wanted) do
+        for _, match in ipairs(gateway_api.combined(step, gateway_api.matches_of(rule), alternative)) do
+            if tables.contains(rule.matches or {}, match) then
+                error("a rule has the matches of this step already, and there cannot be two of them")
             end
             table.insert(matches, match)
         end
@@ -497,49 +48,30 @@ local function copies_of(rule, target, wanted)
     if #matches == 0 then
         return {}
     end
-    local result = copy(rule)
+    local result = tables.copy(rule)
     result.matches, result.default = matches, result.default or {}
-    result.default.backendRefs = canary_entries(refs_of(rule, target))
-    if modifier ~= nil then
-        modify_headers(result.default)
+    result.default.backendRefs = weights.canary_entries(services, kuma.refs_of(rule, target))
+    if step.modifier ~= nil then
+        gateway_api.change_headers(result.default, step.modifier)
     end
     return {result}
 end
 
-local function match_all(matches)
-    local wanted = wanted_of(matches)
-    in_kumas_words(wanted)
-    for _, to in ipairs(spec.to or {}) do
-        -- Rules of different lists have nothing to do with each other.
-        seen = {}
-        local function is_ours(rule)
-            return #groups_of(refs_of(rule, to.targetRef), 1) > 0
+steps.carry_out(step, {
+    match = function()
+        local wanted = conditions.wanted(step, "header,header-regex,cookie,query,path,method")
+        in_kumas_words(wanted)
+        for _, to in ipairs(step.spec.to or {}) do
+            -- Rules of different lists have nothing to do with each other.
+            step.seen = {}
+            local function is_ours(rule)
+                return weights.has_stable(services, kuma.refs_of(rule, to.targetRef))
+            end
+            to.rules = to.rules and routes.with_copies(step, to.rules, is_ours, function(rule)
+                return copies_of(rule, to.targetRef, wanted)
+            end)
         end
-        to.rules = to.rules and insert_copies(to.rules, is_ours, function(rule)
-            return copies_of(rule, to.targetRef, wanted)
-        end)
-    end
-end
-
--- shared: run
-local function finish(problem)
-    if not found then
-        error("no rule of this " .. KIND .. " points at Service " .. stable)
-    elseif not done then
-        error(problem .. " Service " .. stable)
-    end
-end
-
-local matching = obj.matches ~= nil and #obj.matches > 0
-if matching then
-    match_all(obj.matches)
-    finish("the matches of this step contradict the conditions of every rule that points at")
-end
--- Matches win over a weight; params.both asks for the two at once.
-if obj.canaryWeight >= 0 and (not matching or params.both) then
-    found, done = false, false
-    split_all()
-    finish("nothing has a weight above 0 in the rules that point at")
-end
+    end,
+    divide = function() kuma.divide(step, services) end,
+})
 return obj.data
--- end

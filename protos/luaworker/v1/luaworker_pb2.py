@@ -24,23 +24,25 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#protos/luaworker/v1/luaworker.proto\x12\x0cluaworker.v1\"Y\n\x06Limits\x12\x0e\n\x06\x63pu_ms\x18\x01 \x01(\r\x12\x0f\n\x07wall_ms\x18\x02 \x01(\r\x12\x14\n\x0cmemory_bytes\x18\x03 \x01(\x04\x12\x18\n\x10max_output_bytes\x18\x04 \x01(\r\"\xb9\x01\n\x0e\x45xecuteRequest\x12\x10\n\x06script\x18\x01 \x01(\x0cH\x00\x12\x17\n\rscript_sha256\x18\x02 \x01(\x0cH\x00\x12\x13\n\x0bscript_name\x18\x03 \x01(\t\x12\x13\n\x0bobject_json\x18\x04 \x01(\x0c\x12$\n\x06limits\x18\x05 \x01(\x0b\x32\x14.luaworker.v1.Limits\x12\x0e\n\x06tenant\x18\x06 \x01(\t\x12\x12\n\nrequest_id\x18\x07 \x01(\tB\x08\n\x06source\"Z\n\x0fValidateRequest\x12\x0e\n\x06script\x18\x01 \x01(\x0c\x12\x13\n\x0bscript_name\x18\x02 \x01(\t\x12\x0e\n\x06tenant\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\xf3\x01\n\x0f\x45xecuteResponse\x12 \n\x04\x63ode\x18\x01 \x01(\x0e\x32\x12.luaworker.v1.Code\x12\x13\n\x0bresult_json\x18\x02 \x01(\x0c\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x11\n\ttraceback\x18\x04 \x01(\t\x12\x0c\n\x04line\x18\x05 \x01(\r\x12\x11\n\tjson_path\x18\x06 \x01(\t\x12\x0b\n\x03log\x18\x07 \x03(\t\x12\x0e\n\x06\x63pu_ms\x18\x08 \x01(\x01\x12\x0f\n\x07wall_ms\x18\t \x01(\x01\x12\x10\n\x08queue_ms\x18\n \x01(\x01\x12\x13\n\x0bpeak_memory\x18\x0b \x01(\x04\x12\x0f\n\x07\x62\x61\x63kend\x18\x0c \x01(\t*\xb8\x01\n\x04\x43ode\x12\x06\n\x02OK\x10\x00\x12\x10\n\x0cSYNTAX_ERROR\x10\x01\x12\x11\n\rRUNTIME_ERROR\x10\x02\x12\x0b\n\x07TIMEOUT\x10\x03\x12\x10\n\x0cMEMORY_LIMIT\x10\x04\x12\x0e\n\nBAD_RESULT\x10\x05\x12\r\n\tBAD_INPUT\x10\x06\x12\x0b\n\x07\x43RASHED\x10\x07\x12\x15\n\x11SANDBOX_VIOLATION\x10\x08\x12\x0f\n\x0bNEED_SCRIPT\x10\t\x12\x10\n\x0c\x43IRCUIT_OPEN\x10\n2\x9f\x01\n\x0bLuaExecutor\x12\x46\n\x07\x45xecute\x12\x1c.luaworker.v1.ExecuteRequest\x1a\x1d.luaworker.v1.ExecuteResponse\x12H\n\x08Validate\x12\x1d.luaworker.v1.ValidateRequest\x1a\x1d.luaworker.v1.ExecuteResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#protos/luaworker/v1/luaworker.proto\x12\x0cluaworker.v1\"Y\n\x06Limits\x12\x0e\n\x06\x63pu_ms\x18\x01 \x01(\r\x12\x0f\n\x07wall_ms\x18\x02 \x01(\r\x12\x14\n\x0cmemory_bytes\x18\x03 \x01(\x04\x12\x18\n\x10max_output_bytes\x18\x04 \x01(\r\"4\n\x06Module\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04text\x18\x02 \x01(\x0c\x12\x0e\n\x06hidden\x18\x03 \x01(\x08\"\xe0\x01\n\x0e\x45xecuteRequest\x12\x10\n\x06script\x18\x01 \x01(\x0cH\x00\x12\x17\n\rscript_sha256\x18\x02 \x01(\x0cH\x00\x12\x13\n\x0bscript_name\x18\x03 \x01(\t\x12\x13\n\x0bobject_json\x18\x04 \x01(\x0c\x12$\n\x06limits\x18\x05 \x01(\x0b\x32\x14.luaworker.v1.Limits\x12\x0e\n\x06tenant\x18\x06 \x01(\t\x12\x12\n\nrequest_id\x18\x07 \x01(\t\x12%\n\x07modules\x18\x08 \x03(\x0b\x32\x14.luaworker.v1.ModuleB\x08\n\x06source\"Z\n\x0fValidateRequest\x12\x0e\n\x06script\x18\x01 \x01(\x0c\x12\x13\n\x0bscript_name\x18\x02 \x01(\t\x12\x0e\n\x06tenant\x18\x03 \x01(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\x84\x02\n\x0f\x45xecuteResponse\x12 \n\x04\x63ode\x18\x01 \x01(\x0e\x32\x12.luaworker.v1.Code\x12\x13\n\x0bresult_json\x18\x02 \x01(\x0c\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x11\n\ttraceback\x18\x04 \x01(\t\x12\x0c\n\x04line\x18\x05 \x01(\r\x12\x11\n\tjson_path\x18\x06 \x01(\t\x12\x0b\n\x03log\x18\x07 \x03(\t\x12\x0e\n\x06\x63pu_ms\x18\x08 \x01(\x01\x12\x0f\n\x07wall_ms\x18\t \x01(\x01\x12\x10\n\x08queue_ms\x18\n \x01(\x01\x12\x13\n\x0bpeak_memory\x18\x0b \x01(\x04\x12\x0f\n\x07\x62\x61\x63kend\x18\x0c \x01(\t\x12\x0f\n\x07modules\x18\r \x01(\r*\xb8\x01\n\x04\x43ode\x12\x06\n\x02OK\x10\x00\x12\x10\n\x0cSYNTAX_ERROR\x10\x01\x12\x11\n\rRUNTIME_ERROR\x10\x02\x12\x0b\n\x07TIMEOUT\x10\x03\x12\x10\n\x0cMEMORY_LIMIT\x10\x04\x12\x0e\n\nBAD_RESULT\x10\x05\x12\r\n\tBAD_INPUT\x10\x06\x12\x0b\n\x07\x43RASHED\x10\x07\x12\x15\n\x11SANDBOX_VIOLATION\x10\x08\x12\x0f\n\x0bNEED_SCRIPT\x10\t\x12\x10\n\x0c\x43IRCUIT_OPEN\x10\n2\x9f\x01\n\x0bLuaExecutor\x12\x46\n\x07\x45xecute\x12\x1c.luaworker.v1.ExecuteRequest\x1a\x1d.luaworker.v1.ExecuteResponse\x12H\n\x08Validate\x12\x1d.luaworker.v1.ValidateRequest\x1a\x1d.luaworker.v1.ExecuteResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'protos.luaworker.v1.luaworker_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CODE']._serialized_start=671
-  _globals['_CODE']._serialized_end=855
+  _globals['_CODE']._serialized_start=781
+  _globals['_CODE']._serialized_end=965
   _globals['_LIMITS']._serialized_start=53
   _globals['_LIMITS']._serialized_end=142
-  _globals['_EXECUTEREQUEST']._serialized_start=145
-  _globals['_EXECUTEREQUEST']._serialized_end=330
-  _globals['_VALIDATEREQUEST']._serialized_start=332
-  _globals['_VALIDATEREQUEST']._serialized_end=422
-  _globals['_EXECUTERESPONSE']._serialized_start=425
-  _globals['_EXECUTERESPONSE']._serialized_end=668
-  _globals['_LUAEXECUTOR']._serialized_start=858
-  _globals['_LUAEXECUTOR']._serialized_end=1017
+  _globals['_MODULE']._serialized_start=144
+  _globals['_MODULE']._serialized_end=196
+  _globals['_EXECUTEREQUEST']._serialized_start=199
+  _globals['_EXECUTEREQUEST']._serialized_end=423
+  _globals['_VALIDATEREQUEST']._serialized_start=425
+  _globals['_VALIDATEREQUEST']._serialized_end=515
+  _globals['_EXECUTERESPONSE']._serialized_start=518
+  _globals['_EXECUTERESPONSE']._serialized_end=778
+  _globals['_LUAEXECUTOR']._serialized_start=968
+  _globals['_LUAEXECUTOR']._serialized_end=1127
 # @@protoc_insertion_point(module_scope)

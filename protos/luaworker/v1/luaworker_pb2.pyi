@@ -44,8 +44,18 @@ class Limits(_message.Message):
     max_output_bytes: int
     def __init__(self, cpu_ms: _Optional[int] = ..., wall_ms: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., max_output_bytes: _Optional[int] = ...) -> None: ...
 
+class Module(_message.Message):
+    __slots__ = ("name", "text", "hidden")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    HIDDEN_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    text: bytes
+    hidden: bool
+    def __init__(self, name: _Optional[str] = ..., text: _Optional[bytes] = ..., hidden: _Optional[bool] = ...) -> None: ...
+
 class ExecuteRequest(_message.Message):
-    __slots__ = ("script", "script_sha256", "script_name", "object_json", "limits", "tenant", "request_id")
+    __slots__ = ("script", "script_sha256", "script_name", "object_json", "limits", "tenant", "request_id", "modules")
     SCRIPT_FIELD_NUMBER: _ClassVar[int]
     SCRIPT_SHA256_FIELD_NUMBER: _ClassVar[int]
     SCRIPT_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -53,6 +63,7 @@ class ExecuteRequest(_message.Message):
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    MODULES_FIELD_NUMBER: _ClassVar[int]
     script: bytes
     script_sha256: bytes
     script_name: str
@@ -60,7 +71,8 @@ class ExecuteRequest(_message.Message):
     limits: Limits
     tenant: str
     request_id: str
-    def __init__(self, script: _Optional[bytes] = ..., script_sha256: _Optional[bytes] = ..., script_name: _Optional[str] = ..., object_json: _Optional[bytes] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., tenant: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+    modules: _containers.RepeatedCompositeFieldContainer[Module]
+    def __init__(self, script: _Optional[bytes] = ..., script_sha256: _Optional[bytes] = ..., script_name: _Optional[str] = ..., object_json: _Optional[bytes] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., tenant: _Optional[str] = ..., request_id: _Optional[str] = ..., modules: _Optional[_Iterable[_Union[Module, _Mapping]]] = ...) -> None: ...
 
 class ValidateRequest(_message.Message):
     __slots__ = ("script", "script_name", "tenant", "request_id")
@@ -75,7 +87,7 @@ class ValidateRequest(_message.Message):
     def __init__(self, script: _Optional[bytes] = ..., script_name: _Optional[str] = ..., tenant: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class ExecuteResponse(_message.Message):
-    __slots__ = ("code", "result_json", "message", "traceback", "line", "json_path", "log", "cpu_ms", "wall_ms", "queue_ms", "peak_memory", "backend")
+    __slots__ = ("code", "result_json", "message", "traceback", "line", "json_path", "log", "cpu_ms", "wall_ms", "queue_ms", "peak_memory", "backend", "modules")
     CODE_FIELD_NUMBER: _ClassVar[int]
     RESULT_JSON_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
@@ -88,6 +100,7 @@ class ExecuteResponse(_message.Message):
     QUEUE_MS_FIELD_NUMBER: _ClassVar[int]
     PEAK_MEMORY_FIELD_NUMBER: _ClassVar[int]
     BACKEND_FIELD_NUMBER: _ClassVar[int]
+    MODULES_FIELD_NUMBER: _ClassVar[int]
     code: Code
     result_json: bytes
     message: str
@@ -100,4 +113,5 @@ class ExecuteResponse(_message.Message):
     queue_ms: float
     peak_memory: int
     backend: str
-    def __init__(self, code: _Optional[_Union[Code, str]] = ..., result_json: _Optional[bytes] = ..., message: _Optional[str] = ..., traceback: _Optional[str] = ..., line: _Optional[int] = ..., json_path: _Optional[str] = ..., log: _Optional[_Iterable[str]] = ..., cpu_ms: _Optional[float] = ..., wall_ms: _Optional[float] = ..., queue_ms: _Optional[float] = ..., peak_memory: _Optional[int] = ..., backend: _Optional[str] = ...) -> None: ...
+    modules: int
+    def __init__(self, code: _Optional[_Union[Code, str]] = ..., result_json: _Optional[bytes] = ..., message: _Optional[str] = ..., traceback: _Optional[str] = ..., line: _Optional[int] = ..., json_path: _Optional[str] = ..., log: _Optional[_Iterable[str]] = ..., cpu_ms: _Optional[float] = ..., wall_ms: _Optional[float] = ..., queue_ms: _Optional[float] = ..., peak_memory: _Optional[int] = ..., backend: _Optional[str] = ..., modules: _Optional[int] = ...) -> None: ...

@@ -10,6 +10,23 @@ def _trace(
     return Attack(name, script, codes, Layer.SINGLE_USE, witness=witness)
 
 
+_LIBRARY = (
+    ("inner", "return {say = function() return 'good' end}"),
+    ("lib", "return {ask = function() return inner.say() end, list = {1, 2}}"),
+)
+
+
+def _library_trace(name: str, script: str) -> Attack:
+    """First what the library says to a script that has done nothing yet, then the attempt on it."""
+    song = (
+        "if lib.ask() ~= 'good' or #lib.list ~= 2 or lib.evil then return {lib.ask(), 'evil'} end "
+    )
+    return Attack(
+        f"library-{name}", f"{song} {script} return {{}}", ("OK",), Layer.SINGLE_USE,
+        result=b"{}", times=3, modules=_LIBRARY,
+    )  # fmt: skip
+
+
 ATTACKS = (
     _trace("global", "leaked = 'secret' return {}"),
     _trace("global-in-the-real-table", "rawset(getfenv(0), 'leaked', 1) return {}"),
@@ -36,5 +53,13 @@ ATTACKS = (
     _trace("json-null", "json.null = 'evil' return {}"),
     _trace("version", "_VERSION = 'evil' return {}"),
     _trace("object", "obj.canary = 'poisoned' obj = nil return {}", witness=False),
+    _library_trace("set", "pcall(function() lib.ask = function() return 'evil' end end)"),
+    _library_trace("rawset", "rawset(lib, 'evil', 1) rawset(lib, 'ask', function() return 'evil' end)"),
+    _library_trace("inner-table", "table.insert(lib.list, 'evil')"),
+    _library_trace("environment-of-a-function", "setfenv(lib.ask, {inner = {say = function() return 'evil' end}})"),
+    _library_trace("environment-that-modules-share",
+                   "getfenv(lib.ask).inner.say = function() return 'evil' end"),
+    _library_trace("global", "lib = {ask = function() return 'evil' end, list = {}, evil = 1}"),
+    _library_trace("hidden-module", "inner = {say = function() return 'evil' end}"),
     _trace("failure-remembered", "pcall(error, 'x') error('remember me')", codes=("RUNTIME_ERROR",)),
 )  # fmt: skip

@@ -167,3 +167,40 @@ async def test_without_test_data_only_the_text_is_judged(engine: Engine, tmp_pat
     (note,) = await lint(engine, subject_at(make_folder(tmp_path, SPLIT)))
     assert note.severity == "note"
     assert "no test data" in note.message
+
+
+async def test_a_module_that_there_is_not_is_an_error(engine: Engine, tmp_path: Path) -> None:
+    (found,) = await findings(engine, tmp_path, "--@can weight\n--@use routers\n" + SPLIT)
+    assert (found.line, found.severity) == (2, "error")
+    assert "asks for the module routers (--@use), which this version does not have" in found.message
+
+
+async def test_modules_are_no_strange_globals_where_they_are_asked_for(
+    engine: Engine, tmp_path: Path
+) -> None:
+    body = SPLIT.split("\n", 1)[1].replace("return obj.data", "return tables.copy(obj.data)")
+    asked = await findings(engine, tmp_path / "a", f"--@can weight\n--@use tables\n{body}")
+    assert asked == []
+    (forgotten,) = (
+        item
+        for item in await findings(engine, tmp_path / "b", f"--@can weight\n{body}")
+        if item.severity == "note"
+    )
+    assert forgotten.message.endswith("tables, which nobody sets; --@use tables asks for it")
+    idle = await findings(engine, tmp_path / "c", "--@use tables\n" + SPLIT)
+    assert idle == [Finding(1, "note", "--@use tables is not needed: nothing uses it")]
+
+
+async def test_a_script_that_is_the_same_as_another_is_tried_with_its_own_claims(
+    engine: Engine, tmp_path: Path
+) -> None:
+    place = tmp_path / "gateway.networking.k8s.io" / "TLSRoute"
+    (place / "testdata").mkdir(parents=True)
+    ours = FOLDER / "gateway.networking.k8s.io" / "TLSRoute" / "testdata"
+    for path in ours.glob("*.yaml"):
+        (place / "testdata" / path.name).write_text(path.read_text())
+    text = "--@can weight,method\n--@same-as gateway.networking.k8s.io/TCPRoute\n"
+    (place / "trafficRouting.lua").write_text(text)
+    found = await lint(engine, subject_at(place / "trafficRouting.lua"))
+    assert [(item.line, item.severity) for item in found] == [(1, "error")]
+    assert "--@can method is not kept" in found[0].message

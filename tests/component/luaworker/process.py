@@ -12,6 +12,7 @@ from pathlib import Path
 
 import grpc.aio
 
+from controller.scripts.lookup import Script
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
 
@@ -103,7 +104,7 @@ class Worker:
 
     async def run(
         self,
-        script: str | bytes,
+        script: str | bytes | Script,
         obj: str | bytes = b"{}",
         *,
         name: str = "script",
@@ -111,9 +112,15 @@ class Worker:
         limits: pb.Limits | None = None,
     ) -> pb.ExecuteResponse:
         text = script.encode() if isinstance(script, str) else script
+        text, modules = (text.text, text.modules) if isinstance(text, Script) else (text, ())
         data = obj.encode() if isinstance(obj, str) else obj
         request = pb.ExecuteRequest(
-            script=text, object_json=data, script_name=name, tenant=tenant, limits=limits
+            script=text,
+            object_json=data,
+            script_name=name,
+            tenant=tenant,
+            limits=limits,
+            modules=[pb.Module(name=m.name, text=m.text, hidden=m.hidden) for m in modules],
         )
         return await self.stub.Execute(request, timeout=15)
 

@@ -8,19 +8,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from msgspec import structs
+
 from luaworker.codes import Code
+from luaworker.memory import program_digest
 from luaworker.metrics import Metrics
 from luaworker.outcome import Outcome
 from luaworker.pool import Pool
 from luaworker.settings import Settings
-from luaworker.wire import Call, Task
+from luaworker.wire import Call, Module, Task
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import children_of, worker
 from tests.component.luaworker.test_service import fetch
-from tests.unit.lua_configuration.cases import FOLDER
+from tests.unit.lua_configuration.cases import FOLDER, packaged
 
 _COUNT = b"n = (n or 0) + 1 return {n, obj.x, tostring({}), math.random()}"
-_PACKAGED = (FOLDER / "networking.istio.io/VirtualService/trafficRouting.lua").read_bytes()
+_PACKAGED = packaged(FOLDER / "networking.istio.io/VirtualService/trafficRouting.lua")
 _OBJECT = (
     b'{"stableService":"a","canaryService":"b","canaryWeight":10,"stableWeight":90,'
     b'"data":{"spec":{"http":[{"route":[{"destination":{"host":"a"}}]}]}}}'
@@ -36,10 +39,16 @@ class Trusting:
         self.pool = Pool(self.settings, self.metrics)
 
     async def run(
-        self, script: bytes, obj: bytes = b'{"x":1}', tenant: str = "t", *, trusted: bool = True
+        self,
+        script: bytes,
+        obj: bytes = b'{"x":1}',
+        tenant: str = "t",
+        *,
+        trusted: bool = True,
+        modules: tuple[Module, ...] = (),
     ) -> Outcome:
-        digest = hashlib.sha256(script).digest() if trusted else b""
-        call = Call(Task.EXECUTE, self.settings.limits, b"s", script, obj)
+        digest = program_digest(hashlib.sha256(script).digest(), modules) if trusted else b""
+        call = Call(Task.EXECUTE, self.settings.limits, b"s", script, obj, modules=modules)
         outcome, _waited = await self.pool.run(call, tenant, 30.0, digest)
         return outcome
 
@@ -86,6 +95,16 @@ async def test_a_child_never_serves_two_tenants_or_two_scripts() -> None:
         await pool.run(_COUNT, tenant="b")
         await pool.run(_COUNT + b" ", tenant="a")
         assert pool.recycled == 0
+
+
+async def test_a_child_never_serves_a_script_with_two_sets_of_modules() -> None:
+    module = Module(b"counter", b"local n = 0 return {next = function() n = n + 1 return n end}")
+    other = Module(b"counter", module.text + b" ")
+    script = b"return {counter.next(), counter.next()}"
+    async with trusting() as pool:
+        for modules in ((module,), (other,), (module,), (module,)):
+            assert (await pool.run(script, modules=modules)).result == b"[1,2]"
+        assert pool.recycled == 2
 
 
 async def test_a_call_that_failed_ends_its_child() -> None:
@@ -143,7 +162,25 @@ async def test_calls_at_once_have_a_child_each() -> None:
 
 async def test_the_worker_knows_its_packaged_scripts(tmp_path: Path) -> None:
     async with worker(f"unix://{tmp_path}/w", metrics="127.0.0.1:0") as running:
-        for script in (_PACKAGED, _PACKAGED + b" ", _PACKAGED, _PACKAGED + b" "):
+        changed = structs.replace(_PACKAGED, text=_PACKAGED.text + b" ")
+        for script in (_PACKAGED, changed, _PACKAGED, changed):
             assert (await running.run(script, _OBJECT)).code == pb.OK
+        _status, figures = await fetch(running.start_entry["metrics_port"], "/metrics")
+        assert "lua_recycled_calls_total 1.0" in figures
+
+
+async def test_the_worker_trusts_a_packaged_script_with_its_own_modules_only(
+    tmp_path: Path,
+) -> None:
+    ours = packaged(FOLDER / "gateway.networking.k8s.io/TCPRoute/trafficRouting.lua")
+    changed = structs.replace(ours.modules[0], text=ours.modules[0].text + b" ")
+    theirs = structs.replace(ours, modules=(changed, *ours.modules[1:]))
+    obj = (
+        b'{"stableService":"a","canaryService":"b","canaryWeight":10,"stableWeight":90,'
+        b'"data":{"spec":{"rules":[{"backendRefs":[{"name":"a"}]}]}}}'
+    )
+    async with worker(f"unix://{tmp_path}/w", metrics="127.0.0.1:0") as running:
+        for script in (ours, theirs, ours, theirs):
+            assert (await running.run(script, obj)).code == pb.OK
         _status, figures = await fetch(running.start_entry["metrics_port"], "/metrics")
         assert "lua_recycled_calls_total 1.0" in figures

@@ -174,3 +174,33 @@ async def test_only_clients_of_the_same_authority_are_let_in(tmp_path: Path) -> 
         assert await ask(friend) == b"\x08\x01"
         with pytest.raises(grpc.aio.AioRpcError):
             await ask(stranger)
+
+
+@pytest.mark.parametrize(
+    ("modules", "status"),
+    [
+        ([pb.Module(name="Bad", text=b"")], grpc.StatusCode.INVALID_ARGUMENT),
+        ([pb.Module(name="", text=b"")], grpc.StatusCode.INVALID_ARGUMENT),
+        ([pb.Module(name="a" * 33, text=b"")], grpc.StatusCode.INVALID_ARGUMENT),
+        ([pb.Module(name="twice", text=b"")] * 2, grpc.StatusCode.INVALID_ARGUMENT),
+        ([pb.Module(name="long", text=b" " * (600 << 10))], grpc.StatusCode.RESOURCE_EXHAUSTED),
+        ([pb.Module(name=f"m{n}") for n in range(40)], grpc.StatusCode.RESOURCE_EXHAUSTED),
+    ],
+)
+async def test_modules_that_no_library_has_are_refused(
+    served: Worker, modules: list[pb.Module], status: grpc.StatusCode
+) -> None:
+    request = pb.ExecuteRequest(script=b"return {}", object_json=b"{}", modules=modules)
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await served.stub.Execute(request, timeout=10)
+    assert caught.value.code() is status
+
+
+async def test_the_worker_says_how_many_modules_it_knows_of(served: Worker) -> None:
+    modules = [pb.Module(name="a", text=b"return {}"), pb.Module(name="b", text=b"return {}")]
+    for script in (b"return {}", b"error('x')"):
+        request = pb.ExecuteRequest(script=script, object_json=b"{}", modules=modules)
+        assert (await served.stub.Execute(request, timeout=10)).modules == 2
+    request = pb.ExecuteRequest(script_sha256=b"unknown", object_json=b"{}", modules=modules)
+    answer = await served.stub.Execute(request, timeout=10)
+    assert (answer.code, answer.modules) == (pb.NEED_SCRIPT, 2)

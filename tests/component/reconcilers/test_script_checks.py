@@ -258,3 +258,14 @@ async def test_the_real_worker_names_the_line(tmp_path_factory: pytest.TempPathF
         await client.close()
     ((_, _, message),) = world.told
     assert message == f"key {KEY} does not compile: line 2: '=' expected near 'a'"
+
+
+async def test_a_key_that_asks_for_an_unknown_module_is_told_and_not_compiled() -> None:
+    world = World()
+    async with running(world):
+        world.put({KEY: "--@use routers\nreturn obj.data"})
+        await world.looked()
+    ((kind, reason, message),) = world.told
+    assert (kind, reason) == ("Warning", UNUSABLE)
+    assert "asks for the module routers (--@use), which this version does not have" in message
+    assert world.compiler.asked == []

@@ -15,6 +15,7 @@ from controller.errors import BadConfiguration, WorkerUnavailable
 from controller.scripts.answer import Executed, Refused, ScriptAnswer
 from controller.scripts.client import ScriptClient
 from controller.scripts.lookup import Script
+from controller.scripts.modules import Module
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
 from tests.component.luaworker.certificates import authority, write_pair
@@ -156,7 +157,8 @@ class Scripted(pb_grpc.LuaExecutorServicer):
             await context.abort(answer, "as told")
         if answer == "hang":
             await asyncio.Event().wait()
-        return pb.ExecuteResponse(code=answer, result_json=b"{}")  # type: ignore[arg-type] # a code or its name
+        code, modules = answer if isinstance(answer, tuple) else (answer, 0)
+        return pb.ExecuteResponse(code=code, result_json=b"{}", modules=modules)
 
 
 @asynccontextmanager
@@ -251,3 +253,38 @@ async def test_mutual_tls(tmp_path: Path) -> None:
         async with client_of(address) as plain:
             with pytest.raises(WorkerUnavailable):
                 await echo(plain)
+
+
+def with_module(text: str) -> Script:
+    module = Module("sums", b"return {add = function(a, b) return a + b end}")
+    return Script("VS", text.encode(), "", "packaged", (module,))
+
+
+async def test_modules_travel_with_the_script(shared_worker: Worker) -> None:
+    async with client_of(shared_worker.address) as client:
+        answer = await client.execute(
+            with_module("return {sums.add(1, 2)}"), b"{}", tenant="t", request_id="r"
+        )
+    assert isinstance(answer, Executed)
+    assert answer.result == b"[3]"
+
+
+async def test_a_worker_that_is_too_old_for_modules_is_no_worker(tmp_path: Path) -> None:
+    async with serving(tmp_path, pb.OK, pb.OK) as (service, address), client_of(address) as client:
+        with pytest.raises(WorkerUnavailable) as caught:
+            await client.execute(with_module("return {}"), b"{}", tenant="t", request_id="r")
+    assert service.asked == 2
+    assert str(caught.value) == (
+        f"the script worker at {address} is older than this controller and knows no modules, which the script VS asks "
+        "for (--@use); update the worker"
+    )
+
+
+async def test_while_workers_are_replaced_the_new_one_answers(tmp_path: Path) -> None:
+    async with (
+        serving(tmp_path, pb.OK, (pb.OK, 1)) as (service, address),
+        client_of(address) as client,
+    ):
+        answer = await client.execute(with_module("return {}"), b"{}", tenant="t", request_id="r")
+    assert service.asked == 2
+    assert isinstance(answer, Executed)

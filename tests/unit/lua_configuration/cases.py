@@ -10,7 +10,16 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from controller.cli.scripts.subjects import subject_at
+from controller.scripts.lookup import Script
+
 FOLDER = Path(__file__).resolve().parents[3] / "lua_configuration"
+
+
+@functools.cache
+def packaged(path: Path) -> Script:
+    """A packaged script with its modules."""
+    return subject_at(path).read()
 
 
 class Case(NamedTuple):

@@ -8,7 +8,7 @@ import yaml
 
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
-from tests.unit.lua_configuration.cases import FOLDER, step_obj
+from tests.unit.lua_configuration.cases import FOLDER, packaged, step_obj
 
 Tree = dict[str, Any]
 
@@ -41,7 +41,7 @@ async def run(
     """One call. `more` are keys of `obj`."""
     obj = step_obj(original_of(kind, spec, name), {}, 0, service="web", shared=False)
     obj |= {"canaryWeight": weight, "stableWeight": 100 - weight, **more}
-    return await worker.run(script_of(kind).read_bytes(), json.dumps(obj), name=kind)
+    return await worker.run(packaged(script_of(kind)), json.dumps(obj), name=kind)
 
 
 async def answered(

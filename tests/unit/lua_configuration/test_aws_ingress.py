@@ -7,7 +7,7 @@ import pytest
 
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
-from tests.unit.lua_configuration.cases import step_obj
+from tests.unit.lua_configuration.cases import packaged, step_obj
 from tests.unit.lua_configuration.running import (
     header,
     original_of,
@@ -44,7 +44,7 @@ async def asked(
     original["metadata"]["annotations"] = {f"{PREFIX}/{k}": v for k, v in annotations.items()}
     obj = step_obj(original, {}, 0, service="web", shared=False)
     obj |= {"canaryWeight": weight, "stableWeight": 100 - weight, "params": AWS, **more}
-    return await worker.run(script_of(KIND).read_bytes(), json.dumps(obj))
+    return await worker.run(packaged(script_of(KIND)), json.dumps(obj))
 
 
 def groups(answer: pb.ExecuteResponse, name: str) -> list[tuple[str, int]]:

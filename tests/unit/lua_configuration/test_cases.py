@@ -8,25 +8,33 @@ import pytest
 from controller.cli.scripts.cases import Case as Case_
 from controller.cli.scripts.cases import read_case
 from controller.cli.scripts.subjects import subject_at
+from controller.scripts.lookup import packaged_texts
 from tests.component.luaworker.process import Worker
-from tests.unit.lua_configuration.cases import FOLDER, Case, answered_cases, cases, compared
+from tests.unit.lua_configuration.cases import (
+    FOLDER,
+    Case,
+    answered_cases,
+    cases,
+    compared,
+    packaged,
+)
 
 ALL = answered_cases()
 REFUSED = [case for case in cases() if case.refused]
-SCRIPTS = sorted(FOLDER.rglob("*.lua"))
+SCRIPTS = sorted(FOLDER / path for path in packaged_texts())
 CLASSES = sorted(FOLDER.glob("trafficrouting_ingress/*.lua"))
 
 
 @pytest.mark.parametrize("case", ALL, ids=[case.name for case in ALL])
 async def test_the_script_gives_what_the_case_expects(script_worker: Worker, case: Case) -> None:
-    answer = await script_worker.run(case.script.read_bytes(), json.dumps(case.obj))
+    answer = await script_worker.run(packaged(case.script), json.dumps(case.obj))
     assert answer.message == ""
     assert compared(json.loads(answer.result_json)) == case.expected
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=[case.name for case in REFUSED])
 async def test_the_script_refuses_what_the_case_says(script_worker: Worker, case: Case) -> None:
-    answer = await script_worker.run(case.script.read_bytes(), json.dumps(case.obj))
+    answer = await script_worker.run(packaged(case.script), json.dumps(case.obj))
     assert case.refused in answer.message
 
 
@@ -43,7 +51,7 @@ def test_every_class_has_at_least_seven_cases(path: Path) -> None:
 
 @pytest.mark.parametrize("case", ALL, ids=[case.name for case in ALL])
 async def test_the_same_input_gives_the_same_bytes(script_worker: Worker, case: Case) -> None:
-    script, obj = case.script.read_bytes(), json.dumps(case.obj)
+    script, obj = packaged(case.script), json.dumps(case.obj)
     first = await script_worker.run(script, obj)
     second = await script_worker.run(script, obj)
     assert first.result_json == second.result_json
@@ -52,9 +60,7 @@ async def test_the_same_input_gives_the_same_bytes(script_worker: Worker, case: 
 @pytest.mark.parametrize("case", ALL, ids=[case.name for case in ALL])
 async def test_a_result_as_original_changes_nothing_more(script_worker: Worker, case: Case) -> None:
     data = {key: part for key, part in case.expected.items() if key != "objects"}
-    answer = await script_worker.run(
-        case.script.read_bytes(), json.dumps({**case.obj, "data": data})
-    )
+    answer = await script_worker.run(packaged(case.script), json.dumps({**case.obj, "data": data}))
     weight_only = case.obj["canaryWeight"] >= 0 and not case.obj.get("matches")
     if weight_only or "DestinationRule" in case.name:
         assert compared(json.loads(answer.result_json)) == case.expected

@@ -9,7 +9,7 @@ from controller.domain.traffic.header import parse_header
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
 from tests.unit.lua_configuration.capabilities import scripts
-from tests.unit.lua_configuration.cases import FOLDER, Case, answered_cases
+from tests.unit.lua_configuration.cases import FOLDER, Case, answered_cases, packaged
 from tests.unit.lua_configuration.running import header, path, query
 
 STEPS: dict[str, tuple[Any, Any]] = {
@@ -29,7 +29,7 @@ for case in answered_cases():
 
 async def given(worker: Worker, original: Case, **step: Any) -> pb.ExecuteResponse:
     obj = {**original.obj, "canaryWeight": -1, "stableWeight": 101, "matches": None, **step}
-    return await worker.run(original.script.read_bytes(), json.dumps(obj))
+    return await worker.run(packaged(original.script), json.dumps(obj))
 
 
 @pytest.mark.parametrize("word", STEPS)

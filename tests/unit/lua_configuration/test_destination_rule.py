@@ -5,9 +5,9 @@ from typing import Any
 
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
-from tests.unit.lua_configuration.cases import FOLDER, step_obj
+from tests.unit.lua_configuration.cases import FOLDER, packaged, step_obj
 
-SCRIPT = (FOLDER / "networking.istio.io/DestinationRule/trafficRouting.lua").read_bytes()
+SCRIPT = packaged(FOLDER / "networking.istio.io/DestinationRule/trafficRouting.lua")
 GRAY = {"name": "canary", "labels": {"istio.service.tag": "gray"}}
 
 

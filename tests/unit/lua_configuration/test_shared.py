@@ -8,14 +8,7 @@ from tests.unit.lua_configuration.capabilities import BEGIN, DOCUMENT, END, scri
 from tests.unit.lua_configuration.cases import FOLDER, cases
 from tests.unit.lua_configuration.shared import parts_of, with_parts
 
-TWINS = (
-    ("gateway.networking.k8s.io/HTTPRoute", "policy.linkerd.io/HTTPRoute"),
-    ("k8s.nginx.org/VirtualServer", "k8s.nginx.org/VirtualServerRoute"),
-    ("gateway.solo.io/VirtualService", "gateway.solo.io/RouteTable"),
-    ("gateway.networking.k8s.io/TCPRoute", "gateway.networking.k8s.io/TLSRoute"),
-    ("gateway.networking.k8s.io/TCPRoute", "gateway.networking.k8s.io/UDPRoute"),
-    ("traefik.io/IngressRouteTCP", "traefik.io/IngressRouteUDP"),
-)
+TWINS = (("k8s.nginx.org/VirtualServer", "k8s.nginx.org/VirtualServerRoute"),)
 
 
 def code_of(kind: str) -> str:

@@ -7,9 +7,9 @@ import pytest
 
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
-from tests.unit.lua_configuration.cases import FOLDER, step_obj
+from tests.unit.lua_configuration.cases import FOLDER, packaged, step_obj
 
-SCRIPT = (FOLDER / "networking.istio.io/VirtualService/trafficRouting.lua").read_bytes()
+SCRIPT = packaged(FOLDER / "networking.istio.io/VirtualService/trafficRouting.lua")
 PLAIN = [{"route": [{"destination": {"host": "svc"}}]}]
 UA = [{"headers": [{"name": "ua", "type": "Exact", "value": "pc"}]}]
 

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,19 @@ from luaworker import httpd, logs, packaged, wire
 from luaworker.codes import Code
 from luaworker.errors import BrokenChild
 from luaworker.layers import Layer, packed, unpacked
-from luaworker.memory import Breaker, ScriptCache
+from luaworker.memory import Breaker, ScriptCache, program_digest
 from luaworker.outcome import of_exit, of_reply
 from luaworker.settings import MEGABYTE, Settings
-from luaworker.wire import Call, Exit, Garbled, Limits, Reply, Task
+from luaworker.wire import Call, Exit, Garbled, Limits, Module, Reply, Task
 
 LIMITS = Limits(100, 200, 8 * MEGABYTE, 1000)
 
 
 def test_a_call_survives_the_wire() -> None:
-    call = Call(Task.EXECUTE, LIMITS, b"name", b"return {}", b'{"a":1}')
+    modules = (Module(b"inner", b"return {}", True), Module(b"outer", b"return {a = 1}"))
+    call = Call(Task.EXECUTE, LIMITS, b"name", b"return {}", b'{"a":1}', True, modules)
+    texts = (call.script, call.object_json, *(module.text for module in modules))
+    assert call.size == sum(map(len, texts))
     data = wire.pack_call(call)
 
     def read(size: int) -> bytes:
@@ -133,8 +137,29 @@ def test_limits_are_clamped() -> None:
 
 
 def test_packaged_scripts_are_known_by_their_hashes(tmp_path: Path) -> None:
-    assert len(packaged.hashes()) >= 2
-    assert packaged.hashes(tmp_path / "absent") == frozenset()
+    assert len(packaged.hashes().scripts) >= 2
+    assert packaged.hashes(tmp_path / "absent") == packaged.Packaged(frozenset(), {})
+
+
+def test_a_script_is_trusted_only_with_modules_that_are_ours() -> None:
+    known = packaged.hashes()
+    script = next(iter(known.scripts))
+    text = (packaged.FOLDER / "library" / "tables.lua").read_bytes()
+    ours = Module(b"tables", text)
+    assert known.trusts(script, ())
+    assert known.trusts(script, (ours,))
+    assert not known.trusts(hashlib.sha256(b"a user's").digest(), (ours,))
+    assert not known.trusts(script, (ours, Module(b"tables", text + b" ")))
+    assert not known.trusts(script, (Module(b"weights", text),))
+    assert hashlib.sha256(text).digest() not in known.scripts
+
+
+def test_a_script_has_another_hash_with_every_other_set_of_modules() -> None:
+    one, other = Module(b"a", b"return {}"), Module(b"b", b"return {}")
+    sets = [(), (one,), (other,), (one, other), (other, one), (replace(one, hidden=True),)]
+    own = hashlib.sha256(b"script").digest()
+    assert len({program_digest(own, modules) for modules in sets}) == len(sets)
+    assert program_digest(own, ()) == own
 
 
 def test_layers_survive_the_command_line_of_the_zygote() -> None:

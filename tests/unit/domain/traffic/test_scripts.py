@@ -198,3 +198,10 @@ def test_an_announcement_asks_for_a_name_without_a_share_whatever_the_step_says(
 def test_a_script_says_in_a_line_of_its_own_that_it_announces() -> None:
     assert parse_header("--@name A\n--@announce\nreturn obj.data").announces
     assert not parse_header("--@name A\n-- announce\nreturn obj.data").announces
+
+
+def test_a_script_says_which_modules_it_uses_and_which_script_it_is_the_same_as() -> None:
+    found = parse_header("--@use weights, conditions\n--@use weights tables\n--@same-as g/K h/L\n")
+    assert found.uses == ("weights", "conditions", "tables")
+    assert found.same_as == GroupKind("g", "K")
+    assert parse_header("--@use\n--@same-as\n") == ScriptHeader()

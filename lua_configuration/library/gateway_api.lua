@@ -1,0 +1,114 @@
+-- The words of the Gateway API's routes, which other kinds borrow: backendRefs, matches, and filters that change headers.
+--@use tables, backends, conditions, routes
+
+local gateway_api = {}
+
+---Backends of a rule: references to Services, with a weight of 1 where none is written.
+---@param step moonshift.Step
+---@param headers? fun(entry: table, modifier: moonshift.HeaderModifier) for routes that can change headers for one backend
+---@return moonshift.Backends
+function gateway_api.backends(step, headers)
+    return backends.of(step, {
+        name = "name", port = "port", namespace = "namespace", kinds = {"Service"}, groups = {"", "core"},
+        without_weight = 1, most = 1000000, headers = headers,
+    })
+end
+
+---Puts changes of headers into the filter that is there: a second one of its kind would be refused.
+---@param holder {filters?: table[]} a rule, or a backend
+---@param modifier moonshift.HeaderModifier
+function gateway_api.change_headers(holder, modifier)
+    holder.filters = holder.filters or {}
+    local filter
+    for _, known in ipairs(holder.filters) do
+        filter = known.type == "RequestHeaderModifier" and known or filter
+    end
+    if filter == nil then
+        filter = {type = "RequestHeaderModifier"}
+        table.insert(holder.filters, filter)
+    end
+    local lists = filter.requestHeaderModifier or {}
+    filter.requestHeaderModifier = lists
+    for _, verb in ipairs({"set", "add", "remove"}) do
+        for _, item in ipairs(modifier[verb] or {}) do
+            lists[verb] = lists[verb] or {}
+            tables.put(lists[verb], tables.copy(item))
+        end
+    end
+end
+
+---The matches of a rule, of which one without any has all requests.
+---@param rule {matches?: table[]}
+---@return table[]
+function gateway_api.matches_of(rule)
+    return rule.matches and #rule.matches > 0 and rule.matches or {{}}
+end
+
+local FIELDS = {header = "headers", query = "queryParams"}
+
+---Adds a condition to a match; false where it can never hold together with what is there.
+---@param match table
+---@param condition moonshift.Condition
+---@return boolean
+function gateway_api.add(match, condition)
+    condition = conditions.cookie_as_header(condition)
+    local what, value = condition.what, condition.value
+    if what == "method" then
+        local known = match.method
+        match.method = value
+        return known == nil or known == value
+    end
+    local field, kind = FIELDS[what], condition.regex and "RegularExpression" or "Exact"
+    for _, known in ipairs(match[field] or {}) do
+        -- Names of headers know no case.
+        if known.name == condition.name or (what == "header" and known.name:lower() == condition.name:lower()) then
+            local known_kind = known.type or "Exact"
+            if known_kind ~= kind or (kind ~= "Exact" and known.value ~= value) then
+                error("a rule already matches the " .. what .. " " .. known.name .. " in another way")
+            end
+            return known.value == value
+        end
+    end
+    match[field] = match[field] or {}
+    table.insert(match[field], {type = kind, name = condition.name, value = value})
+    return true
+end
+
+---A match with one more for each condition of another on top; nil where the two never hold together. Of headers and
+---query parameters.
+---@param match table changed in place
+---@param other table
+---@return table?
+function gateway_api.joined(match, other)
+    local possible = true
+    for what, field in pairs(FIELDS) do
+        for _, item in ipairs(other[field] or {}) do
+            local regex = item.type == "RegularExpression"
+            possible = possible
+                and gateway_api.add(match, {what = what, name = item.name, value = item.value, regex = regex})
+        end
+    end
+    return possible and match or nil
+end
+
+---Each of the given matches with an alternative of the step on top; a path of the step takes the place of the match's own.
+---@param step moonshift.Step
+---@param sources table[]
+---@param alternative moonshift.Alternative
+---@return table[]
+function gateway_api.combined(step, sources, alternative)
+    local result = {}
+    for _, source in ipairs(sources) do
+        local match, possible = tables.copy(source), true
+        match.path = alternative.path and tables.copy(alternative.path) or match.path
+        for _, condition in ipairs(alternative.conditions) do
+            possible = possible and gateway_api.add(match, condition)
+        end
+        if possible and routes.first_time(step, match) then
+            table.insert(result, match)
+        end
+    end
+    return result
+end
+
+return gateway_api

@@ -1,0 +1,172 @@
+-- For gateways where the most specific rule wins, not the first: keeps the requests of other rules with them.
+--
+-- A copy of a rule may win over a rule that came before its source. Such a rule gets a guard: a copy of it with the other's
+-- conditions on top of its own, which leads where the rule leads.
+--@use tables
+
+local precedence = {}
+
+local MAX_GUARDS = 128
+
+-- Whether everything below one path is below the other; of expressions only that they are the same can be told.
+local function covers(outer, inner)
+    local start = outer.value:gsub("/$", "")
+    if (outer.type == inner.type and outer.value == inner.value) or (outer.type == "PathPrefix" and start == "") then
+        return true
+    elseif outer.type ~= "PathPrefix" or inner.type == "RegularExpression" then
+        return false
+    end
+    return inner.value == start or inner.value:sub(1, #start + 1) == start .. "/"
+end
+
+-- Which of two ranks wins; nil where the order of the rules decides. Of texts the first in the alphabet.
+local function higher(one, other)
+    for at, value in ipairs(one) do
+        if value ~= other[at] then
+            if type(value) == "string" then
+                return value < other[at]
+            end
+            return value > other[at]
+        end
+    end
+    return nil
+end
+
+---A match of the rule of this number, as the owner wrote it.
+---@param kind moonshift.Precedence
+---@param index integer place of the rule
+---@param match table
+---@param ours boolean whether the rule leads to the stable Service
+---@param replaces? boolean whether the rule replaces the prefix that it matches
+---@return moonshift.KnownMatch
+function precedence.known(kind, index, match, ours, replaces)
+    return {
+        index = index, match = match, ours = ours, replaces = replaces, rank = kind.rank(match), place = kind.path_of(match),
+    }
+end
+
+---A match that goes before the rule of this number, made of one of the rule's, with the step's path where it has one.
+---@param kind moonshift.Precedence
+---@param index integer
+---@param base table the rule's own match
+---@param match table
+---@param path? table
+---@return moonshift.KnownMatch
+function precedence.made(kind, index, base, match, path)
+    local result = precedence.known(kind, index, match, true)
+    result.path, result.base_rank = path, kind.rank(base)
+    result.asked_rank = path and kind.rank(kind.with_path(base, path)) or result.base_rank
+    return result
+end
+
+-- Whether a match won over what was copied, by more than a path in whose place the step puts its own.
+local function came_before(known, made)
+    local one, other = known.rank, made.base_rank
+    local first = higher(one, other)
+    if first == nil then
+        first = known.index < made.index
+    end
+    return (first and one[1] == other[1] and one[2] == other[2]) or higher(one, made.asked_rank) == true
+end
+
+local function takes_from(made, known)
+    local first = higher(made.rank, known.rank)
+    if first == nil then
+        return made.index < known.index
+    end
+    return first
+end
+
+-- Whether whatever one match asks for, another asks for as well.
+local function within(part, all)
+    if type(part) ~= "table" or type(all) ~= "table" then
+        return part == all
+    end
+    for key, value in next, part do
+        local there = #part == 0 and within(value, all[key])
+        if not there and not (#part > 0 and tables.contains(all, value)) then
+            return false
+        end
+    end
+    return true
+end
+
+-- Whether a copy of the same rule wins by itself already.
+local function is_settled(list, new, made)
+    for _, one in ipairs(list) do
+        if one.index == new.index and not one.idle and within(one.match, new.match)
+            and (takes_from(one, made) or tables.same(one.match, new.match)) then
+            return true
+        end
+    end
+    return false
+end
+
+-- The guard that a rule needs against a copy, or nil.
+local function guard_for(kind, other, made)
+    local meets = not made.idle and other.index ~= made.index
+        and came_before(other, made) and takes_from(made, other) and covers(other.place, made.place)
+    local match = meets and kind.joined(other, made)
+    if not match then
+        return nil
+    end
+    local guard = precedence.made(kind, other.index, other.match, match, made.path)
+    -- A copy under which nobody's requests are left is idle.
+    guard.ours, made.idle = other.ours, kind.size(match) == kind.size(made.match)
+    return (other.ours or not tables.same(match, other.match)) and guard or nil
+end
+
+---Adds the guards to a list of copies. A guard may win over others in turn, so this goes on until nothing is missing.
+---@param kind moonshift.Precedence
+---@param list moonshift.KnownMatch[]
+---@param known moonshift.KnownMatch[] the matches of all rules
+function precedence.add_guards(kind, list, known)
+    local at, copies, by_place = 1, #list, {}
+    for _, one in ipairs(known) do
+        local place = one.place.type .. one.place.value
+        by_place[place] = by_place[place] or {}
+        table.insert(by_place[place], one)
+    end
+    while list[at] do
+        local made = list[at]
+        -- Rules of other paths win or lose as they did, unless the step has a path of its own.
+        for _, other in ipairs(made.path and known or by_place[made.place.type .. made.place.value]) do
+            local guard = guard_for(kind, other, made)
+            if guard and not is_settled(list, guard, made) then
+                table.insert(list, guard)
+            end
+        end
+        at = at + 1
+        if #list - copies > MAX_GUARDS then
+            error("more than " .. MAX_GUARDS .. " matches would be needed to leave other rules their requests: "
+                .. "fewer matches in one step")
+        end
+    end
+end
+
+---The copies and guards that go before the rule of a number.
+---@param step moonshift.Step
+---@param list moonshift.KnownMatch[]
+---@param index integer
+---@return table[]
+function precedence.before(step, list, index)
+    local result = {}
+    for _, made in ipairs(list) do
+        if made.index == index and not made.idle then
+            table.insert(result, made.match)
+            step.done = step.done or made.ours
+        end
+    end
+    return result
+end
+
+---An error where the new version would get nothing, because every request is that of another rule.
+---@param step moonshift.Step
+---@param list moonshift.KnownMatch[]
+function precedence.check_idle(step, list)
+    if #list > 0 and not step.done then
+        error("all requests that match this step are those of rules that lead elsewhere than to Service " .. step.stable)
+    end
+end
+
+return precedence

@@ -1,0 +1,69 @@
+-- What a step asks for, and the frame in which a script carries it out: either its matches, or its share of the traffic.
+
+local steps = {}
+
+---A step, as the other modules want it. An error where the old and the new version share one Service, unless the kind can
+---tell them apart there.
+---@param obj moonshift.Obj
+---@param kind? string what messages call the object; its kind where nothing is given
+---@param one_service? boolean the kind can tell the versions of one Service apart
+---@return moonshift.Step
+function steps.of(obj, kind, one_service)
+    local object = obj.object or {}
+    local step = {
+        obj = obj, kind = kind or object.kind or "object", spec = obj.data.spec or {}, stable = obj.stableService, canary = obj.canaryService,
+        namespace = object.namespace, params = obj.params or {}, modifier = obj.requestHeaderModifier,
+        weight = obj.canaryWeight, matches = obj.matches or {}, found = false, done = false, seen = {},
+    }
+    if step.stable == step.canary and not one_service then
+        error("no " .. step.kind .. " can tell revisions of one Service apart: the new one needs a Service of its own")
+    end
+    return step
+end
+
+---Whether a reference's namespace is the object's own; a reference without one means that.
+---@param step moonshift.Step
+---@param namespace string?
+---@return boolean
+function steps.here(step, namespace)
+    return namespace == nil or namespace == "" or step.namespace == nil or namespace == step.namespace
+end
+
+---An error where the step has a share that is no whole number of percent.
+---@param step moonshift.Step
+function steps.only_whole_percents(step)
+    if step.weight ~= math.floor(step.weight) then
+        error("no " .. step.kind .. " can say " .. string.format("%.14g", step.weight) .. " %: its weight is a whole number")
+    end
+end
+
+---Carries the step out: `match` for its matches, `divide` for its share. Matches win over a share; with `params.both` the
+---reference asks for the two at once. The two functions set `step.found` where a rule points at the stable Service, and
+---`step.done` where the step could be carried out on one; it is an error where they did not.
+---@param step moonshift.Step
+---@param ways {match?: fun(), divide: fun()} without `match` a step with matches is an error
+function steps.carry_out(step, ways)
+    local function finish(problem)
+        if not step.found then
+            error("no rule of this " .. step.kind .. " points at Service " .. step.stable)
+        elseif not step.done then
+            error(problem .. " Service " .. step.stable)
+        end
+    end
+    local matching = #step.matches > 0
+    if matching then
+        if ways.match == nil then
+            error("no " .. step.kind
+                .. " can match headers, query parameters, cookies, methods or paths: use traffic instead")
+        end
+        ways.match()
+        finish("the matches of this step contradict the conditions of every rule that points at")
+    end
+    if step.weight >= 0 and (not matching or step.params.both) then
+        step.found, step.done = false, false
+        ways.divide()
+        finish("nothing has a weight above 0 in the rules that point at")
+    end
+end
+
+return steps

@@ -1,0 +1,76 @@
+-- Copies and comparisons of tables, and lists whose items have names.
+
+local tables = {}
+
+---A copy of a value with everything in it.
+---@param value any
+---@return any
+function tables.copy(value)
+    if type(value) ~= "table" then
+        return value
+    end
+    local result = {}
+    for key, inner in next, value do
+        result[key] = tables.copy(inner)
+    end
+    return result
+end
+
+---Whether two values are equal, with everything in them.
+---@param a any
+---@param b any
+---@return boolean
+function tables.same(a, b)
+    if type(a) ~= "table" or type(b) ~= "table" then
+        return a == b
+    end
+    for key, value in next, a do
+        if not tables.same(value, b[key]) then
+            return false
+        end
+    end
+    for key in next, b do
+        if a[key] == nil then
+            return false
+        end
+    end
+    return true
+end
+
+---Whether a list has a value that is equal to this one.
+---@param list any[]
+---@param value any
+---@return boolean
+function tables.contains(list, value)
+    for _, known in ipairs(list) do
+        if tables.same(known, value) then
+            return true
+        end
+    end
+    return false
+end
+
+---Puts an item into the place of its namesake, or at the end. Upper and lower case make no difference.
+---@param list table[] items with a name, or names
+---@param item table|string
+function tables.put(list, item)
+    local function name_of(element)
+        return (type(element) == "table" and element.name or element):lower()
+    end
+    local place = #list + 1
+    for index, known in ipairs(list) do
+        place = name_of(known) == name_of(item) and index or place
+    end
+    list[place] = item
+end
+
+---Adds a value to a list that does not have it yet.
+---@param list any[]
+---@param value any
+function tables.add(list, value)
+    if not tables.contains(list, value) then
+        table.insert(list, value)
+    end
+end
+
+return tables
