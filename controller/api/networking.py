@@ -16,6 +16,12 @@ class ServiceSpec(msgspec.Struct, frozen=True, rename="camel"):
 
     selector: dict[str, str] = {}
     type: str = "ClusterIP"
+    cluster_ip: str = msgspec.field(default="", name="clusterIP")
+
+    @property
+    def headless(self) -> bool:
+        """Its name stands for the addresses of its pods."""
+        return self.cluster_ip == "None"
 
 
 class Service(msgspec.Struct, frozen=True, rename="camel"):

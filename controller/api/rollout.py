@@ -313,6 +313,17 @@ class TrackedConfig(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     """Why the content was not put back when the stable revision came back."""
 
 
+class EmptySide(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One side of the traffic, the old or the new revision behind one Service, that has no ready endpoint."""
+
+    since: datetime | None = None
+    """When that was first seen, while the other side had some."""
+    led_away: str = ""
+    """By what its share was given to the other side: `service` (un-pinned) or `routes`; empty: not yet."""
+    ready_again: datetime | None = None
+    """When it was first seen to have one again."""
+
+
 class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Moonshift's own position and timers: all that a new leader needs to go on.
 
@@ -355,6 +366,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """The release goes back to the stable revision in batches."""
     endpoints_ready_since: dict[str, datetime] = {}
     """Per Service that a route names: when its ready endpoints were first seen."""
+    empty_sides: dict[str, EmptySide] = {}
+    """By `stable/<Service>` and `new/<Service>`: sides without a ready endpoint while the other side has some."""
     route_plan: str = ""
     """Identity of the plan the gateway objects were last seen to follow, or how far down they are given back; empty:
     the originals."""

@@ -156,6 +156,13 @@ class People:
         """A pod is evicted."""
         terminate(self._cluster, self._cluster.pods[key])
 
+    def orphan_pod(self, key: Key) -> None:
+        """The labels of a pod are taken off: no Service selects it, and its owner makes another."""
+        pod = self._cluster.pods[key]
+        meta = structs.replace(pod.metadata, labels={}, owner_references=())
+        self._cluster.pods.put(structs.replace(pod, metadata=meta))
+        terminate(self._cluster, self._cluster.pods[key])
+
     # --- the Rollout ----------------------------------------------------------------------------
 
     def change(self, key: Key, edit: Callable[[RolloutSpec], RolloutSpec]) -> None:

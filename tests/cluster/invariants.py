@@ -15,6 +15,7 @@ from localcluster.history import Change, Key
 from tests.cluster.kinds import AUTOSCALERS, DEPLOYMENTS, ROLLOUTS, SERVICES
 from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.margins import Margin, PointedAt, Times
+from tests.cluster.sides import EmptySides
 from tests.cluster.view import View, deleting, image_of, ready
 
 EPSILON = 1e-9
@@ -295,6 +296,7 @@ def judge(
         view.apply(change)
     allowed = Permission(app, deeds)
     share, margin, pointed_at = ShareNeverFalls(), Margin(app, times), PointedAt(app, times)
+    sides = EmptySides(app, times)
     found: list[Violation] = []
     broken: set[str] = set()
     for change in history:
@@ -304,12 +306,14 @@ def judge(
         pointed_at.before(change, view)
         view.apply(change)
         allowed.advance(change.resource_version)
+        empty = sides.after(change, view)
         if not allowed.released:
             continue
         told = {rule.__name__: rule(app, view, allowed) for rule in RULES}
         told[ShareNeverFalls.__name__] = share.look(app, view, allowed)
         told[Margin.__name__] = margin.after(change, view, scaled_down=allowed.least < app.replicas)
         told[PointedAt.__name__] = pointed_at.after(change, view)
+        told[EmptySides.__name__] = empty
         for rule, detail in told.items():
             if detail is not None and rule not in broken:
                 found.append(Violation(change.resource_version, rule, detail))

@@ -18,7 +18,7 @@ from controller.domain.decision import (
     RemoveFinalizer,
 )
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout import autoscalers, batches, restoring, routing
+from controller.domain.rollout import autoscalers, batches, empty_sides, restoring, routing
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.returning import unmark
 from controller.domain.rollout.shared_routing import leave
@@ -160,7 +160,9 @@ def _restore_stable_capacity(sit: Situation, status: RolloutStatus) -> Stop | No
         return None
     actions = mechanism_of(sit).refill(sit, stable)
     if actions is None:
-        return None
+        # Nothing can be grown: no route goes back to a revision of which no pod is ready, while the new one answers.
+        waits = not stable.ready and empty_sides.new_answers(sit, status)
+        return Stop(status=status) if waits else None
     widened = routing.widened_canary_services(sit)
     if widened or routing.canary_services_are_narrow(sit, position(status).stable_revision):
         return Stop(status=status, actions=widened)
@@ -252,9 +254,9 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _let_go),
     ),
     Goal.WORKLOAD_GONE: (
+        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
         (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
-        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
     ),

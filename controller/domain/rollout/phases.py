@@ -25,7 +25,7 @@ from controller.domain.decision import (
 from controller.domain.history import Outcome
 from controller.domain.observation import Observation
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout import config_release, messages, routing
+from controller.domain.rollout import config_release, guarding, messages, routing
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release import (
@@ -61,7 +61,7 @@ MOST_TURNS = 64
 def decide(seen: Observation, now: datetime) -> Decision:
     """What happens next to this Rollout, from all that is known of it at `now`."""
     sit = Situation(seen=seen, now=now)
-    status = seen.rollout.status
+    status = guarding.noted(sit, seen.rollout.status)
     notes: tuple[Note, ...] = ()
     actions: tuple[Action, ...] = ()
     for _ in range(MOST_TURNS):
@@ -70,7 +70,9 @@ def decide(seen: Observation, now: datetime) -> Decision:
         actions += turn.actions
         status = turn.status
         if isinstance(turn, Stop):
-            return _decision(sit, structs.replace(turn, actions=actions), notes)
+            return _decision(
+                sit, guarding.guarded(sit, structs.replace(turn, actions=actions)), notes
+            )
     note = Note("Looping", f"no rest in state {position(status).state}", Severity.WARNING)
     return _decision(sit, Stop(status), (*notes, note))
 

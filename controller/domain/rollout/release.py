@@ -25,6 +25,7 @@ from controller.domain.rollout import messages, restoring, routing
 from controller.domain.rollout.deadline import held_up, with_deadline
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal, finalise
+from controller.domain.rollout.guarding import new_side_is_led_away
 from controller.domain.rollout.jump import following, go_to, read_jump
 from controller.domain.rollout.pause import read_mailbox
 from controller.domain.rollout.record import recorded
@@ -82,6 +83,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         visits=opened((), 1, sit.now),
         started_at=sit.now,
         route_plan=routing.observed_plan(sit) or "",
+        empty_sides=position(status).empty_sides,
     )
     seen = sit.sub_status(
         observed_workload_generation=sit.meta.generation,
@@ -105,7 +107,7 @@ def _check(sit: Situation, status: RolloutStatus) -> Turn:
     """Before anything is moved: what the plan names exists and can be read."""
     problem = (
         held_as_failed(sit, status)
-        or routing.missing_services(sit)
+        or routing.unusable_services(sit)
         or routing.unreadable_routes(sit)
         or routing.unsayable_steps(sit)
     )
@@ -207,7 +209,7 @@ def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
     status = counted(sit, about_this_template(sit, status))
     if scaled_away(sit):
         return _wait_for_replicas(sit, status)
-    if routing.leads_nowhere(sit, status):
+    if new_side_is_led_away(sit, status):
         return _withdraw(sit, status)
     return _go_on(sit, status)
 
@@ -248,7 +250,7 @@ def _with_problem(sit: Situation, turn: Turn) -> Turn:
     """Say what is missing when a step has to wait for a Service or a gateway object."""
     if isinstance(turn, Advance):
         return turn
-    missing = routing.missing_services(sit) or routing.unreadable_routes(sit)
+    missing = routing.unusable_services(sit) or routing.unreadable_routes(sit)
     return with_deadline(sit, structs.replace(turn, problem=turn.problem or missing))
 
 
@@ -375,6 +377,7 @@ def ended(sit: Situation, status: RolloutStatus) -> RolloutStatus:
         routed_at=None,
         route_plan="",
         returning=False,
+        empty_sides={},
     )
 
 

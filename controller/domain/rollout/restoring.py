@@ -9,7 +9,7 @@ from typing import assert_never
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action, Refusal, RestoreRoutes
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
-from controller.domain.rollout import announcing, routing
+from controller.domain.rollout import announcing, empty_sides, routing
 from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.turn import Stop
 from controller.domain.traffic.descent import depth_reached, next_down
@@ -24,6 +24,9 @@ def restore(sit: Situation, status: RolloutStatus) -> Stop | None:
     if depth is None:
         return None
     if depth == 0:
+        unpinned = _stable_gone(sit, status)
+        if unpinned is not None:
+            return unpinned
         actions = give_back_what_leads(sit, status)
     else:
         due = routing.margin_end(sit, status)
@@ -31,6 +34,20 @@ def restore(sit: Situation, status: RolloutStatus) -> Stop | None:
             return Stop(status=status, wake_at=due)
         actions = _given_back(sit, status, depth)
     return Stop(status=announcing.forgotten(status), actions=actions)
+
+
+def _stable_gone(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """A stable Service that is about to get everything leads nowhere, and un-pinned it would: then that comes first."""
+    if sit.shared or sit.seen.workload is None:
+        return None
+    empty = [
+        name
+        for name in sit.stable_services
+        if not empty_sides.reaches_somebody(sit, name) and empty_sides.would_lead_to(sit, name)
+    ]
+    if not empty:
+        return None
+    return Stop(status, tuple(a for a in routing.unpin(sit) if a.service.name in empty))
 
 
 def give_back_what_leads(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:

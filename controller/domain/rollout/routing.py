@@ -26,12 +26,14 @@ from controller.domain.decision import (
     UnpinService,
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
+from controller.domain.rollout.empty_sides import all_goes_to_new, led_away
 from controller.domain.rollout.situation import Situation, Style, position
 from controller.domain.rollout.status import with_position
 from controller.domain.rollout.turn import Stop
 from controller.domain.traffic.abilities import name_of_script, unsayable
 from controller.domain.traffic.descent import depth_reached
-from controller.domain.traffic.plan import route_plan
+from controller.domain.traffic.plan import announcement, route_plan, share_of
+from controller.domain.traffic.selecting import selects_pods, unusable
 from controller.domain.traffic.services import shared_service_tells_apart
 
 KIND_NOT_SERVED = "KindNotServed"
@@ -124,10 +126,15 @@ def margin_end(sit: Situation, status: RolloutStatus) -> datetime | None:
 # --- Services ---------------------------------------------------------------------------------------
 
 
-def missing_services(sit: Situation) -> Refusal | None:
-    """A stable Service that does not exist."""
+def unusable_services(sit: Situation) -> Refusal | None:
+    """A stable Service that does not exist, or cannot lead to one revision only."""
     for name in sit.stable_services:
-        if sit.service(name) is None:
+        found = sit.service(name)
+        if found is not None:
+            refusal = unusable(found, (sit.revision_label,))
+            if refusal is not None:
+                return refusal
+        else:
             return Refusal(
                 reason=reasons.SERVICE_NOT_FOUND,
                 message=f"Service {sit.namespace}/{name} does not exist: create it, or correct "
@@ -173,20 +180,33 @@ def unsayable_steps(sit: Situation) -> Refusal | None:
 
 
 def pin(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
-    """Stable Services that have to be pinned, or un-pinned, for this step."""
-    if not pin_is_wanted(sit, index):
-        return unpin(sit)
+    """Stable Services that have to be pinned, or un-pinned, for this step.
+
+    Not pinned is one whose stable pods are gone: it leads to everybody until they are back. One that is pinned to pods
+    which no step has taken is left to `guarding`, which says so.
+    """
+    if pin_is_wanted(sit, index):
+        return pinned(sit, status)
+    taken = sit.leaves_none(index) or not routes_from(sit, index)
+    return unpin(sit) if taken else ()
+
+
+def pinned(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
+    """Stable Services that do not lead to the stable revision alone, and could."""
     revision = position(status).stable_revision
     return tuple(
         PinService(
             found.metadata.key, found.metadata.resource_version, sit.revision_label, revision
         )
         for name in sit.stable_services
-        if (found := sit.service(name)) is not None and pinned_to(sit, name) != revision
+        if (found := sit.service(name)) is not None
+        and selects_pods(found, (sit.revision_label,))
+        and pinned_to(sit, name) != revision
+        and not led_away(status, name)
     )
 
 
-def unpin(sit: Situation) -> tuple[Action, ...]:
+def unpin(sit: Situation) -> tuple[UnpinService, ...]:
     """Stable Services that are pinned by us and should lead to every pod their owner selects."""
     return tuple(
         UnpinService(found.metadata.key, found.metadata.resource_version, sit.revision_label)
@@ -270,8 +290,28 @@ def canary_services(sit: Situation) -> tuple[Action, ...]:
 
 
 def wanted_plan(sit: Situation, status: RolloutStatus, index: int) -> RoutePlan:
-    """What the gateway objects have to say at this step."""
-    return _plan_of(sit, status, sit.step(index))
+    """What the gateway objects have to say at this step; all to the new revision while nobody else answers."""
+    step = Step(traffic="100%") if all_goes_to_new(status) else sit.step(index)
+    return _plan_of(sit, status, step)
+
+
+def share_led(sit: Situation, status: RolloutStatus) -> float | None:
+    """The new revision's share by what the gateway objects follow now; None where both have one, or nobody can tell."""
+    plan = observed_plan(sit)
+    if plan == announcement(_plan_of(sit, status, Step())).identity:
+        return 0.0
+    steps = (*sit.steps, Step(traffic="100%"))
+    led = (s for s in steps if s.routes_traffic and _plan_of(sit, status, s).identity == plan)
+    step = next(led, None)
+    return None if step is None or step.matches else share_of(step.traffic)
+
+
+def followed_again(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+    """Gateway objects that gave everything to the new revision give it the step's share again."""
+    routed = sit.routes_lead and sit.step(index).routes_traffic and not sit.takes_all(index)
+    if not routed or observed_plan(sit) != _plan_of(sit, status, Step(traffic="100%")).identity:
+        return ()
+    return ensure_routes(sit, status, index)
 
 
 def _plan_of(sit: Situation, status: RolloutStatus, step: Step) -> RoutePlan:
@@ -349,16 +389,6 @@ def _ensured(sit: Situation, plan: RoutePlan) -> tuple[Action, ...]:
     )
     touched = any(isinstance(r.state, RoutePresent) and r.state.touched for r in sit.seen.routes)
     return (EnsureRoutes(plan, at=sit.now if touched else None),) if wrong else ()
-
-
-def leads_nowhere(sit: Situation, status: RolloutStatus) -> bool:
-    """Routes give the new revision a share, and none of its pods is ready any more.
-
-    They were: a StatefulSet that is scaled down loses its newest pods first, and a node may take the only one with it.
-    """
-    seen = position(status).endpoints_ready_since
-    gone = not any(pod.ready_since is not None for pod in sit.new_pods)
-    return bool(seen) and gone and sit.routes_lead and not sit.takes_all(position(status).step)
 
 
 def revisions_are_mixed(sit: Situation, status: RolloutStatus) -> Refusal | None:

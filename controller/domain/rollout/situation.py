@@ -123,8 +123,11 @@ class Situation(Value, frozen=True):
         """A partition step that leaves no old pod, or finds none: a pinned stable Service would lead nowhere."""
         if self.style is Style.CANARY:
             return False
-        leaves_none = self.style is Style.PARTITION and self.batch(index) >= self.replicas
-        return leaves_none or not self.old_revision_runs
+        return self.leaves_none(index) or not self.old_revision_runs
+
+    def leaves_none(self, index: int) -> bool:
+        """A partition step that is planned to leave no old pod."""
+        return self.style is Style.PARTITION and self.batch(index) >= self.replicas
 
     @property
     def old_revision_runs(self) -> bool:

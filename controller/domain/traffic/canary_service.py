@@ -7,6 +7,7 @@ Invariant: pure; the same stable Service and wish give the same body. What canno
 """
 
 from controller.api import names
+from controller.domain import reasons
 from controller.domain.decision import EnsureCanaryService, Refusal
 from controller.domain.traffic.original import strings_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode
@@ -99,7 +100,7 @@ def canary_service_body(wish: EnsureCanaryService, stable: bytes) -> bytes | Ref
     selector = strings_of(before.get("selector"))
     if not selector or before.get("type") == "ExternalName":
         return Refusal(
-            reason="ServiceWithoutSelector",
+            reason=reasons.SERVICE_WITHOUT_SELECTOR,
             message=f"{subject} has no selector, so no copy of it can select the new revision",
             object=subject,
         )

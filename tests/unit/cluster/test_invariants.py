@@ -249,6 +249,25 @@ BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
         "PointedAt",
         lambda: slow(named_subset().route(100).drop(DESTINATION_RULES, "shop")),
     ),
+    "a Service that stays pinned to pods that are gone": (
+        "EmptySides",
+        lambda: (
+            at_step_1()
+            .drop(PODS, "a")
+            .drop(PODS, "b")
+            .endpoints("shop")
+            .pod("x", "x")
+            .pod("y", "x")
+        ),
+    ),
+    "a route that goes on to new pods that are gone": (
+        "EmptySides",
+        lambda: at_step_1().endpoints("shop-canary").pod("x", "x").pod("y", "x").pod("z", "x"),
+    ),
+    "a route that goes on to a subset whose pods are gone": (
+        "EmptySides",
+        lambda: named_subset().endpoints("shop", "c").pod("x", "x").pod("y", "x").pod("z", "x"),
+    ),
     "a subset that goes although a route without a share names it": (
         "PointedAt",
         lambda: named_subset().route(100, 0).subsets("base"),
@@ -266,6 +285,16 @@ def test_a_subset_that_goes_in_time_passes() -> None:
     tale = named_subset().route(100).route(80, 20).route(100).endpoints("shop", "a", "b", "c")
     tale.app = replace(tale.app, grace=2)
     assert tale.subsets("base").broken() == set()
+
+
+def test_a_place_that_is_empty_for_the_grace_period_passes() -> None:
+    tale = at_step_1().endpoints("shop").pod("x", "x").endpoints("shop", "a").pod("y", "x")
+    assert "EmptySides" not in tale.pod("z", "x").broken()
+
+
+def test_where_nobody_answers_nobody_is_blamed() -> None:
+    tale = at_step_1().drop(PODS, "c").drop(PODS, "a").drop(PODS, "b").endpoints("shop")
+    assert "EmptySides" not in tale.endpoints("shop-canary").route(80, 20).route(80, 20).broken()
 
 
 def test_doubled_pods_beside_a_held_autoscaler_pass() -> None:

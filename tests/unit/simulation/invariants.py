@@ -1,14 +1,19 @@
 """What must hold at every instant of a simulated release, whoever does what."""
 
+from datetime import datetime
+
+from msgspec import structs
+
 from controller.api.meta import Key
 from controller.api.rollout import MoonshiftStatus, Phase, StepState
 from controller.api.workloads import Deployment, Pod
 from controller.domain.pods.deployment import owners_limits
 from controller.domain.rollout.routing import pin_is_wanted
 from controller.domain.rollout.situation import Situation, Style
-from controller.simulation.world import World
+from controller.simulation.world import RETRY, World
 from tests.unit.builders import GRACE, KEY, NAMESPACE
 
+REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
 BEFORE_PODS = (StepState.BEFORE_STEP_UPGRADE, "")
 
 
@@ -21,6 +26,8 @@ class Watch:
         """Pods failed, were evicted or scaled away since the world was last whole: counts of them prove nothing."""
         self.replaced = False
         """A revision was abandoned mid-way: its pods go at once, as designed."""
+        self.forced = False
+        """Pods were replaced past admission and past us: which revision they are of proves nothing."""
         self.most_new = 0
         """New pods there were once the workload had been scaled: the share that a scale event gives is not ours."""
         self.granted = ("", 0)
@@ -29,6 +36,8 @@ class Watch:
         """Whether gateway objects are led that nothing points at, and such that are pointed at."""
         self.left_at = world.cluster.now
         """When the last of the former was given back."""
+        self.empty_since: dict[str, datetime] = {}
+        """Since when a side that requests are sent to has had no ready pod, while another has some."""
         world.watchers.append(self.check)
 
     # --- what is --------------------------------------------------------------------------------
@@ -69,6 +78,7 @@ class Watch:
     def check(self) -> None:
         """Every invariant, now."""
         self.what_is_pointed_at_goes_last()
+        self.no_share_stays_on_an_empty_side()
         sit = self.situation
         if sit is None:
             return
@@ -80,6 +90,7 @@ class Watch:
             self.routes_lead_to_ready_pods(sit)
         of_this = (ours.release, ours.workload_uid) == (sit.release, sit.deployment.metadata.uid)
         of_this = of_this and sit.template_hash != ours.stable_template
+        of_this = of_this and not self.forced
         if of_this and status.phase == Phase.PROGRESSING and not ours.goal and sit.replicas > 0:
             self.new_pods_stay_out_of_stable(sit, ours)
             self.batch_is_kept(sit, ours)
@@ -89,6 +100,35 @@ class Watch:
             and sit.replicas > 0
         ):
             self.owners_limits_are_kept(sit, ours)
+
+    def no_share_stays_on_an_empty_side(self) -> None:
+        """Not longer than the grace period, whatever took the pods and whoever waits for whom."""
+        now, empty = self.world.cluster.now, self.empty_sides()
+        self.empty_since = {side: self.empty_since.get(side, now) for side in empty}
+        for side, since in self.empty_since.items():
+            lasted = (now - since).total_seconds()
+            assert lasted <= GRACE + RETRY.total_seconds(), (
+                f"{side} has had no ready pod for {lasted} s, and gets requests: {self.world.describe()}"
+            )
+
+    def empty_sides(self) -> set[str]:
+        """Services that get requests and lead nowhere, while somebody could answer them."""
+        found = set()
+        for service in self.world.cluster.services:
+            owned = {k: v for k, v in service.spec.selector.items() if k not in REVISION_LABELS}
+            could = structs.replace(service, spec=structs.replace(service.spec, selector=owned))
+            name = service.metadata.name
+            answered = any(p.ready_since for p in self.world.cluster.selected(could))
+            if answered and not name.endswith("-canary") and not self.ready(name):
+                found.add(name)
+        for route in self.world.cluster.routes:
+            if route.plan is None or route.depth or route.plan.announces or route.plan.weight == 0:
+                continue
+            for reference in route.plan.references:
+                stable = self.ready(reference.stable_service)
+                if stable and not self.ready(reference.canary_service):
+                    found.add(reference.canary_service)
+        return found
 
     def what_is_pointed_at_goes_last(self) -> None:
         """An object that others pointed at is given back the grace period after the last of them."""
@@ -119,7 +159,7 @@ class Watch:
         """Before the end, the stable Service leads to the stable revision only."""
         if ours.state in BEFORE_PODS or not ours.stable_revision:
             return
-        if not pin_is_wanted(sit, ours.step):
+        if not pin_is_wanted(sit, ours.step) or ours.empty_sides:
             return
         for service in sit.stable_services:
             strangers = {p.revision for p in self.ready(service)} - {ours.stable_revision}

@@ -157,6 +157,7 @@ class Releases(RuleBasedStateMachine):
         if self.healthy:
             self.watch.excused = False
             self.watch.accept_replacement()
+            self.watch.forced &= self.state not in (Phase.HEALTHY, "no Rollout")
             self.watch.check()
 
     def abandon(self, version: str) -> None:
@@ -380,6 +381,34 @@ class Releases(RuleBasedStateMachine):
         if pods:
             self.excuse()
             self.world.people.delete_pod(pods[which % len(pods)].metadata.key)
+
+    @rule(which=st.integers(0, 3))
+    @noted
+    def delete_a_replica_set(self, which: int) -> None:
+        """With its pods; a Deployment makes only that of its present template again."""
+        found = tuple(self.world.cluster.replica_sets)
+        if found:
+            self.excuse()
+            self.watch.forced = True
+            self.world.cluster.replica_sets.delete(found[which % len(found)].metadata.key)
+
+    @rule(which=st.integers(0, 20))
+    @noted
+    def take_a_label_off(self, which: int) -> None:
+        """A pod is behind no Service any more, and nobody's."""
+        pods = tuple(self.world.cluster.pods)
+        if pods:
+            self.excuse()
+            self.world.people.orphan_pod(pods[which % len(pods)].metadata.key)
+
+    @precondition(lambda self: self.there)
+    @rule(version=VERSIONS)
+    @noted
+    def replace_by_force(self, version: str) -> None:
+        """`kubectl replace --force`: deleted, and made again at once."""
+        replicas = workload_of(self.world).spec.replicas
+        self.world.cluster.deployments.delete(KEY)
+        self.make_workload_again(version, replicas)
 
     @rule()
     @noted

@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from controller.api import names
+from controller.api.networking import ServiceSpec
 from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.rollout.phases import decide
@@ -16,6 +17,7 @@ from tests.unit.builders import (
     inner_of,
     make_deployment,
     make_rollout,
+    make_service,
     make_steps,
     make_strategy,
     make_world,
@@ -23,6 +25,7 @@ from tests.unit.builders import (
     revision_of,
     sizes_of,
     status_of,
+    wait,
     weight_of,
     workload_of,
 )
@@ -367,3 +370,32 @@ def test_a_canary_service_deleted_before_its_route_is_made_again() -> None:
     world.rest()
     assert pin_of(world, "web-canary") == revision_of(world, "v2")
     assert weight_of(world) == 20
+
+
+@pytest.mark.parametrize("kind", ["ClusterIP", "ExternalName"])
+@BOTH
+def test_a_service_without_selector_is_refused_before_anything_is_written(
+    style: str, kind: str
+) -> None:
+    world = make_world(make_rollout(style=style))
+    bare = structs.replace(make_service("web"), spec=ServiceSpec(type=kind))
+    world.cluster.services.put(structs.replace(bare, metadata=world.cluster.services[KEY].metadata))
+    before = world.cluster.services[KEY]
+    release(world)
+    wait(world, 100)
+    assert reason_of(world, "Stalled") == reasons.SERVICE_WITHOUT_SELECTOR
+    assert world.cluster.services[KEY] == before
+    assert sizes_of(world) == {"v1": 10}
+    assert [found.metadata.name for found in world.cluster.services] == ["web"]
+    assert weight_of(world) is None
+
+
+@BOTH
+def test_a_service_that_loses_its_selector_mid_way_is_not_given_one(style: str) -> None:
+    world = started(style, watched=False)
+    pinned = world.cluster.services[KEY]
+    world.cluster.services.put(structs.replace(pinned, spec=ServiceSpec()))
+    wait(world, 30)
+    approve(world)
+    assert world.cluster.services[KEY].spec.selector == {}
+    assert reason_of(world, "Stalled") == reasons.SERVICE_WITHOUT_SELECTOR

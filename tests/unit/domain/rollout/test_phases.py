@@ -5,7 +5,8 @@ import pytest
 from msgspec import structs
 
 from controller.api import names
-from controller.api.meta import Condition, Key
+from controller.api.meta import Condition, Key, ObjectMeta
+from controller.api.networking import ServiceSpec
 from controller.api.rollout import (
     BlueGreenStrategy,
     CanaryStrategy,
@@ -26,6 +27,7 @@ from controller.domain.decision import (
     Refusal,
     RestoreRoutes,
     Severity,
+    UnpinService,
 )
 from controller.domain.observation import WorkloadUnreadable
 from controller.domain.rollout import phases
@@ -220,6 +222,12 @@ def test_a_rollout_goes_when_its_workloads_kind_is_no_longer_served() -> None:
         workload=None,
         workload_problem=WorkloadUnreadable("KindNotServed", "install its CRD"),
     )
+    unpinned = {
+        name: structs.replace(found, spec=ServiceSpec({"app": "web"}), metadata=ObjectMeta())
+        for name, found in seen.services.items()
+    }
+    assert [type(action) for action in decide(going, NOW).actions] == [UnpinService]
+    going = structs.replace(going, services=unpinned)
     assert isinstance(decide(going, NOW).actions[0], RestoreRoutes)
 
 

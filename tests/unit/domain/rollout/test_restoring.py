@@ -9,6 +9,7 @@ from msgspec import structs
 
 from controller.api.rollout import (
     BlueGreenStrategy,
+    EmptySide,
     NetworkRef,
     Phase,
     RolloutStatus,
@@ -19,8 +20,7 @@ from controller.api.rollout import (
 from controller.domain.decision import Decision, RestoreRoutes
 from controller.domain.observation import RouteAbsent
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.routing import GIVEN_BACK, SEVERAL, leads_nowhere
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.routing import GIVEN_BACK, SEVERAL
 from controller.simulation.cluster import Route
 from controller.simulation.world import World
 from tests.unit.builders import (
@@ -329,12 +329,15 @@ def test_traffic_withdrawn_from_lost_pods_leaves_what_routes_point_at_for_their_
 def test_traffic_that_leads_again_is_noted_before_it_is_withdrawn() -> None:
     world = underway("canary")
     world.watchers.clear()
-    keep(world, route_plan=f"{GIVEN_BACK}1", routed_at=world.cluster.now - 10 * MARGIN)
     lose_new_pods(world)
-    world.tick()
-    seen = world.observe(KEY)
-    assert seen is not None
-    assert leads_nowhere(Situation(seen=seen, now=world.cluster.now), seen.rollout.status)
+    wait(world, GRACE / 2)
+    long_ago = world.cluster.now - 10 * MARGIN
+    keep(
+        world,
+        route_plan=f"{GIVEN_BACK}1",
+        routed_at=long_ago,
+        empty_sides={"new/web": EmptySide(since=long_ago)},
+    )
     first = decided(world)
     assert not [a for a in first.actions if isinstance(a, RestoreRoutes)]
     assert not plan_kept(first.status, world).startswith(GIVEN_BACK)

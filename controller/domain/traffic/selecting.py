@@ -1,0 +1,51 @@
+"""Which Services can lead to one revision only: those that find their pods by a selector.
+
+Why: a Service without one has EndpointSlices that somebody else writes, and a selector of ours would make the endpoint
+controller throw them away; an ExternalName has no endpoints at all. Invariant: asked before the first write on a
+Service, and again before each pin, since a Service may be changed in mid-release.
+"""
+
+from collections.abc import Iterable
+
+from controller.api.networking import Service
+from controller.domain import reasons
+from controller.domain.decision import Refusal
+
+EXTERNAL = "ExternalName"
+
+
+def selects_pods(service: Service, revision_labels: Iterable[str] = ()) -> bool:
+    """Its owner wrote a selector; what we may have added is none."""
+    own = service.spec.selector.keys() - set(revision_labels)
+    return bool(own) and service.spec.type != EXTERNAL
+
+
+def unusable(service: Service, revision_labels: Iterable[str] = ()) -> Refusal | None:
+    """Why a release cannot lead traffic by this Service; None where it can."""
+    if selects_pods(service, revision_labels):
+        return None
+    named = f"Service {service.metadata.key}"
+    what = (
+        "is of type ExternalName, which has no endpoints"
+        if service.spec.type == EXTERNAL
+        else "has no selector, so its endpoints are written by somebody else"
+    )
+    return Refusal(
+        reasons.SERVICE_WITHOUT_SELECTOR,
+        f"{named} {what}: it cannot lead to one revision only, and is left as it is. Name a Service that selects the "
+        "workload's pods in trafficRoutings[].service",
+        object=named,
+    )
+
+
+def warning_about(service: Service) -> str:
+    """What the author of a Rollout should know of a Service; empty where there is nothing."""
+    refusal = unusable(service)
+    if refusal is not None:
+        return refusal.message
+    if service.spec.headless:
+        return (
+            f"Service {service.metadata.key} is headless: clients keep the addresses of its pods as long as their DNS "
+            "answer is good; make gracePeriodSeconds longer than that"
+        )
+    return ""
