@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable
 from functools import partial
 from random import Random
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from controller.api.meta import Key
 from controller.api.names import CONFIGURATION, LEASE
@@ -21,6 +21,7 @@ from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.availability import Synced
 from controller.domain.decision import Note
 from controller.effects.apply import Routes
 from controller.effects.gateways.kube_objects import KubeGatewayObjects
@@ -42,6 +43,7 @@ from controller.reconcilers.caches import Caches
 from controller.reconcilers.rollout import RolloutReconciler
 from controller.reconcilers.script_checks import ScriptChecks
 from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
+from controller.reconcilers.sources import Sources, Watching
 from controller.reconcilers.telling import Telling
 from controller.reconcilers.trafficrouting import SharedWorld, TrafficRoutingReconciler
 from controller.reconcilers.wiring import Wiring
@@ -93,7 +95,7 @@ class App:
             client,
             namespace=settings.watch_namespace,
             changed=self._wiring.named_object_changed,
-            ready=self._wiring.kind_ready,
+            ready=self._wiring.holder_turns,
             follow=self._follow,
             random=self._random,
             metrics=self.metrics,
@@ -114,7 +116,9 @@ class App:
         self._health = HealthServer(
             settings.health_probe_bind_address, settings.metrics_bind_address, self.metrics.render
         )
+        self._sources = Sources(self._wiring.source_turns, self.metrics)
         self._reflectors = self._make_reflectors()
+        self._sources.follow(self._reflectors)
         self._configs = ConfigObjects(
             client,
             settings.track_config,
@@ -128,7 +132,7 @@ class App:
         self._endpoint = make_endpoint(
             settings,
             client,
-            CachedReader(client, self.caches.rollouts, self.caches.replica_sets, self._filled),
+            CachedReader(client, self.caches.rollouts, self.caches.replica_sets, self._known),
             self._clock,
             metrics,
             self._scripts.header,
@@ -137,7 +141,7 @@ class App:
 
     # --- parts ------------------------------------------------------------------------------------
 
-    def _make_reflectors(self) -> tuple["Watching", ...]:
+    def _make_reflectors(self) -> tuple[Watching, ...]:
         """Everything that is watched from the start; the ledger listens before a store is filled."""
         everywhere = self._settings.watch_namespace
         return (
@@ -184,17 +188,26 @@ class App:
             namespace=namespace,
             field_selector=field_selector,
             transform=transform,
+            told=self._sources.tell,
             metrics=self.metrics,
             random=self._random,
         )
 
-    def _follow(self, resource_name: str, store: Store[V]) -> None:
-        """Both ledgers learn what a store is told."""
-        self._ledger.follow(resource_name, store)
-        self._routing_ledger.follow(resource_name, store)
+    def _follow(self, resource_name: str, store: Store[V]) -> Callable[[], None]:
+        """Both ledgers learn what a store is told; the answer ends that."""
+        ends = [
+            ledger.follow(resource_name, store) for ledger in (self._ledger, self._routing_ledger)
+        ]
 
-    def _filled(self) -> bool:
-        return all(reflector.synced.is_set() for reflector in self._reflectors)
+        def end() -> None:
+            for one in ends:
+                one()
+
+        return end
+
+    def _known(self) -> bool:
+        """What admission reads is in the caches."""
+        return self._sources.unavailable((resources.ROLLOUTS, resources.REPLICA_SETS)) is None
 
     def _worker(self) -> ScriptClient:
         settings = self._settings
@@ -238,7 +251,7 @@ class App:
         """Run all parts until `stop`, or until one of them ends."""
         for reflector in self._reflectors:
             name = reflector.resource.plural
-            self._health.add_ready_check(f"cache-{name}", _unsynced(reflector))
+            self._health.add_note(f"cache-{name}", _unsynced(reflector))
         self._health.add_ready_check("webhooks", lambda: self._endpoint.problem)
         parts = [Part("health", self._health.run)]
         parts.append(Part("webhooks", self._endpoint.run))
@@ -255,9 +268,8 @@ class App:
         await self._leader.run(self._reconcile)
 
     async def _reconcile(self) -> None:
-        """Passes over Rollouts, once every cache is filled."""
-        for reflector in self._reflectors:
-            await reflector.synced.wait()
+        """Passes over Rollouts, once it is known how every cache stands."""
+        await self._sources.settled()
         # The worker is called with a certificate that the endpoint's keeper has written.
         await self._endpoint.certified.wait()
         worker = self._worker()
@@ -270,9 +282,11 @@ class App:
         world = World(
             self.caches,
             self._kinds,
+            self._sources,
+            headers=self._scripts.header,
+            missing=self._scripts.missing,
             allow_cluster_scoped=self._settings.allow_cluster_scoped,
             histories_kept=self._settings.histories_kept,
-            headers=self._scripts.header,
             config_objects=self._configs,
         )
         reconciler = RolloutReconciler(
@@ -324,21 +338,10 @@ class App:
             group.create_task(routing_workers.run(), name="trafficrouting-workers")
 
 
-class Watching(Protocol):
-    """A watch, whatever it is of."""
-
-    resource: Resource
-    synced: asyncio.Event
-    problem: str | None
-
-    async def run(self) -> None: ...
-
-
-def _unsynced(reflector: Watching) -> Callable[[], str | None]:
+def _unsynced(source: Watching) -> Callable[[], str | None]:
     def check() -> str | None:
-        if reflector.synced.is_set():
-            return None
-        return reflector.problem or "not listed yet"
+        stands = source.availability
+        return None if isinstance(stands, Synced) else f"{stands.reason}: {stands.message}"
 
     return check
 

@@ -77,7 +77,7 @@ class Facts:
         self._key = key
         self._caches = Caches()
         self._gateways = Gateways()
-        self._world = World(self._caches, self._gateways)
+        self._world = World(self._caches, self._gateways, self._gateways)
         self._sources: list[Source[Any]] = []
         self._followed: list[Source[Any]] = []
         """Read before the others, because they say what belongs to them."""

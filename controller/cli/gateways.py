@@ -7,6 +7,8 @@ not load all of the namespace. Invariant: a kind is looked up by its complete ap
 problem with a text, never an absent object.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from controller.api import names
@@ -14,11 +16,21 @@ from controller.api.meta import Key, ObjectMeta
 from controller.api.podsets import PodSet
 from controller.cli.failures import explain
 from controller.cli.source import Source, named
+from controller.domain.availability import (
+    Availability,
+    Failing,
+    Forbidden,
+    Loading,
+    NotServed,
+    Synced,
+    Unavailable,
+)
 from controller.domain.decision import Reference
 from controller.domain.traffic.made import is_made_for
+from controller.errors import Forbidden as ForbiddenByServer
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
-from controller.kube.dynamic import Kind, Problem, RawObject
+from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import Resource
 from controller.kube.served import served
 from controller.kube.store import Store
@@ -43,7 +55,7 @@ class Gateways:
     def __init__(self) -> None:
         self._sources: dict[tuple[Kind, Key], Source[GatewayObject]] = {}
         self._made: dict[Kind, Source[GatewayObject]] = {}
-        self._problems: dict[tuple[Kind, Key], Problem] = {}
+        self._problems: dict[tuple[Kind, Key], Unavailable] = {}
         self._workloads: dict[tuple[Kind, Key], Source[PodSet]] = {}
 
     @property
@@ -64,7 +76,7 @@ class Gateways:
             )
             await source.load(client)
         except MoonshiftError as failure:
-            self._problems[kind, key] = Problem(_reason(failure), explain(failure))
+            self._problems[kind, key] = _why(failure)
             raise
         self._workloads[kind, key] = source
         return source
@@ -101,13 +113,20 @@ class Gateways:
                     await made.load(client)
                     self._made[kind] = made
             except MoonshiftError as failure:
-                self._problems[at] = Problem(_reason(failure), explain(failure))
+                self._problems[at] = _why(failure)
             else:
                 self._sources[at] = source
 
-    def known(self, kind: Kind) -> bool:
-        """Nothing is being looked up any more."""
-        return True
+    def hold(self, owner: Key, kinds: Iterable[Kind]) -> None:
+        """What is needed was named to `load`."""
+
+    def availability(self, kind: Kind) -> Availability:
+        """Nothing is being looked up any more; `find` tells of each object."""
+        return Synced()
+
+    def unavailable(self, kinds: Iterable[Resource]) -> Unavailable | None:
+        """What a person may not read is told as a gap, and the rest is shown."""
+        return None
 
     def resource(self, kind: Kind) -> Resource | None:
         """How the kind is addressed; None when no object of it could be looked up."""
@@ -119,11 +138,11 @@ class Gateways:
         found = source.store.values() if source is not None else ()
         return tuple(_raw(item) for item in found if is_made_for(item.metadata, rollout_uid))
 
-    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Problem:
+    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
         """None: what a person looks at is named one by one."""
         return ()
 
-    def find(self, kind: Kind, key: Key) -> RawObject | Problem | None:
+    def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
         """The object, None when there is none, or why that is not known."""
         workload = self._workloads.get((kind, key))
         if workload is not None:
@@ -131,7 +150,7 @@ class Gateways:
             return None if pod_set is None else _raw(pod_set)
         source = self._sources.get((kind, key))
         if source is None:
-            absent = Problem("NotLookedUp", "the plan changed: look again to see this object")
+            absent = Loading("the plan changed: look again to see this object")
             return self._problems.get((kind, key), absent)
         found = source.store.get(key)
         if found is None:
@@ -155,5 +174,11 @@ async def look_up(client: KubeClient, kind: Kind) -> Resource:
     return found
 
 
-def _reason(failure: MoonshiftError) -> str:
-    return type(failure).__name__
+def _why(failure: MoonshiftError) -> Unavailable:
+    match failure:
+        case ForbiddenByServer():
+            return Forbidden(explain(failure))
+        case NotFound():
+            return NotServed(explain(failure))
+        case _:
+            return Failing(explain(failure))

@@ -15,6 +15,7 @@ from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.availability import Unavailable
 from controller.domain.config.seen import ConfigState
 from controller.domain.decision import Reference, Value
 
@@ -26,10 +27,11 @@ class RouteAbsent(Value, frozen=True, tag=True):
 
 
 class RouteUnreadable(Value, frozen=True, tag=True):
-    """The gateway object cannot be read: its kind is not served, or a right is missing. `message` says which."""
+    """The gateway object cannot be read; `why` says so where it is its whole kind that cannot."""
 
     reason: str
     message: str
+    why: Unavailable | None = None
 
 
 class RoutePresent(Value, frozen=True, tag=True):
@@ -77,10 +79,11 @@ class RouteSeen(Value, frozen=True):
 
 
 class WorkloadUnreadable(Value, frozen=True):
-    """The workload's kind is not served, or a right is missing. `message` says which."""
+    """It is not known whether the workload exists, or it cannot be released; `why`: its kind cannot be read."""
 
     reason: str
     message: str
+    why: Unavailable | None = None
 
 
 class RevisionSeen(Value, frozen=True):
@@ -129,8 +132,8 @@ class Observation(Value, frozen=True):
     """None while it does not exist."""
     workload_problem: WorkloadUnreadable | None = None
     """Why it is not known whether the workload exists: nothing may be concluded from its absence."""
-    autoscalers: tuple[Autoscaler, ...] = ()
-    """Those that size the workload; looked at in blue-green style only."""
+    autoscalers: tuple[Autoscaler, ...] | Unavailable = ()
+    """Those that size the workload, or why they are not known; looked at in blue-green style only."""
     canaries: tuple[WorkloadSeen, ...] = ()
     """Extra Deployments that carry this Rollout's UID."""
     services: dict[str, Service] = {}

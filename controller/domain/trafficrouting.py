@@ -26,6 +26,7 @@ from controller.api.trafficrouting import (
 )
 from controller.api.workloads import Pod
 from controller.domain import reasons
+from controller.domain.availability import NotServed
 from controller.domain.conditions import set_condition, settled_conditions
 from controller.domain.decision import (
     Action,
@@ -46,7 +47,6 @@ from controller.domain.traffic.plan import references_of, route_plan
 
 OWNER_PREFIX = "trafficrouting/"
 """Before the name of a TrafficRouting where gateway objects name whom they follow; no Rollout is called so."""
-KIND_NOT_SERVED = "KindNotServed"
 
 
 class MemberSeen(Value, frozen=True):
@@ -292,9 +292,10 @@ def _route_problem(seen: TrafficRoutingSeen, route: RouteSeen, *, needed: bool) 
                 return None
             text = f"{name} does not exist: create it, or correct spec.objectRef"
             return Refusal(reasons.GATEWAY_OBJECT_NOT_FOUND, text, object=name)
+        case RouteUnreadable(why=NotServed()) if not needed:
+            return None
         case RouteUnreadable(reason=reason, message=message):
-            gone = reason == KIND_NOT_SERVED and not needed
-            return None if gone else Refusal(reason, message, object=name)
+            return Refusal(reason, message, object=name)
         case RoutePresent():
             return None
         case _:

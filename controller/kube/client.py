@@ -32,6 +32,8 @@ APPLY_PATCH = "application/apply-patch+yaml"
 # what the API server says, with code 422, of a JSON patch that could not be applied
 _PATCH_REFUSED = "the server rejected our request due to an error in our request"
 
+_METADATA = "application/json;as=PartialObjectMetadata{};v=v1;g=meta.k8s.io,application/json"
+
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
@@ -140,7 +142,14 @@ class KubeClient:
         """All objects of one consistent state, page by page; Gone if that took too long."""
         params = _selection(label_selector, field_selector) | {"limit": str(limit)}
         while True:
-            page = await self._call("GET", resource, namespace, resource.plural, params)
+            page = await self._call(
+                "GET",
+                resource,
+                namespace,
+                resource.plural,
+                params,
+                accept=_accept(resource, "List"),
+            )
             yield page
             following = read_page_head(page).metadata.continue_
             if not following:
@@ -170,6 +179,7 @@ class KubeClient:
                 namespace=_namespace(resource, namespace),
                 url=resource.plural,
                 params=params,
+                headers=_accept(resource, ""),
                 stream=True,
                 timeout=httpx.Timeout(10.0, read=self._watch_silence),
             ) as response,
@@ -362,7 +372,9 @@ class KubeClient:
         params: Mapping[str, str] | None = None,
         body: bytes | None = None,
         content_type: str = "application/json",
+        accept: Mapping[str, str] | None = None,
     ) -> bytes:
+        headers = {"Content-Type": content_type} if body is not None else {}
         async with self._api.call_api(
             method,
             version=resource.api_version,
@@ -370,13 +382,17 @@ class KubeClient:
             url=path,
             params=dict(params or {}),
             content=body,
-            headers={"Content-Type": content_type} if body is not None else {},
+            headers={**headers, **(accept or {})},
         ) as response:
             return response.content
 
 
 def _namespace(resource: Resource, namespace: str | None) -> str | None:
     return quote(namespace, safe="") if namespace and resource.namespaced else None
+
+
+def _accept(resource: Resource, of: str) -> dict[str, str]:
+    return {"Accept": _METADATA.format(of)} if resource.metadata_only else {}
 
 
 def _path(resource: Resource, namespace: str, name: str, subresource: str = "") -> str:

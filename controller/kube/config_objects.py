@@ -1,6 +1,6 @@
-"""The ConfigMaps and Secrets that pods read: watched from the first Rollout that asks, as digests.
+"""The ConfigMaps and Secrets that pods read: watched while a Rollout asks for it, as digests.
 
-Invariant: without the administrator's flag, or before anybody asks, there is no request and no watch. Each object is
+Invariant: without the administrator's flag, or while nobody asks, there is no request and no watch. Each object is
 slimmed before anything keeps it, so no content is in a cache. Why all of a namespace, and not those that are named: a
 watch of single names is a request for each of them.
 """
@@ -12,6 +12,7 @@ from random import Random
 from controller.api.config import ConfigKind, ConfigObject, slimmed
 from controller.api.meta import Key
 from controller.api.names import ROLLOUT_UID
+from controller.domain.availability import Availability, Loading, Synced
 from controller.kube.reflector import Reflector, ReflectorMetrics, Watchable
 from controller.kube.resources import CONFIG_MAPS, SECRETS
 from controller.kube.store import Store
@@ -20,10 +21,11 @@ _RESOURCES = {ConfigKind.CONFIG_MAP: CONFIG_MAPS, ConfigKind.SECRET: SECRETS}
 _MADE_FOR = "rolloutUID"
 
 Changed = Callable[[ConfigKind, ConfigObject], None]
+Follow = Callable[[str, Store[ConfigObject]], Callable[[], None]]
 
 
 class ConfigObjects:
-    """Caches of the kinds that the administrator lets us track; `run` owns their watches."""
+    """Caches of the kinds that the administrator lets us track, while somebody holds them; `run` owns their watches."""
 
     def __init__(
         self,
@@ -33,42 +35,42 @@ class ConfigObjects:
         namespace: str | None,
         changed: Changed,
         ready: Callable[[], None],
-        follow: Callable[[str, Store[ConfigObject]], None],
+        follow: Follow,
         random: Random,
         metrics: ReflectorMetrics | None = None,
     ) -> None:
         self.kinds = kinds
+        self._client = client
+        self._namespace = namespace
+        self._changed = changed
         self._ready = ready
-        self._asked = asyncio.Event()
+        self._follow = follow
+        self._random = random
+        self._metrics = metrics
+        self._holders: set[Key] = set()
+        self._turned = asyncio.Event()
         self._reflectors: dict[ConfigKind, Reflector[ConfigObject]] = {}
-        for kind in sorted(kinds):
-            store: Store[ConfigObject] = Store({_MADE_FOR: _rollout_of})
-            follow(_RESOURCES[kind].name, store)
-            store.subscribe(_teller(kind, changed))
-            self._reflectors[kind] = Reflector(
-                client,
-                _RESOURCES[kind],
-                store,
-                ConfigObject,
-                namespace=namespace,
-                transform=slimmed,
-                random=random,
-                metrics=metrics,
-            )
 
-    def known(self) -> bool:
-        """The answers can be relied on; else they are asked for now, and `ready` will be called."""
-        self._asked.set()
-        return all(one.synced.is_set() or one.problem for one in self._reflectors.values())
+    def hold(self, holder: Key) -> None:
+        """A Rollout needs them from now on."""
+        self._holders.add(holder)
+        self._turned.set()
+
+    def release(self, holder: Key) -> None:
+        """A Rollout needs them no longer; with the last one, the watches end."""
+        self._holders.discard(holder)
+        self._turned.set()
 
     @property
-    def problem(self) -> str:
-        """Why nothing is known of them; empty where all is, or was before the watch was interrupted."""
-        unlisted = (one for one in self._reflectors.values() if not one.synced.is_set())
-        return next((one.problem for one in unlisted if one.problem), "")
+    def availability(self) -> Availability:
+        """Whether all of them are known."""
+        if not self._reflectors:
+            return Loading("ConfigMaps and Secrets are being listed")
+        stands = [reflector.availability for reflector in self._reflectors.values()]
+        return next((one for one in stands if not isinstance(one, Synced)), Synced())
 
     def find(self, kind: ConfigKind, key: Key) -> ConfigObject | None:
-        """An object of a kind that is tracked."""
+        """An object of a kind that is tracked; the availability first."""
         return self._reflectors[kind].store.get(key)
 
     def made_for(self, rollout_uid: str) -> Iterable[tuple[ConfigKind, ConfigObject]]:
@@ -78,14 +80,46 @@ class ConfigObjects:
                 yield kind, found
 
     async def run(self) -> None:
-        """Watch once somebody has asked, until cancelled."""
-        await self._asked.wait()
-        async with asyncio.TaskGroup() as group:
-            for reflector in self._reflectors.values():
-                group.create_task(reflector.run(), name=f"watch {reflector.resource.plural}")
-            for reflector in self._reflectors.values():
-                await reflector.synced.wait()
-            self._ready()
+        """Watch while somebody holds them, until cancelled."""
+        while True:
+            await self._until(wanted=True)
+            watching = asyncio.create_task(self._watch())
+            try:
+                await self._until(wanted=False)
+            finally:
+                watching.cancel()
+                await asyncio.gather(watching, return_exceptions=True)
+
+    async def _until(self, *, wanted: bool) -> None:
+        while bool(self._holders) != wanted:
+            self._turned.clear()
+            await self._turned.wait()
+
+    async def _watch(self) -> None:
+        unfollow: list[Callable[[], None]] = []
+        for kind in sorted(self.kinds):
+            store: Store[ConfigObject] = Store({_MADE_FOR: _rollout_of})
+            unfollow.append(self._follow(_RESOURCES[kind].name, store))
+            store.subscribe(_teller(kind, self._changed))
+            self._reflectors[kind] = Reflector(
+                self._client,
+                _RESOURCES[kind],
+                store,
+                ConfigObject,
+                namespace=self._namespace,
+                transform=slimmed,
+                told=self._ready,
+                random=self._random,
+                metrics=self._metrics,
+            )
+        try:
+            async with asyncio.TaskGroup() as group:
+                for reflector in self._reflectors.values():
+                    group.create_task(reflector.run(), name=f"watch {reflector.resource.plural}")
+        finally:
+            self._reflectors = {}
+            for end in unfollow:
+                end()
 
 
 def _rollout_of(found: ConfigObject) -> Iterable[str]:

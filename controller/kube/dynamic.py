@@ -1,69 +1,41 @@
-"""Kinds that are learnt of at run time: gateway objects, watched from the first reference on.
+"""Kinds that are learnt of at run time: gateway objects, sets of pods, autoscalers; watched while somebody holds them.
 
-Invariant: a kind is looked up by its complete apiVersion and kind, never by a bare word; a kind that is not served, or
-that we may not read, is a *problem* with a text, never an empty cache. Objects are kept as the bytes the server sent.
+Invariant: whoever reads says before which kinds it needs (`hold`), all of them at once; a kind that nobody holds any
+more is neither watched nor looked up. What is not known is an `Unavailable` with its reason, never an empty answer.
+Tenants name kinds freely, so their number is bounded, for a namespace and in all.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from random import Random
 
-import msgspec
-
 from controller.api.meta import Key, ObjectMeta
-from controller.domain.traffic.made import makers_of
-from controller.errors import MoonshiftError
+from controller.domain.availability import Availability, Failing, Synced, Unavailable
 from controller.kube.client import KubeClient
-from controller.kube.reflector import Reflector, ReflectorMetrics
+from controller.kube.crds import CustomResources
+from controller.kube.kind_watch import (
+    MAKER,
+    Kind,
+    KindWatch,
+    RawObject,
+    Surroundings,
+    Unfollow,
+)
+from controller.kube.reflector import ReflectorMetrics
 from controller.kube.resources import Resource
-from controller.kube.served import served
 from controller.kube.store import Store
 
-MAKER = "maker"
-"""Index: UIDs of the Rollouts an object may have been made for."""
-LOOK_AGAIN = 10.0
-"""Seconds until a kind that was not served is looked up again; its CRD may be installed any time."""
+MOST_OF_NAMESPACE = 32
+"""Kinds that the Rollouts and TrafficRoutings of one namespace may name."""
+MOST = 256
+"""Kinds that are watched in all."""
 
-
-class RawObject(msgspec.Struct, frozen=True):
-    """An object of any kind: its metadata, and all of it as bytes."""
-
-    metadata: ObjectMeta
-    raw: msgspec.Raw
-
-
-class _Head(msgspec.Struct, frozen=True):
-    metadata: ObjectMeta = ObjectMeta()
-
-
-class _RawReflector(Reflector[RawObject]):
-    """A reflector that keeps the whole object."""
-
-    def _view(self, raw: msgspec.Raw) -> RawObject:
-        head = msgspec.json.decode(raw, type=_Head)
-        return RawObject(metadata=head.metadata, raw=msgspec.Raw(bytes(raw)))
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """Why objects of a kind cannot be read."""
-
-    reason: str
-    message: str
-
-
-class Watched(msgspec.Struct, frozen=True):
-    """A kind being watched."""
-
-    resource: Resource
-    reflector: Reflector[RawObject]
-
-
-Kind = tuple[str, str]
-"""apiVersion and kind."""
+Owner = Key
+"""Who holds: a Rollout, or what gateway objects call a TrafficRouting."""
 
 
 class DynamicKinds:
-    """Caches of kinds asked for; `run` owns their watches."""
+    """Caches of the kinds that are held; `run` owns their watches."""
 
     def __init__(
         self,
@@ -71,124 +43,146 @@ class DynamicKinds:
         *,
         namespace: str | None,
         changed: Callable[[Kind, ObjectMeta], None],
-        ready: Callable[[Kind], None],
-        follow: Callable[[str, Store[RawObject]], None],
+        ready: Callable[[Owner], None],
+        follow: Callable[[str, Store[RawObject]], Unfollow],
         random: Random,
         metrics: ReflectorMetrics | None = None,
     ) -> None:
-        self._client = client
-        self._namespace = namespace
-        self._changed = changed
+        """`ready` is told of everybody who holds a kind of which something else is known now."""
+        self._crds = CustomResources(client, self._crd_changed, random, metrics)
+        self._around = Surroundings(client, self._crds, namespace, follow, changed, random, metrics)
         self._ready = ready
-        self._follow = follow
-        self._random = random
-        self._metrics = metrics
-        self._watched: dict[Kind, Watched] = {}
-        self._problems: dict[Kind, Problem] = {}
-        self._wanted: asyncio.Queue[Kind] = asyncio.Queue()
-        self._asked: set[Kind] = set()
+        self._held: dict[Owner, frozenset[Kind]] = {}
+        self._holders: dict[Kind, set[Owner]] = {}
+        self._left_out: dict[Owner, frozenset[Kind]] = {}
+        self._watched: dict[Kind, KindWatch] = {}
+        self._turned = asyncio.Event()
+        self.epoch = 0
+        """Grows with every change of what is served: what was looked up before may be another now."""
 
-    def find(self, kind: Kind, key: Key) -> RawObject | Problem | None:
-        """The object, None when there is none, or why that is not known; `asked_for` first."""
-        watched = self._watched.get(kind)
-        if watched is None:
-            return self._problems.get(kind, Problem("Loading", f"{kind[1]} is being looked up"))
-        if watched.reflector.problem is not None:
-            return Problem(_reason(watched.reflector.problem), watched.reflector.problem)
-        return watched.reflector.store.get(key)
+    # --- who needs what ---------------------------------------------------------------------------
 
-    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Problem:
-        """All objects of a namespace, or why they are not known; `known` first."""
-        watched = self._watched.get(kind)
-        if watched is None:
-            return self._problems.get(kind, Problem("Loading", f"{kind[1]} is being looked up"))
-        found = watched.reflector.store.values()
-        return tuple(entry for entry in found if entry.metadata.namespace == namespace)
+    def hold(self, owner: Owner, kinds: Iterable[Kind]) -> None:
+        """`owner` needs these kinds, and no others any more."""
+        wanted = frozenset(kinds)
+        if self._held.get(owner, frozenset()) == wanted and owner not in self._left_out:
+            return
+        before = self._held.pop(owner, frozenset())
+        granted = self._granted(owner, wanted)
+        if granted:
+            self._held[owner] = granted
+        self._left_out.pop(owner, None)
+        if wanted - granted:
+            self._left_out[owner] = wanted - granted
+        for kind in granted:
+            self._holders.setdefault(kind, set()).add(owner)
+            if kind not in self._watched:
+                self._watched[kind] = KindWatch(kind, self._around, self._told)
+                self._turned.set()
+        for kind in before - granted:
+            self._let_go(kind, owner)
 
-    def known(self, kind: Kind) -> bool:
-        """The answer of `find` can be relied on; otherwise `ready` will be called."""
+    def _granted(self, owner: Owner, wanted: frozenset[Kind]) -> frozenset[Kind]:
+        held: set[Kind] = set()
+        for other, kinds in self._held.items():
+            if other.namespace == owner.namespace:
+                held |= kinds
+        granted = wanted & held
+        for kind in sorted(wanted - held):
+            full = len(self._watched) >= MOST and kind not in self._watched
+            if len(held) < MOST_OF_NAMESPACE and not full:
+                held.add(kind)
+                granted |= {kind}
+        return granted
+
+    def _let_go(self, kind: Kind, owner: Owner) -> None:
+        holders = self._holders[kind]
+        holders.discard(owner)
+        if holders:
+            return
+        del self._holders[kind], self._watched[kind]
+        self._turned.set()
+        for waiting in tuple(self._left_out):
+            self._ready(waiting)
+
+    # --- what is known ----------------------------------------------------------------------------
+
+    def availability(self, kind: Kind) -> Availability:
+        """Whether the objects of a kind that is held are known."""
         watched = self._watched.get(kind)
-        if watched is None:
-            self._want(kind)
-            return kind in self._problems
-        return watched.reflector.synced.is_set() or watched.reflector.problem is not None
+        if watched is not None:
+            return watched.availability
+        return Failing(
+            f"{kind[1]} ({kind[0]}) is not watched: the Rollouts and TrafficRoutings of a namespace may name "
+            f"{MOST_OF_NAMESPACE} kinds of objects, and {MOST} are watched in all; name fewer kinds"
+        )
+
+    def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
+        """The object, None when there is none, or why that is not known."""
+        store = self._store(kind)
+        return store.get(key) if isinstance(store, Store) else store
+
+    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
+        """All objects of a namespace, or why they are not known."""
+        store = self._store(kind)
+        if not isinstance(store, Store):
+            return store
+        return tuple(found for found in store.values() if found.metadata.namespace == namespace)
+
+    def made_for(
+        self, kind: Kind, namespace: str, rollout_uid: str
+    ) -> tuple[RawObject, ...] | Unavailable:
+        """Objects of a kind that were made for a Rollout, or why they are not known."""
+        store = self._store(kind)
+        if not isinstance(store, Store):
+            return store
+        found = store.index(MAKER, rollout_uid)
+        return tuple(item for item in found if item.metadata.namespace == namespace)
 
     def resource(self, kind: Kind) -> Resource | None:
-        """How to address the kind, once it was found."""
+        """How the kind is addressed, once it was found."""
         watched = self._watched.get(kind)
         return watched.resource if watched is not None else None
 
-    def made_for(self, kind: Kind, namespace: str, rollout_uid: str) -> tuple[RawObject, ...]:
-        """Objects of a kind that were made for a Rollout."""
-        watched = self._watched.get(kind)
-        if watched is None:
-            return ()
-        found = watched.reflector.store.index(MAKER, rollout_uid)
-        return tuple(item for item in found if item.metadata.namespace == namespace)
+    def _store(self, kind: Kind) -> Store[RawObject] | Unavailable:
+        stands = self.availability(kind)
+        if not isinstance(stands, Synced):
+            return stands
+        store = self._watched[kind].store
+        assert store is not None
+        return store
 
-    def _want(self, kind: Kind) -> None:
-        if kind not in self._asked:
-            self._asked.add(kind)
-            self._wanted.put_nowait(kind)
+    # --- running ----------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Look kinds up and watch them, until cancelled."""
+        """Watch what is held, until cancelled."""
+        tasks: dict[KindWatch, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._crds.run(), name="watch CRDs")
             while True:
-                kind = await self._wanted.get()
-                group.create_task(self._serve(kind), name=f"watch {kind[1]}")
+                self._turned.clear()
+                wanted = frozenset(self._watched.values())
+                for ended in tasks.keys() - wanted:
+                    tasks.pop(ended).cancel()
+                for watch in wanted - tasks.keys():
+                    tasks[watch] = group.create_task(watch.run(), name=f"watch {watch.kind[1]}")
+                self._mind_crds()
+                await self._turned.wait()
 
-    async def _serve(self, kind: Kind) -> None:
-        resource = await self._look_up(kind)
-        store: Store[RawObject] = Store({MAKER: lambda item: makers_of(item.metadata)})
-        self._follow(resource.name, store)
-        store.subscribe(lambda old, new: self._tell(kind, old, new))
-        reflector = _RawReflector(
-            self._client,
-            resource,
-            store,
-            RawObject,
-            namespace=self._namespace if resource.namespaced else None,
-            random=self._random,
-            metrics=self._metrics,
-        )
-        self._watched[kind] = Watched(resource, reflector)
-        self._problems.pop(kind, None)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(reflector.run())
-            await reflector.synced.wait()
-            self._ready(kind)
+    def _mind_crds(self) -> None:
+        """CRDs matter to kinds whose group may be one of theirs: it has a dot."""
+        if any("." in kind[0].partition("/")[0] for kind in self._watched):
+            self._crds.ask()
+        else:
+            self._crds.rest()
 
-    async def _look_up(self, kind: Kind) -> Resource:
-        api_version, name = kind
-        while True:
-            try:
-                found = await served(self._client, api_version, name)
-            except MoonshiftError as failure:
-                self._fail(kind, Problem("Undiscoverable", f"{api_version}: {failure}"))
-                await asyncio.sleep(LOOK_AGAIN)
-                continue
-            if found is not None:
-                return found
-            text = (
-                f"{name} ({api_version}) is not served by this cluster: install its CRD, or "
-                "correct apiVersion and kind"
-            )
-            self._fail(kind, Problem("KindNotServed", text))
-            await asyncio.sleep(LOOK_AGAIN)
+    def _crd_changed(self, group: str) -> None:
+        self.epoch += 1
+        for kind, watch in self._watched.items():
+            if kind[0].rpartition("/")[0] == group:
+                watch.poke()
 
-    def _fail(self, kind: Kind, problem: Problem) -> None:
-        if self._problems.get(kind) != problem:
-            self._problems[kind] = problem
-            self._ready(kind)
-
-    def _tell(self, kind: Kind, old: RawObject | None, new: RawObject | None) -> None:
-        view = new if new is not None else old
-        assert view is not None
-        self._changed(kind, view.metadata)
-
-
-def _reason(problem: str) -> str:
-    if "is not served" in problem:
-        return "KindNotServed"
-    return "Forbidden" if "forbidden" in problem.lower() else "Unreadable"
+    def _told(self, kind: Kind) -> None:
+        self.epoch += 1
+        for owner in tuple(self._holders.get(kind, ())):
+            self._ready(owner)

@@ -10,7 +10,8 @@ from typing import Protocol
 from controller.api import names
 from controller.api.meta import Key
 from controller.kube.client import KubeClient
-from controller.kube.dynamic import DynamicKinds, Kind, RawObject
+from controller.kube.dynamic import DynamicKinds
+from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import Resource
 from controller.kube.served import served
 from controller.kube.watch import read_page
@@ -45,14 +46,14 @@ class GatewayReads:
         self._client = client
         self._kinds = kinds
         self._served: dict[Kind, Resource] = {}
+        self._epoch = kinds.epoch
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
         """The object as the cache has it; from the server while the cache is not to be relied on."""
         kind = (resource.api_version, resource.kind)
-        if self._kinds.known(kind):
-            found = self._kinds.find(kind, Key(namespace, name))
-            if isinstance(found, RawObject):
-                return bytes(found.raw)
+        found = self._kinds.find(kind, Key(namespace, name))
+        if isinstance(found, RawObject):
+            return bytes(found.raw)
         return await self._client.get(resource, namespace, name)
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: bytes) -> bytes:
@@ -81,14 +82,17 @@ class GatewayReads:
         self, kind: Kind, resource: Resource, namespace: str, rollout_uid: str
     ) -> tuple[bytes, ...]:
         """Objects of a kind that were made for a Rollout, as the cache has them; else by their label, as they are."""
-        if self._kinds.known(kind) and self._kinds.resource(kind) is not None:
-            found = self._kinds.made_for(kind, namespace, rollout_uid)
+        found = self._kinds.made_for(kind, namespace, rollout_uid)
+        if isinstance(found, tuple):
             return tuple(bytes(item.raw) for item in found)
         return await labelled(self._client, resource, namespace, rollout_uid)
 
     async def served(self, api_version: str, kind: str) -> Resource | None:
-        """How the kind is addressed; what was found is kept for the process."""
+        """How the kind is addressed; what was found is kept until something else is served."""
         wanted = (api_version, kind)
+        if self._epoch != self._kinds.epoch:
+            self._served.clear()
+            self._epoch = self._kinds.epoch
         if (watched := self._kinds.resource(wanted)) is not None:
             return watched
         if wanted not in self._served:

@@ -50,8 +50,8 @@ class WriteLedger:
         self._scopes: dict[_Object, set[Key]] = {}
         self._asked: set[Key] = set()
 
-    def follow(self, resource_name: str, store: Store[V]) -> None:
-        """Learn from `store` what its watch delivers; call it before the store is filled."""
+    def follow(self, resource_name: str, store: Store[V]) -> Callable[[], None]:
+        """Learn from `store` what its watch delivers; call it before the store is filled. The answer ends that."""
         self._shows[resource_name] = store.resource_version
 
         def heard(old: V | None, new: V | None) -> None:
@@ -63,7 +63,15 @@ class WriteLedger:
             else:
                 self._ended(resource_name, metadata.key, metadata.uid)
 
-        store.subscribe(heard)
+        unsubscribe = store.subscribe(heard)
+        shows = self._shows[resource_name]
+
+        def unfollow() -> None:
+            unsubscribe()
+            if self._shows.get(resource_name) == shows:
+                del self._shows[resource_name]
+
+        return unfollow
 
     def scoped(self, scope: Key) -> "ScopedLedger":
         """The ledger as seen by what writes on behalf of `scope`."""

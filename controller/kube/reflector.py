@@ -5,7 +5,11 @@ watches; any failure leads to a pause that grows and is jittered, never to a hot
 an object that cannot be read keeps its last readable view, is counted and named, and costs one extra list, not
 the watch. Events carry no meaning beyond "this is how the object is now".
 
-Rooms of time: a watch lasts 5 to 10 minutes and ends cleanly; two minutes of silence mean a dead peer.
+How the kind stands is told as a type (`availability`), and `told` is called whenever that changes. An interruption
+leaves a store that was complete `Synced` for `STALE` seconds: every write carries the version that was read.
+
+Rooms of time: a watch lasts 5 to 10 minutes and ends cleanly; two minutes of silence mean a dead peer. What somebody
+has to grant or to install is asked for again every `PROBE` seconds at most, by this one watch for all who wait.
 """
 
 import asyncio
@@ -19,7 +23,23 @@ from typing import Generic, Protocol
 import msgspec
 
 from controller.api.meta import Key
-from controller.errors import Gone, MoonshiftError, NotFound, ServerFault, Throttled
+from controller.domain.availability import (
+    Availability,
+    Failing,
+    Loading,
+    NotServed,
+    Synced,
+    Unavailable,
+)
+from controller.domain.availability import Forbidden as MissingRight
+from controller.errors import (
+    Forbidden,
+    Gone,
+    MoonshiftError,
+    NotFound,
+    ServerFault,
+    Throttled,
+)
 from controller.kube.resources import Resource
 from controller.kube.store import Store, V
 from controller.kube.watch import (
@@ -33,6 +53,10 @@ from controller.runtime.backoff import Backoff
 
 SHORTEST_PAUSE = 0.2
 LONGEST_PAUSE = 30.0
+PROBE = 8.0
+"""Seconds at most until a list that was forbidden, or whose kind is not served, is tried again."""
+STALE = 30.0
+"""Seconds for which a complete store is relied on while its watch is interrupted."""
 LIVELY = 5.0  # a watch that lasted so many seconds was a good one, even if nothing happened
 BREATH = 200  # events between two looks at what else the process has to do
 
@@ -52,6 +76,10 @@ class ReflectorMetrics(Protocol):
 
     def watched(self, resource: str, events: int, cached: int) -> None:
         """So many events were taken in; the store holds so many objects."""
+        ...
+
+    def unwatched(self, resource: str) -> None:
+        """The kind is watched no longer."""
         ...
 
 
@@ -100,36 +128,67 @@ class Reflector(Generic[V]):
         field_selector: str = "",
         transform: Callable[[V], V] | None = None,
         on_undecodable: Callable[[Key, str], None] | None = None,
+        told: Callable[[], None] | None = None,
         metrics: ReflectorMetrics | None = None,
         random: Random | None = None,
     ) -> None:
         self.resource = resource
         self.store = store
         self.synced = asyncio.Event()
-        self.problem: str | None = None
         self.undecodable: dict[Key, str] = {}
         self._client = client
         self._selection = (namespace, label_selector, field_selector)
         self._read_view = msgspec.json.Decoder(view_type).decode
         self._transform = transform
         self._on_undecodable = on_undecodable
+        self._told = told
+        self._trouble: Unavailable | None = None
+        self._troubled_since = 0.0
         self._metrics = metrics
         self._backoff = Backoff(SHORTEST_PAUSE, LONGEST_PAUSE, random or Random())
         self._version = ""  # empty: list first
         self._why_list = "start"
 
     @property
+    def problem(self) -> str | None:
+        """Why the last attempt to keep the store complete failed; None when it did not."""
+        return self._trouble.message if self._trouble is not None else None
+
+    @property
     def healthy(self) -> bool:
         """The store is complete, and the last attempt to keep it so succeeded."""
-        return self.synced.is_set() and self.problem is None
+        return self.synced.is_set() and self._trouble is None
+
+    @property
+    def availability(self) -> Availability:
+        """Whether the store can be relied on."""
+        complete = self.synced.is_set()
+        match self._trouble:
+            case None:
+                return Synced() if complete else Loading(f"{self.resource.name} is being listed")
+            case Failing() if complete and _now() - self._troubled_since < STALE:
+                return Synced()
+            case trouble:
+                return trouble
 
     async def run(self) -> None:
         """List and watch until cancelled."""
+        while True:
+            missing = await self.follow()
+            # when the kind is served again, its versions may have started anew
+            self._list_again("not_served")
+            text = f"{self.resource.name} is not served: {missing}"
+            await self._pause(NotServed(text), at_most=PROBE)
+
+    async def follow(self) -> NotFound:
+        """List and watch until the server does not serve the kind in this version (any more): its answer."""
         while True:
             try:
                 if not self._version:
                     await self._list()
                 await self._watch()
+            except NotFound as missing:
+                return missing
             except (_Unreadable, MoonshiftError) as failure:
                 await self._recover(failure)
 
@@ -141,26 +200,39 @@ class Reflector(Generic[V]):
                 await self._pause(None)
             case _Unreadable():
                 self._list_again("undecodable")
-                await self._pause(str(failure))
-            case NotFound():
-                # when the kind is served again, its versions may have started anew
-                self._list_again("not_served")
-                await self._pause(f"{self.resource.name} is not served: {failure}")
+                await self._pause(Failing(str(failure)))
+            case Forbidden():
+                await self._pause(MissingRight(str(failure)), at_most=PROBE)
             case Throttled():
-                await self._pause(str(failure), at_least=failure.retry_after)
+                await self._pause(Failing(str(failure)), at_least=failure.retry_after)
             case _:
-                await self._pause(str(failure))
+                await self._pause(Failing(str(failure)))
 
     def _list_again(self, why: str) -> None:
         self._version, self._why_list = "", why
 
-    async def _pause(self, problem: str | None, at_least: float = 0.0) -> None:
-        if problem is not None and problem != self.problem:
+    async def _pause(
+        self, trouble: Unavailable | None, *, at_least: float = 0.0, at_most: float = LONGEST_PAUSE
+    ) -> None:
+        if trouble is not None and trouble.message != self.problem:
             _log.warning(
-                "watch interrupted", extra={"resource": self.resource.name, "error": problem}
+                "watch interrupted",
+                extra={"resource": self.resource.name, "error": trouble.message},
             )
-        self.problem = problem or self.problem
-        await asyncio.sleep(max(self._backoff.next(), at_least))
+        self._stands(trouble or self._trouble)
+        await asyncio.sleep(max(min(self._backoff.next(), at_most), at_least))
+
+    def _stands(self, trouble: Unavailable | None) -> None:
+        """Take note of what keeps the store from being complete, and tell who wants to know."""
+        before = self.availability
+        if self._trouble is None and trouble is not None:
+            self._troubled_since = _now()
+        self._trouble = trouble
+        self._tell_after(before)
+
+    def _tell_after(self, before: Availability) -> None:
+        if self._told and type(before) is not type(self.availability):
+            self._told()
 
     async def _list(self) -> None:
         if self._metrics:
@@ -184,8 +256,10 @@ class Reflector(Generic[V]):
         self.undecodable = {key: self.undecodable[key] for key in unreadable}
         self.store.replace_all(views, keep=unreadable)
         self._version = version
+        before = self.availability
         self.synced.set()
         self._report(0)
+        self._tell_after(before)
 
     def _pages(self) -> AsyncGenerator[bytes, None]:
         namespace, label_selector, field_selector = self._selection
@@ -208,7 +282,7 @@ class Reflector(Generic[V]):
         )
         async with watch as lines:
             started = loop.time()
-            self.problem = None
+            self._stands(None)
             try:
                 await self._take_lines(lines)
             finally:
@@ -289,6 +363,10 @@ class Reflector(Generic[V]):
     def _report(self, events: int) -> None:
         if self._metrics:
             self._metrics.watched(self.resource.name, events, len(self.store))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _identity(raw: msgspec.Raw) -> tuple[Key, str]:

@@ -15,6 +15,8 @@ class Resource(msgspec.Struct, frozen=True):
     plural: str
     kind: str
     namespaced: bool = True
+    metadata_only: bool = False
+    """Objects are asked for without spec and status."""
 
     @property
     def api_version(self) -> str:
@@ -73,6 +75,7 @@ CRDS = Resource(
     "CustomResourceDefinition",
     namespaced=False,
 )
+CRD_METADATA = msgspec.structs.replace(CRDS, metadata_only=True)
 MUTATING_WEBHOOKS = Resource(
     "admissionregistration.k8s.io",
     "v1",

@@ -11,6 +11,14 @@ from controller.api.config import ConfigKind, ConfigObject
 from controller.api.meta import Key
 from controller.api.rollout import Rollout
 from controller.domain import reasons
+from controller.domain.availability import (
+    Availability,
+    Failing,
+    Forbidden,
+    Loading,
+    NotServed,
+    Synced,
+)
 from controller.domain.config.seen import TRACKING_IS_OFF, ConfigState, ConfigUnwatched, see_config
 from controller.domain.observation import WorkloadSeen
 from controller.domain.rollout.config_release import follows_config
@@ -26,12 +34,16 @@ class TrackedObjects(Protocol):
     kinds: frozenset[ConfigKind]
 
     @property
-    def problem(self) -> str:
-        """Why nothing is known of them; empty where all is."""
+    def availability(self) -> Availability:
+        """Whether all of them are known."""
         ...
 
-    def known(self) -> bool:
-        """The answers can be relied on; else they are asked for now."""
+    def hold(self, holder: Key) -> None:
+        """A Rollout needs them."""
+        ...
+
+    def release(self, holder: Key) -> None:
+        """A Rollout needs them no longer."""
         ...
 
     def find(self, kind: ConfigKind, key: Key) -> ConfigObject | None:
@@ -47,14 +59,25 @@ def config_of(
     rollout: Rollout, workload: WorkloadSeen | None, objects: TrackedObjects | None
 ) -> ConfigState | None:
     """What the pods of the workload read, as far as anybody wants to know."""
-    if workload is None or not follows_config(rollout):
+    if not follows_config(rollout):
+        if objects is not None:
+            objects.release(rollout.metadata.key)
+        return None
+    if workload is None:
         return None
     if objects is None or not objects.kinds:
         return ConfigUnwatched(reasons.TRACKING_OFF, TRACKING_IS_OFF)
-    if not objects.known():
-        raise Postponed(WAIT_FOR_CONFIG, "ConfigMaps and Secrets are being listed")
-    if objects.problem:
-        return ConfigUnwatched(reasons.CONFIG_UNREADABLE, objects.problem)
+    objects.hold(rollout.metadata.key)
+    match objects.availability:
+        case Loading(message=message):
+            raise Postponed(WAIT_FOR_CONFIG, message)
+        case Forbidden(message=message) | NotServed(message=message) | Failing(message=message):
+            return ConfigUnwatched(reasons.CONFIG_UNREADABLE, message)
+        case Synced():
+            return _seen(rollout, workload, objects)
+
+
+def _seen(rollout: Rollout, workload: WorkloadSeen, objects: TrackedObjects) -> ConfigState:
     namespace = rollout.metadata.namespace
     return see_config(
         bytes(workload.object.spec.template),

@@ -27,6 +27,7 @@ from controller.domain.observation import Observation, RouteSeen
 from controller.domain.rollout.situation import Situation
 from controller.domain.traffic.plan import references_of
 from controller.domain.trafficrouting import (
+    OWNER_PREFIX,
     MemberSeen,
     TrafficRoutingDecision,
     TrafficRoutingSeen,
@@ -53,8 +54,10 @@ class Sights(Protocol):
     def observe(self, key: Key) -> Observation | None: ...
 
     def routes(
-        self, owner: Key, uid: str, references: tuple[Reference, ...]
+        self, owner: Key, uid: str, references: tuple[Reference, ...], *, leads: bool
     ) -> tuple[RouteSeen, ...]: ...
+
+    def forget(self, owner: Key) -> None: ...
 
 
 class Told(Protocol):
@@ -75,6 +78,7 @@ class SharedWorld:
         """Everything about one TrafficRouting; None when it is gone."""
         routing = self._caches.traffic_routings.get(key)
         if routing is None:
+            self._sights.forget(Key(key.namespace, OWNER_PREFIX + key.name))
             return None
         owner = Key(key.namespace, owner_of(routing))
         named = self._caches.rollouts.index(SHARED_ROUTING, str(key))
@@ -85,7 +89,10 @@ class SharedWorld:
             routing=routing,
             members=tuple(self._members(key, routing)),
             routes=self._sights.routes(
-                owner, routing.metadata.uid, references_of(entries, disable_generate=True)
+                owner,
+                routing.metadata.uid,
+                references_of(entries, disable_generate=True),
+                leads=bool(routing.metadata.finalizers),
             ),
             slices=tuple(
                 part

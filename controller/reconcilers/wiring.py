@@ -20,6 +20,7 @@ from controller.domain.config.references import named
 from controller.domain.rollout.config_release import follows_config
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.made import makers_of
+from controller.domain.trafficrouting import OWNER_PREFIX
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import (
     CONFIG,
@@ -79,8 +80,15 @@ class Wiring:
             if rollout.metadata.namespace == namespace and rollout.spec.strategy.blue_green:
                 self._wake(rollout.metadata.key)
 
-    def kind_ready(self, kind: tuple[str, str]) -> None:
-        """A kind of gateway objects or workloads can be relied on, or its problem became known."""
+    def holder_turns(self, owner: Key) -> None:
+        """Something else is known of a kind that a Rollout, or a TrafficRouting, needs."""
+        if owner.name.startswith(OWNER_PREFIX):
+            self._wake_routing(Key(owner.namespace, owner.name.removeprefix(OWNER_PREFIX)))
+        else:
+            self._wake(owner)
+
+    def source_turns(self) -> None:
+        """A cache that all depend on can be relied on, or cannot any more."""
         for rollout in self._caches.rollouts.values():
             self._wake(rollout.metadata.key)
         for routing in self._caches.traffic_routings.values():

@@ -1,11 +1,12 @@
 """Gathering an observation: all a decision may depend on, from the caches alone.
 
-Invariant: no request is made here. What is not known yet (a kind being looked up) postpones the pass; it is never
-passed on as if it did not exist.
+Invariant: no request is made here. What is not known yet (a kind being looked up) postpones the pass; what cannot be
+known is passed on as `Unavailable`, never as if it did not exist. Tenants name kinds freely: one without a script is
+not watched, and Secrets never are.
 """
 
-from collections import OrderedDict
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Protocol
 
 import msgspec
 
@@ -13,12 +14,11 @@ from controller.api.autoscaling import AUTOSCALER, Autoscaler
 from controller.api.meta import Key
 from controller.api.names import WORKLOAD_TYPE
 from controller.api.networking import EndpointSlice, Service
-from controller.api.plan_hash import plan_hash_of
-from controller.api.podsets import PodSet
-from controller.api.rollout import Rollout, Strategy
+from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
-from controller.api.workloads import Deployment, ReplicaSet, template_hash
+from controller.api.workloads import Deployment, ReplicaSet
+from controller.domain.availability import Availability, Loading, NotServed, Unavailable
 from controller.domain.decision import Reference
 from controller.domain.observation import (
     Observation,
@@ -32,191 +32,87 @@ from controller.domain.observation import (
 from controller.domain.pods.running import revision_name
 from controller.domain.reasons import UNSUPPORTED_WORKLOAD
 from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.rollout.situation import position
 from controller.domain.traffic.abilities import Headers, granted
 from controller.domain.traffic.drift import name_of, see_route
-from controller.domain.traffic.header import ScriptHeader
 from controller.domain.traffic.made import beside, place_of
 from controller.domain.traffic.plan import references_of, services_of
 from controller.domain.traffic.scripts import kind_of
 from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
 from controller.effects.gateways.refusals import unreadable
 from controller.errors import Postponed
-from controller.kube.dynamic import Kind, Problem, RawObject
-from controller.kube.resources import Resource
+from controller.kube.kind_watch import Kind, RawObject
+from controller.kube.resources import (
+    CONTROLLER_REVISIONS,
+    DEPLOYMENTS,
+    ENDPOINT_SLICES,
+    PODS,
+    REPLICA_SETS,
+    SERVICES,
+    TRAFFIC_ROUTINGS,
+    Resource,
+)
 from controller.reconcilers.caches import OWNER, ROLLOUT_UID, SERVICE, Caches
 from controller.reconcilers.configs import TrackedObjects, config_of
+from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
 
-REMEMBERED_TEMPLATES = 4096
-REMEMBERED_ROUTES = 512
-REMEMBERED_SETS = 1024
-REMEMBERED_PLANS = 4096
 REVISION = "deployment.kubernetes.io/revision"
+SCRIPT_NOT_FOUND = "ScriptNotFound"
+SECRET: Kind = ("v1", "Secret")
+"""Never watched as a gateway object, whatever script there is."""
 WAIT_FOR_KIND = 5.0
 """Seconds at most until a pass is tried again while a kind is being looked up; `ready` comes first."""
 
-K = TypeVar("K")
-V = TypeVar("V")
 
-
-class _TemplateHead(msgspec.Struct, frozen=True):
-    metadata: "_TemplateMeta | None" = None
-
-
-class _TemplateMeta(msgspec.Struct, frozen=True):
-    labels: dict[str, str] | None = None
-
-
-class Template(NamedTuple):
-    """What is known of a pod template: its identity and its labels."""
-
-    hash: str
-    labels: dict[str, str]
-
-
-class Templates:
-    """Templates that were read, remembered: the same bytes come with every event of a workload."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[bytes, Template] = OrderedDict()
-
-    def read(self, template: msgspec.Raw) -> Template:
-        """Identity and labels of a pod template."""
-        raw = bytes(template)
-        known = self._known.get(raw)
-        if known is None:
-            head = msgspec.json.decode(raw, type=_TemplateHead)
-            labels = head.metadata.labels if head.metadata is not None else None
-            known = self._known[raw] = Template(template_hash(raw), labels or {})
-            _bound(self._known, REMEMBERED_TEMPLATES)
-        return known
-
-
-class _Read(NamedTuple):
-    """A set of pods with the object it was read from."""
-
-    object: RawObject
-    view: PodSet
-
-
-class PodSets:
-    """Sets of pods as typed views, remembered: most passes meet the very object they met before."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[str, _Read] = OrderedDict()
-
-    def read(self, found: RawObject) -> PodSet:
-        """The typed view of an object."""
-        uid = found.metadata.uid
-        known = self._known.get(uid)
-        if known is None or known.object is not found:
-            view = msgspec.json.decode(found.raw, type=PodSet)
-            known = self._known[uid] = _Read(found, view)
-            _bound(self._known, REMEMBERED_SETS)
-        return known.view
-
-
-class _Judged(NamedTuple):
-    """A gateway object with what was found about it."""
-
-    object: RawObject
-    reference: Reference
-    made: tuple[RawObject, ...]
-    state: RouteState
-
-    def is_of(self, found: RawObject, reference: Reference, made: tuple[RawObject, ...]) -> bool:
-        """Nothing that was looked at is another now."""
-        return (
-            self.object is found
-            and self.reference == reference
-            and len(self.made) == len(made)
-            and all(one is other for one, other in zip(self.made, made, strict=True))
-        )
-
-
-class Routes:
-    """States of gateway objects, remembered: most passes meet the very object they met before."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Key, str, str], _Judged] = OrderedDict()
-
-    def see(
-        self, rollout: Key, reference: Reference, found: RawObject, made: tuple[RawObject, ...]
-    ) -> RouteState:
-        """How the object stands for that Rollout."""
-        at = (rollout, reference.kind, reference.name)
-        known = self._known.get(at)
-        if known is None or not known.is_of(found, reference, made):
-            raws = tuple(bytes(item.raw) for item in made)
-            state = see_route(
-                reference,
-                bytes(found.raw),
-                rollout=rollout.name,
-                namespace=rollout.namespace,
-                made=raws,
-            )
-            known = self._known[at] = _Judged(found, reference, made, state)
-            _bound(self._known, REMEMBERED_ROUTES)
-        return known.state
-
-
-class _Hashed(NamedTuple):
-    """A plan with its hash."""
-
-    strategy: Strategy
-    hash: str
-
-
-class Plans:
-    """Hashes of plans, remembered: a plan hardly ever changes.
-
-    The generation does not tell: a change through v1alpha1 can change the plan by an annotation.
-    """
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[str, _Hashed] = OrderedDict()
-
-    def hash(self, rollout: Rollout) -> str:
-        """Hash of the Rollout's plan."""
-        uid, strategy = rollout.metadata.uid, rollout.spec.strategy
-        known = self._known.get(uid)
-        if known is None or known.strategy != strategy:
-            known = self._known[uid] = _Hashed(strategy, plan_hash_of(strategy))
-            _bound(self._known, REMEMBERED_PLANS)
-        return known.hash
-
-
-def _bound(remembered: OrderedDict[K, V], most: int) -> None:
-    if len(remembered) > most:
-        remembered.popitem(last=False)
+Missing = Callable[[Reference], str]
+"""Where the script of a reference was looked for in vain; empty where there is one."""
 
 
 class NamedKinds(Protocol):
     """Where gateway objects, and workloads other than Deployments, are found."""
 
-    def known(self, kind: Kind) -> bool:
-        """The answers can be relied on."""
+    def hold(self, owner: Key, kinds: Iterable[Kind]) -> None:
+        """`owner` needs these kinds, and no others any more."""
+        ...
+
+    def availability(self, kind: Kind) -> Availability:
+        """Whether the objects of a kind are known."""
         ...
 
     def resource(self, kind: Kind) -> Resource | None:
         """How the kind is addressed; None when it is not served."""
         ...
 
-    def find(self, kind: Kind, key: Key) -> RawObject | Problem | None:
+    def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
         """The object, None when there is none, or why that is not known."""
         ...
 
-    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Problem:
+    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
         """All objects of a namespace, or why they are not known."""
         ...
 
-    def made_for(self, kind: Kind, namespace: str, rollout_uid: str) -> tuple[RawObject, ...]:
+    def made_for(
+        self, kind: Kind, namespace: str, rollout_uid: str
+    ) -> tuple[RawObject, ...] | Unavailable:
         """What was made for a Rollout beside its gateway objects, of one kind."""
         ...
 
 
-def _no_header(_: Reference) -> ScriptHeader | None:
+class Sources(Protocol):
+    """The caches that are filled from the start."""
+
+    def unavailable(self, kinds: Iterable[Resource]) -> Unavailable | None:
+        """Why the objects of one of these kinds are not known; None when all are."""
+        ...
+
+
+def _unknown_header(_: Reference) -> None:
     """Nothing is known of scripts."""
-    return None
+
+
+def _nothing_missing(_: Reference) -> str:
+    """Nothing is known of scripts."""
+    return ""
 
 
 class World:
@@ -226,18 +122,22 @@ class World:
         self,
         caches: Caches,
         kinds: NamedKinds,
+        sources: Sources,
         *,
+        headers: Headers = _unknown_header,
+        missing: Missing = _nothing_missing,
         allow_cluster_scoped: bool = False,
         histories_kept: int = 0,
-        headers: Headers = _no_header,
         config_objects: TrackedObjects | None = None,
     ) -> None:
         self._config_objects = config_objects
         self._histories_kept = histories_kept
         self._headers = headers
+        self._missing = missing
         self._allow_cluster_scoped = allow_cluster_scoped
         self._caches = caches
         self._kinds = kinds
+        self._sources = sources
         self._templates = Templates()
         self._sets = PodSets()
         self._routes = Routes()
@@ -247,7 +147,9 @@ class World:
         """Everything about one Rollout; None when it is gone. Postponed while a kind is being looked up."""
         rollout = self._caches.rollouts.get(key)
         if rollout is None:
+            self.forget(key)
             return None
+        self._hold(key, self._kinds_of(rollout))
         workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
         services, slices = self._services(rollout)
         present = workload if isinstance(workload, WorkloadSeen) else None
@@ -255,11 +157,8 @@ class World:
             rollout=rollout,
             plan_hash=self._plans.hash(rollout),
             workload=present,
-            workload_problem=next(
-                (seen for seen in (workload, autoscalers) if isinstance(seen, WorkloadUnreadable)),
-                None,
-            ),
-            autoscalers=autoscalers if isinstance(autoscalers, tuple) else (),
+            workload_problem=workload if isinstance(workload, WorkloadUnreadable) else None,
+            autoscalers=autoscalers,
             canaries=tuple(
                 self._deployment(extra)
                 for extra in self._caches.deployments.index(ROLLOUT_UID, rollout.metadata.uid)
@@ -269,35 +168,77 @@ class World:
             traffic_routing=self._shared_routing(rollout),
             config=config_of(rollout, present, self._config_objects),
             histories_kept=self._histories_kept,
-            routes=self.routes(key, rollout.metadata.uid, _references(rollout)),
+            routes=self._seen_routes(
+                key, rollout.metadata.uid, _references(rollout), _leads(rollout)
+            ),
         )
+
+    def forget(self, owner: Key) -> None:
+        """A Rollout, or other owner, is gone: nothing has to be watched for it."""
+        self._kinds.hold(owner, ())
+        if self._config_objects is not None:
+            self._config_objects.release(owner)
+
+    def _hold(self, owner: Key, kinds: frozenset[Kind]) -> None:
+        """Have these kinds watched; postpones the pass until it is known how each of them stands."""
+        self._kinds.hold(owner, kinds)
+        for kind in kinds:
+            if isinstance(stands := self._kinds.availability(kind), Loading):
+                raise Postponed(WAIT_FOR_KIND, stands.message)
+
+    def _kinds_of(self, rollout: Rollout) -> frozenset[Kind]:
+        """The kinds that a Rollout needs, but for those that are watched from the start."""
+        ref = rollout.spec.workload_ref
+        wanted = self._led_by(_references(rollout), _leads(rollout))
+        if rollout.spec.strategy.blue_green is not None:
+            wanted |= {AUTOSCALER}
+        if "/" in ref.api_version and (ref.group, ref.kind) != ("apps", "Deployment"):
+            wanted |= {(ref.api_version, ref.kind)}
+        return wanted
+
+    def _led_by(self, references: tuple[Reference, ...], leads: bool) -> frozenset[Kind]:
+        """Kinds of gateway objects that have a script, or may have an object that follows us."""
+        return frozenset(
+            (reference.api_version, reference.kind)
+            for reference in references
+            if self._may_be_watched(reference, leads)
+        )
+
+    def _may_be_watched(self, reference: Reference, leads: bool) -> bool:
+        if (reference.api_version, reference.kind) == SECRET:
+            return False
+        return leads or not self._missing(reference)
 
     def _workload(self, rollout: Rollout) -> WorkloadSeen | WorkloadUnreadable | None:
         ref = rollout.spec.workload_ref
         key = Key(rollout.metadata.namespace, ref.name)
-        if (ref.group, ref.kind) == ("apps", "Deployment"):
+        named = (ref.api_version, ref.kind)
+        deployment = (ref.group, ref.kind) == ("apps", "Deployment")
+        blind = self._sources.unavailable(_sources_of(rollout, deployment=deployment))
+        if blind is not None:
+            return WorkloadUnreadable(blind.reason, blind.message, blind)
+        if deployment:
             found = self._caches.deployments.get(key)
             return self._deployment(found) if found is not None else None
-        named = (ref.api_version, ref.kind)
-        if not self._kinds.known(named):
-            raise Postponed(WAIT_FOR_KIND, f"{ref.kind} is being looked up")
+        if "/" not in ref.api_version:
+            return _unsupported(named)
         match self._kinds.find(named, key):
             case None:
                 return None
-            case Problem(reason=reason, message=message):
-                return WorkloadUnreadable(reason, message)
-            case raw:
+            case RawObject() as raw:
                 return self._set_of_pods(named, raw)
+            case unknown:
+                return WorkloadUnreadable(unknown.reason, unknown.message, unknown)
 
-    def _autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...] | WorkloadUnreadable:
+    def _autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...] | Unavailable:
         """What sizes the workload; only a blue-green release holds it, so only then it is watched."""
         if rollout.spec.strategy.blue_green is None:
             return ()
-        if not self._kinds.known(AUTOSCALER):
-            raise Postponed(WAIT_FOR_KIND, f"{AUTOSCALER.kind} is being looked up")
         found = self._kinds.every(AUTOSCALER, rollout.metadata.namespace)
-        if isinstance(found, Problem):
-            return WorkloadUnreadable(found.reason, found.message)
+        if isinstance(found, NotServed):
+            return ()
+        if not isinstance(found, tuple):
+            return found
         ref = rollout.spec.workload_ref
         views = (msgspec.json.decode(raw.raw, type=Autoscaler) for raw in found)
         return tuple(view for view in views if view.sizes(ref.group, ref.kind, ref.name))
@@ -306,11 +247,7 @@ class World:
         found = self._sets.read(raw)
         kind = workload_kind(KindName(*named).group, named[1], found.metadata.labels)
         if kind is None:
-            return WorkloadUnreadable(
-                UNSUPPORTED_WORKLOAD,
-                f"spec.workloadRef: {named[0]} {named[1]} is not a kind that can be released; if it works like a "
-                f"StatefulSet, label it {WORKLOAD_TYPE}=statefulset",
-            )
+            return _unsupported(named)
         owned = sorted(
             self._caches.revisions.index(OWNER, found.metadata.uid), key=lambda r: r.revision
         )
@@ -364,17 +301,28 @@ class World:
         return self._caches.traffic_routings.get(key) if name else None
 
     def routes(
-        self, owner: Key, uid: str, references: tuple[Reference, ...]
+        self, owner: Key, uid: str, references: tuple[Reference, ...], *, leads: bool
     ) -> tuple[RouteSeen, ...]:
-        """How gateway objects stand for the Rollout, or other owner, of that name and UID."""
-        for reference in references:
-            if not self._kinds.known((reference.api_version, reference.kind)):
-                raise Postponed(WAIT_FOR_KIND, f"{reference.kind} is being looked up")
+        """How gateway objects stand for an owner that is no Rollout; `leads`: they may follow it."""
+        self._hold(owner, self._led_by(references, leads))
+        return self._seen_routes(owner, uid, references, leads)
+
+    def _not_watched(self, reference: Reference, subject: str) -> RouteUnreadable:
+        if (reference.api_version, reference.kind) == SECRET:
+            said = "a Secret leads no traffic and is never read: correct the reference"
+            return RouteUnreadable(SCRIPT_NOT_FOUND, f"{subject}: {said}")
+        return RouteUnreadable(SCRIPT_NOT_FOUND, f"{subject}: {self._missing(reference)}")
+
+    def _seen_routes(
+        self, owner: Key, uid: str, references: tuple[Reference, ...], leads: bool
+    ) -> tuple[RouteSeen, ...]:
         made = self._made(owner.namespace, uid, references)
         return tuple(
             RouteSeen(
                 reference,
-                self._route(owner, reference, made.get(place_of(reference), ())),
+                self._route(owner, reference, made.get(place_of(reference), ()))
+                if self._may_be_watched(reference, leads)
+                else self._not_watched(reference, name_of(reference, owner.namespace)),
                 granted(reference, references, self._headers),
             )
             for reference in references
@@ -389,7 +337,8 @@ class World:
         kinds = {kind_of(reference): reference for reference in reversed(references)}
         for first in kinds.values():
             kind = (first.api_version, first.kind)
-            for item in self._kinds.made_for(kind, namespace, uid):
+            items = self._kinds.made_for(kind, namespace, uid)
+            for item in items if isinstance(items, tuple) else ():
                 said = beside(item.metadata)
                 place = said if said in places else place_of(first)
                 found[place] = (*found.get(place, ()), item)
@@ -408,11 +357,11 @@ class World:
             case None:
                 raws = tuple(bytes(item.raw) for item in made)
                 return see_route(reference, None, rollout=rollout.name, made=raws)
-            case Problem(reason=reason, message=message):
-                said = unreadable(message, name_of(reference, rollout.namespace))
-                return RouteUnreadable(reason, said)
-            case _:
+            case RawObject():
                 return self._routes.see(rollout, reference, found, made)
+            case unknown:
+                said = unreadable(unknown.message, name_of(reference, rollout.namespace))
+                return RouteUnreadable(unknown.reason, said, unknown)
 
 
 def _references(rollout: Rollout) -> tuple[Reference, ...]:
@@ -420,6 +369,31 @@ def _references(rollout: Rollout) -> tuple[Reference, ...]:
     if canary is None:
         return ()
     return references_of(canary.traffic_routings, canary.disable_generate_canary_service)
+
+
+def _leads(rollout: Rollout) -> bool:
+    """Gateway objects may follow a plan of this Rollout."""
+    ours = position(rollout.status)
+    return bool(ours.route_plan or ours.endpoints_ready_since)
+
+
+def _sources_of(rollout: Rollout, *, deployment: bool) -> tuple[Resource, ...]:
+    """The caches that are filled from the start, as far as the Rollout depends on them."""
+    canary = rollout.spec.strategy.plan
+    found: tuple[Resource, ...] = (CONTROLLER_REVISIONS, PODS)
+    if deployment:
+        found = (DEPLOYMENTS, REPLICA_SETS, PODS)
+    if canary is not None and canary.traffic_routings:
+        found += (SERVICES, ENDPOINT_SLICES)
+    return (*found, TRAFFIC_ROUTINGS) if shared_routing_of(rollout) else found
+
+
+def _unsupported(named: Kind) -> WorkloadUnreadable:
+    return WorkloadUnreadable(
+        UNSUPPORTED_WORKLOAD,
+        f"spec.workloadRef: {named[0]} {named[1]} is not a kind that can be released; if it works like a "
+        f"StatefulSet, label it {WORKLOAD_TYPE}=statefulset",
+    )
 
 
 def _revision_number(replica_set: ReplicaSet) -> tuple[int, str]:

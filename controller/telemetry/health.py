@@ -42,6 +42,7 @@ class HealthServer:
         self._render = render
         self._alive: dict[str, Check] = {}
         self._ready: dict[str, Check] = {}
+        self._told: dict[str, Check] = {}
         self.ports: dict[str, int] = {}
         self.listening = asyncio.Event()
 
@@ -52,6 +53,10 @@ class HealthServer:
     def add_ready_check(self, name: str, check: Check) -> None:
         """Fail `/readyz` while `check` gives a reason."""
         self._ready[name] = check
+
+    def add_note(self, name: str, check: Check) -> None:
+        """Tell in `/readyz?verbose` what `check` says; readiness does not depend on it."""
+        self._told[name] = check
 
     async def run(self) -> None:
         """Listen, then wait to be cancelled."""
@@ -84,8 +89,8 @@ class HealthServer:
     async def _healthz(self, _request: web.Request) -> web.Response:
         return _answer(self._alive)
 
-    async def _readyz(self, _request: web.Request) -> web.Response:
-        return _answer(self._ready)
+    async def _readyz(self, request: web.Request) -> web.Response:
+        return _answer(self._ready, self._told if "verbose" in request.query else {})
 
     async def _metrics(self, _request: web.Request) -> web.Response:
         body = await asyncio.to_thread(self._render)
@@ -114,7 +119,7 @@ async def _listen(runner: web.AppRunner, address: tuple[str | None, int]) -> int
     return int(bound[1])
 
 
-def _answer(checks: dict[str, Check]) -> web.Response:
+def _answer(checks: dict[str, Check], told: dict[str, Check] | None = None) -> web.Response:
     """The list of checks in the form of the API server's own `/readyz?verbose`."""
     lines = []
     failed = False
@@ -122,5 +127,7 @@ def _answer(checks: dict[str, Check]) -> web.Response:
         reason = check()
         failed = failed or reason is not None
         lines.append(f"[+]{name} ok" if reason is None else f"[-]{name} failed: {reason}")
+    for name, note in sorted((told or {}).items()):
+        lines.append(f"[~]{name} {note() or 'ok'}")
     lines.append("failed" if failed else "ok")
     return web.Response(status=503 if failed else 200, text="\n".join(lines) + "\n")

@@ -136,6 +136,12 @@ class Metrics(StandardMetrics):
         self._watch_events = Counter(
             "moonshift_watch_events", "Watch events", ("resource",), registry=registry
         )
+        self._synced = Gauge(
+            "moonshift_cache_synced",
+            "1 while a cache that decisions are made from is complete",
+            ("resource",),
+            registry=registry,
+        )
         self._cached = Gauge(
             "moonshift_cached_objects", "Objects held in memory", ("resource",), registry=registry
         )
@@ -213,6 +219,14 @@ class Metrics(StandardMetrics):
         """A reflector took in events; its store holds so many objects."""
         self._watch_events.labels(resource).inc(events)
         self._cached.labels(resource).set(cached)
+
+    def cache_synced(self, resource: str, synced: bool) -> None:
+        """A cache can be relied on, or not."""
+        self._synced.labels(resource).set(1 if synced else 0)
+
+    def unwatched(self, resource: str) -> None:
+        """A reflector ended, and what it held went."""
+        _remove(self._cached, resource)
 
     def render(self) -> bytes:
         """The text exposition format; slow, call it in a thread."""

@@ -326,6 +326,9 @@ async def a_rollout_cannot_be_deleted_until_its_finalizer_is_taken_off(story: St
     assert owned(workload) == owned(wanted)
 
 
+UNREADABLE = "lua.traffic.routing.Gateway.networking.istio.io"
+"""A script for a kind that the controller may not read."""
+
 SCENARIOS: dict[str, tuple[Application, Scenario]] = {
     **{
         scenario.__name__.replace("_", " "): (app, scenario)
@@ -371,7 +374,7 @@ async def mistakes(
     await invented.install(
         product.plane,
         invented.right(*NAMESPACED, "Wide"),
-        invented.scripts(texts, **{key: PUBLISHED_DESTINATION_RULE}),
+        invented.scripts(texts, **{key: PUBLISHED_DESTINATION_RULE, UNREADABLE: "return obj.data"}),
         invented.crd("Wide", "Cluster"),
         *map(invented.crd, now),
     )

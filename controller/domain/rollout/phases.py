@@ -12,6 +12,7 @@ from controller.api.names import PLAN_HASH, ROLLOUT_FINALIZER
 from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
+from controller.domain.availability import NotServed
 from controller.domain.decision import (
     Action,
     Decision,
@@ -25,7 +26,7 @@ from controller.domain.decision import (
 from controller.domain.history import Outcome
 from controller.domain.observation import Observation
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout import config_release, guarding, messages, routing
+from controller.domain.rollout import autoscalers, config_release, guarding, messages, routing
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release import (
@@ -137,6 +138,8 @@ def unsupported(sit: Situation) -> Refusal | None:
             problem.message,
             object=f"{spec.workload_ref.kind} {spec.workload_ref.name}",
         )
+    if (unknown := autoscalers.unknown(sit)) is not None:
+        return unknown
     doubles = sit.kind in (WorkloadKind.DEPLOYMENT, WorkloadKind.CLONE_SET)
     if sit.style is Style.BLUE_GREEN and not doubles:
         return Refusal(
@@ -150,13 +153,16 @@ def unsupported(sit: Situation) -> Refusal | None:
 
 
 def unseen_workload(sit: Situation) -> Refusal | None:
-    """The workload may be there and held by us, and cannot be read now: the Rollout may not go without it.
+    """The workload, or its autoscalers, may be held by us and cannot be read now: the Rollout may not go without them.
 
     A kind that is not served any more has no objects, and one that cannot be released was never held.
     """
+    if not position(sit.seen.rollout.status).release:
+        return None
     problem = sit.seen.workload_problem
-    gone = (routing.KIND_NOT_SERVED, reasons.UNSUPPORTED_WORKLOAD)
-    if problem is None or problem.reason in gone or not position(sit.seen.rollout.status).release:
+    if problem is None:
+        return autoscalers.unknown(sit)
+    if isinstance(problem.why, NotServed) or problem.reason == reasons.UNSUPPORTED_WORKLOAD:
         return None
     return Refusal(problem.reason, problem.message)
 

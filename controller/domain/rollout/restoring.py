@@ -7,6 +7,7 @@ kept of an earlier time: before a route that leads again is given back, status s
 from typing import assert_never
 
 from controller.api.rollout import RolloutStatus
+from controller.domain.availability import NotServed
 from controller.domain.decision import Action, Refusal, RestoreRoutes
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
 from controller.domain.rollout import announcing, empty_sides, routing
@@ -74,8 +75,10 @@ def unrestorable(sit: Situation, status: RolloutStatus) -> Refusal | None:
         return None
     for route in sit.seen.routes:
         match route.state:
+            case RouteUnreadable(why=NotServed()):
+                continue
             case RouteUnreadable(reason=reason, message=message):
-                if reason not in (routing.KIND_NOT_SERVED, routing.GATEWAY_OBJECT_IN_USE):
+                if reason != routing.GATEWAY_OBJECT_IN_USE:
                     named = f"{route.reference.kind} {sit.namespace}/{route.reference.name}"
                     return Refusal(reason=reason, message=message, object=named)
             case RouteAbsent() | RoutePresent():

@@ -36,7 +36,6 @@ from controller.domain.traffic.plan import announcement, route_plan, share_of
 from controller.domain.traffic.selecting import selects_pods, unusable
 from controller.domain.traffic.services import shared_service_tells_apart
 
-KIND_NOT_SERVED = "KindNotServed"
 GATEWAY_OBJECT_IN_USE = "GatewayObjectInUse"
 GIVEN_BACK = "given-back-above-"
 """Before the depth of the objects that are still in use, where what pointed at them is its owner's again."""

@@ -44,6 +44,11 @@ class ConfiguredScripts:
         group = reference.group or reference.api_version
         return self._library.resolve_custom(group, reference.kind, choice, data)
 
+    def missing(self, reference: Reference) -> str:
+        """Where the script was looked for in vain; empty where there is one."""
+        script = self.resolve(reference)
+        return script.reason if isinstance(script, MissingScript) else ""
+
     def header(self, reference: Reference) -> ScriptHeader | None:
         """What the reference's script says of itself; None where there is no script. Read once for each text."""
         script = self.resolve(reference)

@@ -55,6 +55,9 @@ class Counted:
     def watched(self, resource: str, events: int, cached: int) -> None:
         pass
 
+    def unwatched(self, resource: str) -> None:
+        pass
+
 
 class Scene:
     """A server, a reflector on it, and what came of them."""

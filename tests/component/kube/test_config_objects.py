@@ -10,7 +10,9 @@ from typing import Any
 from controller.api.config import ConfigKind, ConfigObject, content_digest
 from controller.api.meta import Key
 from controller.api.names import ROLLOUT_UID, TRACK_CONFIG
+from controller.domain.availability import Forbidden, Loading, Synced
 from controller.kube.config_objects import ConfigObjects
+from controller.kube.reflector import PROBE
 from tests.component.kube.faulty_server import (
     FaultyServer,
     Responder,
@@ -57,7 +59,7 @@ async def watching(
             namespace=None,
             changed=scene.tell,
             ready=scene.ready.set,
-            follow=lambda name, store: None,
+            follow=lambda name, store: lambda: None,
             random=Random(1),
         )
         task = asyncio.create_task(objects.run())
@@ -79,9 +81,10 @@ async def test_nothing_is_requested_before_somebody_asks() -> None:
     async with watching(server) as (objects, scene):
         await settled(3600)
         assert server.requests == []
-        assert not objects.known()
+        assert isinstance(objects.availability, Loading)
+        objects.hold(WEB)
         await scene.ready.wait()
-        assert objects.known()
+        assert isinstance(objects.availability, Synced)
         assert [request.path for request in server.listed] == ["/api/v1/configmaps"]
 
 
@@ -89,7 +92,7 @@ async def test_nothing_is_requested_before_somebody_asks() -> None:
 async def test_both_kinds_are_watched_where_both_are_tracked() -> None:
     server = serving(stored("5", "one"))
     async with watching(server, BOTH) as (objects, scene):
-        objects.known()
+        objects.hold(WEB)
         await scene.ready.wait()
         paths = {request.path for request in server.listed}
         assert paths == {"/api/v1/configmaps", "/api/v1/secrets"}
@@ -100,7 +103,7 @@ async def test_digests_are_kept_and_no_content() -> None:
     applied = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps({"data": "hush"})}
     server = serving(stored("5", "hush", annotations=applied))
     async with watching(server) as (objects, scene):
-        objects.known()
+        objects.hold(WEB)
         await scene.ready.wait()
         found = objects.find(ConfigKind.CONFIG_MAP, WEB)
         assert found is not None
@@ -118,7 +121,7 @@ async def test_only_what_says_something_else_is_told_of() -> None:
     )
     server = serving(stored("5", "one"), watch=silent(*changes))
     async with watching(server) as (objects, scene):
-        objects.known()
+        objects.hold(WEB)
         await scene.ready.wait()
         await settled()
         one, two = (content_digest({"index": text}, None) for text in ("one", "two"))
@@ -132,7 +135,7 @@ async def test_copies_are_found_by_their_rollout() -> None:
     ours = stored("6", "one", "web-config-x", labels={ROLLOUT_UID: "r1"})
     server = serving(stored("5", "one"), ours)
     async with watching(server) as (objects, scene):
-        objects.known()
+        objects.hold(WEB)
         await scene.ready.wait()
         found = [(kind, copy.metadata.name) for kind, copy in objects.made_for("r1")]
         assert found == [(ConfigKind.CONFIG_MAP, "web-config-x")]
@@ -144,15 +147,34 @@ async def test_a_missing_right_is_said_and_is_over_once_it_is_given() -> None:
     refusing = answering(403, status(403, "Forbidden", "configmaps is forbidden"))
     allowing = listing("10", stored("5", "one"))
     server = FaultyServer(lists=[refusing, allowing], watches=[silent()])
-    async with watching(server) as (objects, scene):
-        assert not objects.known()
+    async with watching(server) as (objects, _):
+        objects.hold(WEB)
         await asyncio.wait_for(said(objects), 60)
-        assert "configmaps is forbidden" in objects.problem
-        assert objects.known()
-        await scene.ready.wait()
-        assert objects.problem == ""
+        await settled(PROBE)
+        assert isinstance(objects.availability, Synced)
 
 
 async def said(objects: ConfigObjects) -> None:
-    while not objects.problem:  # noqa: ASYNC110 - virtual time
+    while not isinstance(stands := objects.availability, Forbidden):  # noqa: ASYNC110 - virtual time
         await asyncio.sleep(0.001)
+    assert "configmaps is forbidden" in stands.message
+
+
+@virtual_time
+async def test_the_watch_ends_with_the_last_rollout_that_asks_and_begins_again() -> None:
+    server = serving(stored("5", "one"))
+    async with watching(server) as (objects, scene):
+        for holder in (WEB, Key("shop", "api")):
+            objects.hold(holder)
+        await scene.ready.wait()
+        objects.release(WEB)
+        await settled()
+        assert isinstance(objects.availability, Synced)
+        objects.release(Key("shop", "api"))
+        await settled(3600)
+        assert len(server.requests) == 2
+        assert isinstance(objects.availability, Loading)
+        scene.ready.clear()
+        objects.hold(WEB)
+        await scene.ready.wait()
+        assert objects.find(ConfigKind.CONFIG_MAP, WEB) is not None

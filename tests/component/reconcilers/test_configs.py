@@ -17,6 +17,7 @@ from controller.api.rollout import (
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, DeploymentSpec
 from controller.domain import reasons
+from controller.domain.availability import Availability, Forbidden, Loading, Synced
 from controller.domain.config.seen import ConfigUnwatched, ConfigWatched
 from controller.domain.observation import WorkloadSeen
 from controller.errors import BadConfiguration, Postponed
@@ -40,13 +41,14 @@ class Objects:
 
     def __init__(self, kinds: Iterable[ConfigKind] = ConfigKind) -> None:
         self.kinds = frozenset(kinds)
-        self.problem = ""
-        self.listed = True
-        self.asked = 0
+        self.availability: Availability = Synced()
+        self.holders: set[Key] = set()
 
-    def known(self) -> bool:
-        self.asked += 1
-        return self.listed
+    def hold(self, holder: Key) -> None:
+        self.holders.add(holder)
+
+    def release(self, holder: Key) -> None:
+        self.holders.discard(holder)
 
     def find(self, kind: ConfigKind, key: Key) -> ConfigObject | None:
         assert key == WEB
@@ -75,7 +77,7 @@ def test_a_rollout_that_does_not_ask_causes_no_question() -> None:
     objects = Objects()
     assert config_of(rollout(asks=False), WORKLOAD, objects) is None
     assert config_of(rollout(), None, objects) is None
-    assert objects.asked == 0
+    assert not objects.holders
 
 
 def test_a_rollout_that_asks_in_vain_is_told_the_flag() -> None:
@@ -84,21 +86,24 @@ def test_a_rollout_that_asks_in_vain_is_told_the_flag() -> None:
     assert isinstance(told, ConfigUnwatched)
     assert told.reason == reasons.TRACKING_OFF
     assert "--track-config" in told.message
-    assert objects.asked == 0
+    assert not objects.holders
 
 
 def test_what_pods_read_is_known_once_it_is_listed() -> None:
     objects = Objects()
-    objects.listed = False
+    objects.availability = Loading("not yet")
     with pytest.raises(Postponed):
         config_of(rollout(), WORKLOAD, objects)
-    objects.listed = True
+    assert objects.holders == {WEB}
+    objects.availability = Synced()
     seen = config_of(rollout(), WORKLOAD, objects)
     assert isinstance(seen, ConfigWatched)
     assert [found.name for found in seen.objects] == ["ConfigMap/web", "Secret/web"]
-    objects.problem = "configmaps is forbidden"
+    objects.availability = Forbidden("configmaps is forbidden")
     told = config_of(rollout(), WORKLOAD, objects)
     assert told == ConfigUnwatched(reasons.CONFIG_UNREADABLE, "configmaps is forbidden")
+    config_of(rollout(asks=False), WORKLOAD, objects)
+    assert not objects.holders
 
 
 def woken_by(found: ConfigObject, *rollouts: Rollout) -> list[str]:

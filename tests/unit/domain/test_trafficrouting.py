@@ -33,6 +33,7 @@ from controller.api.trafficrouting import (
 )
 from controller.api.workloads import Deployment
 from controller.domain import reasons
+from controller.domain.availability import Forbidden, NotServed, Unavailable
 from controller.domain.decision import EnsureRoutes, RestoreRoutes, SetFinalizers
 from controller.domain.observation import RoutePresent, RouteSeen, RouteUnreadable
 from controller.domain.rollout.status import condition
@@ -513,18 +514,18 @@ def seen(*routes: RouteSeen, routing: TrafficRouting | None = None) -> TrafficRo
     return TrafficRoutingSeen(routing=routing or lane("a"), routes=routes)
 
 
-def unreadable(reason: str) -> RouteSeen:
+def unreadable(why: Unavailable) -> RouteSeen:
     (reference,) = references_of((entry("a"),), disable_generate=True)
-    return RouteSeen(reference, RouteUnreadable(reason, "why"))
+    return RouteSeen(reference, RouteUnreadable(why.reason, why.message, why))
 
 
 @pytest.mark.parametrize(
-    ("reason", "problem"), [("Forbidden", "Forbidden"), ("KindNotServed", None)]
+    ("why", "problem"), [(Forbidden("no"), "Forbidden"), (NotServed("gone"), None)], ids=str
 )
 def test_an_object_that_cannot_be_read_is_a_problem_unless_its_kind_is_gone(
-    reason: str, problem: str | None
+    why: Unavailable, problem: str | None
 ) -> None:
-    found = decide_traffic_routing(seen(unreadable(reason)), NOW).problem
+    found = decide_traffic_routing(seen(unreadable(why)), NOW).problem
     assert (found.reason if found is not None else None) == problem
 
 
@@ -564,7 +565,7 @@ def test_a_deleted_rollout_does_not_hold_the_lane() -> None:
 
 
 def test_a_problem_is_said_once() -> None:
-    world_seen = seen(unreadable("Forbidden"))
+    world_seen = seen(unreadable(Forbidden("why")))
     decision = decide_traffic_routing(world_seen, NOW)
     assert [note.reason for note in decision.notes] == ["Forbidden"]
     routing = structs.replace(world_seen.routing, status=decision.status)
@@ -576,7 +577,7 @@ def test_a_problem_is_said_once() -> None:
 def test_a_refused_write_is_said_in_the_status() -> None:
     plain = seen()
     decision = decide_traffic_routing(plain, NOW)
-    problem = decide_traffic_routing(seen(unreadable("Forbidden")), NOW).problem
+    problem = decide_traffic_routing(seen(unreadable(Forbidden("why"))), NOW).problem
     assert problem is not None
     refused = refused_routing(plain, decision, problem, NOW)
     assert refused.status.message == "why"

@@ -19,7 +19,10 @@ from controller.api.rollout import (
     StepState,
     Strategy,
 )
+from controller.domain.availability import Forbidden
+from controller.domain.decision import Decision
 from controller.domain.pods.hpa import owners_behavior
+from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
 from controller.simulation.world import World
 from tests.unit.builders import (
@@ -354,3 +357,45 @@ def test_going_back_does_not_wait_for_a_stable_revision_that_never_shrank() -> N
     assert weight_of(world) is None
     # With three of four stable pods broken the Deployment's own limits keep the others.
     assert sizes_of(world)["v1"] == 4
+
+
+def blind(world: World, *, deleting: bool = False) -> Decision:
+    """The decision while the autoscalers cannot be read."""
+    seen = world.observe(KEY)
+    assert seen is not None
+    rollout = seen.rollout
+    if deleting:
+        meta = structs.replace(rollout.metadata, deletion_timestamp=world.cluster.now)
+        rollout = structs.replace(rollout, metadata=meta)
+    unknown = structs.replace(seen, rollout=rollout, autoscalers=Forbidden("you may not list them"))
+    return decide(unknown, world.cluster.now)
+
+
+def said_of(decision: Decision) -> tuple[str, str]:
+    stalled = condition(decision.status, "Stalled")
+    assert stalled is not None
+    assert "you may not list them" in stalled.message
+    return stalled.status, stalled.reason
+
+
+@pytest.mark.parametrize("passes", [0, 1, 3])
+def test_no_pod_moves_while_the_autoscalers_cannot_be_read_at_the_begin_and_mid_way(
+    passes: int,
+) -> None:
+    world = blue_green()
+    release(world)
+    for _ in range(passes):
+        world.pass_over(KEY)
+    decision = blind(world)
+    assert said_of(decision) == ("True", "Forbidden")
+    assert decision.status.phase == status_of(world).phase
+    assert decision.actions == ()
+
+
+def test_a_rollout_does_not_go_while_autoscalers_it_holds_cannot_be_read() -> None:
+    world = blue_green()
+    release(world)
+    world.rest()
+    decision = blind(world, deleting=True)
+    assert said_of(decision) == ("True", "Forbidden")
+    assert decision.actions == ()

@@ -19,6 +19,7 @@ from controller.api.rollout import (
 )
 from controller.api.workloads import template_hash
 from controller.domain import reasons
+from controller.domain.availability import NotServed
 from controller.domain.decision import (
     Decision,
     LabelWorkload,
@@ -220,7 +221,7 @@ def test_a_rollout_goes_when_its_workloads_kind_is_no_longer_served() -> None:
         seen,
         rollout=structs.replace(seen.rollout, metadata=deleting),
         workload=None,
-        workload_problem=WorkloadUnreadable("KindNotServed", "install its CRD"),
+        workload_problem=WorkloadUnreadable("KindNotServed", "why", NotServed("why")),
     )
     unpinned = {
         name: structs.replace(found, spec=ServiceSpec({"app": "web"}), metadata=ObjectMeta())

@@ -14,6 +14,7 @@ from controller.api.rollout import (
     StepState,
 )
 from controller.domain import reasons
+from controller.domain.availability import NotServed
 from controller.domain.decision import (
     Action,
     Decision,
@@ -351,7 +352,7 @@ def test_a_rollback_waits_while_an_original_cannot_be_told() -> None:
 def test_a_rollback_goes_on_where_the_kind_is_no_longer_served() -> None:
     world = started("canary")
     release(world, "v1")
-    gone = with_routes(observed(world), RouteUnreadable("KindNotServed", "no such kind"))
+    gone = with_routes(observed(world), RouteUnreadable("KindNotServed", "why", NotServed("why")))
     decision = decided(world, gone)
     stalled = condition(decision.status, "Stalled")
     assert stalled is not None

@@ -1,0 +1,211 @@
+"""One kind that was learnt of at run time: looked up, watched in the version that is served, looked up again.
+
+Invariant: a kind is looked up by its complete apiVersion and kind, never by a bare word. It is `NotServed` only where
+no version of its group has it and no CRD declares it: objects of a CRD that serves no version for a moment still exist.
+When the version that is watched goes, the kind is looked up again, and its objects are listed anew in another one.
+"""
+
+import asyncio
+from collections.abc import Callable
+from random import Random
+from typing import Protocol
+
+import msgspec
+
+from controller.api.meta import ObjectMeta
+from controller.domain.availability import (
+    Availability,
+    Failing,
+    Forbidden,
+    Loading,
+    NotServed,
+    Unavailable,
+)
+from controller.domain.traffic.made import makers_of
+from controller.errors import Forbidden as ForbiddenByServer
+from controller.errors import MoonshiftError, NotFound
+from controller.kube.client import KubeClient
+from controller.kube.reflector import PROBE, Reflector, ReflectorMetrics
+from controller.kube.resources import Resource
+from controller.kube.served import served
+from controller.kube.store import Store
+from controller.runtime.backoff import Backoff
+
+MAKER = "maker"
+"""Index: UIDs of the Rollouts an object may have been made for."""
+SOONEST = 0.2
+"""Seconds until a kind is looked up again after its CRD changed."""
+LATEST = 60.0
+"""Seconds until a kind is looked up again while CRDs are watched: only an aggregated API comes without an event."""
+
+Kind = tuple[str, str]
+"""apiVersion and kind."""
+Unfollow = Callable[[], None]
+
+
+class RawObject(msgspec.Struct, frozen=True):
+    """An object of any kind: its metadata, and all of it as bytes."""
+
+    metadata: ObjectMeta
+    raw: msgspec.Raw
+
+
+class _Head(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class _RawReflector(Reflector[RawObject]):
+    """A reflector that keeps the whole object."""
+
+    def _view(self, raw: msgspec.Raw) -> RawObject:
+        head = msgspec.json.decode(raw, type=_Head)
+        return RawObject(metadata=head.metadata, raw=msgspec.Raw(bytes(raw)))
+
+
+class Declarations(Protocol):
+    """What is known of CRDs."""
+
+    @property
+    def watching(self) -> bool:
+        """A change of a CRD is told."""
+        ...
+
+    def ask(self) -> None:
+        """Somebody waits for a kind: watch CRDs, if that is not done already."""
+        ...
+
+    async def declared(self, group: str, kind: str) -> str:
+        """Name of the CRD that declares the kind; empty where none does, or where CRDs may not be read."""
+        ...
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What every watch is made with."""
+
+    client: KubeClient
+    crds: Declarations
+    namespace: str | None
+    follow: Callable[[str, Store[RawObject]], Unfollow]
+    changed: Callable[[Kind, ObjectMeta], None]
+    random: Random
+    metrics: ReflectorMetrics | None = None
+
+
+class KindWatch:
+    """Looks one kind up and keeps its objects, for as long as `run` runs."""
+
+    def __init__(
+        self, kind: Kind, surroundings: Surroundings, told: Callable[[Kind], None]
+    ) -> None:
+        self.kind = kind
+        self.resource: Resource | None = None
+        """How the kind is addressed; None while it is not known to be served."""
+        self._around = surroundings
+        self._told = told
+        self._reflector: Reflector[RawObject] | None = None
+        self._missing: Unavailable = Loading(f"{kind[1]} is being looked up")
+        self._poked = asyncio.Event()
+        self._backoff = Backoff(SOONEST, LATEST, surroundings.random)
+
+    @property
+    def availability(self) -> Availability:
+        """Whether the objects are known."""
+        return self._reflector.availability if self._reflector is not None else self._missing
+
+    @property
+    def store(self) -> Store[RawObject] | None:
+        """The objects in the version that is served; None while there is none."""
+        return self._reflector.store if self._reflector is not None else None
+
+    def poke(self) -> None:
+        """A CRD of the kind's group changed: look now."""
+        self._backoff.reset()
+        self._poked.set()
+
+    async def run(self) -> None:
+        """Look up and watch, until cancelled."""
+        while True:
+            resource = await self._look_up()
+            await self._watch(resource)
+            await self._rest(PROBE)
+
+    async def _watch(self, resource: Resource) -> None:
+        """Keep the objects until the server does not serve this version any more."""
+        store: Store[RawObject] = Store({MAKER: lambda item: makers_of(item.metadata)})
+        unfollow = self._around.follow(resource.name, store)
+        store.subscribe(self._heard)
+        reflector = _RawReflector(
+            self._around.client,
+            resource,
+            store,
+            RawObject,
+            namespace=self._around.namespace if resource.namespaced else None,
+            told=lambda: self._told(self.kind),
+            random=self._around.random,
+            metrics=self._around.metrics,
+        )
+        self.resource, self._reflector = resource, reflector
+        try:
+            missing = await reflector.follow()
+            self._missing = self._after(resource, missing, reflector.synced.is_set())
+        finally:
+            unfollow()
+            self.resource = self._reflector = None
+            if self._around.metrics:
+                self._around.metrics.unwatched(resource.name)
+        self._told(self.kind)
+
+    def _after(self, resource: Resource, missing: NotFound, was_served: bool) -> Unavailable:
+        """What is said while the kind is looked up again; one that was never listed is no longer expected soon."""
+        if was_served:
+            self._backoff.reset()
+            return Loading(f"{resource.name} is being looked up again")
+        return Failing(f"{resource.name} is not served as {resource.api_version}: {missing}")
+
+    def _heard(self, old: RawObject | None, new: RawObject | None) -> None:
+        view = new if new is not None else old
+        assert view is not None
+        self._around.changed(self.kind, view.metadata)
+
+    async def _look_up(self) -> Resource:
+        """How the kind is addressed; returns when it is served."""
+        while True:
+            self._poked.clear()
+            found = await self._find()
+            if isinstance(found, Resource):
+                return found
+            self._stands(found)
+            self._around.crds.ask()
+            await self._rest(LATEST if self._around.crds.watching else PROBE)
+
+    async def _find(self) -> Resource | Unavailable:
+        api_version, name = self.kind
+        try:
+            found = await served(self._around.client, api_version, name)
+            if found is not None:
+                return found
+            group = api_version.rpartition("/")[0]
+            crd = await self._around.crds.declared(group, name) if group else ""
+        except ForbiddenByServer as failure:
+            return Forbidden(f"{api_version}: {failure}")
+        except MoonshiftError as failure:
+            return Failing(f"{api_version}: {failure}")
+        if crd:
+            return Failing(f"{name} ({api_version}) is not served, though CRD {crd} declares it")
+        return NotServed(
+            f"{name} ({api_version}) is not served by this cluster: install its CRD, or "
+            "correct apiVersion and kind"
+        )
+
+    def _stands(self, missing: Unavailable) -> None:
+        before, self._missing = self._missing, missing
+        if before != missing:
+            self._told(self.kind)
+
+    async def _rest(self, longest: float) -> None:
+        """Wait for a change of the group's CRDs, or until it is time to look again."""
+        try:
+            async with asyncio.timeout(min(self._backoff.next(), longest)):
+                await self._poked.wait()
+        except TimeoutError:
+            return

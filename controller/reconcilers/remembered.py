@@ -1,0 +1,159 @@
+"""What passes read again and again, remembered: most passes meet the very object they met before.
+
+Invariant: an answer depends on the object alone, so what is remembered only saves work; memory is bounded.
+"""
+
+from collections import OrderedDict
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from controller.api.meta import Key
+from controller.api.plan_hash import plan_hash_of
+from controller.api.podsets import PodSet
+from controller.api.rollout import Rollout, Strategy
+from controller.api.workloads import template_hash
+from controller.domain.decision import Reference
+from controller.domain.observation import RouteState
+from controller.domain.traffic.drift import see_route
+from controller.kube.kind_watch import RawObject
+
+REMEMBERED_TEMPLATES = 4096
+REMEMBERED_ROUTES = 512
+REMEMBERED_SETS = 1024
+REMEMBERED_PLANS = 4096
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _TemplateHead(msgspec.Struct, frozen=True):
+    metadata: "_TemplateMeta | None" = None
+
+
+class _TemplateMeta(msgspec.Struct, frozen=True):
+    labels: dict[str, str] | None = None
+
+
+class Template(NamedTuple):
+    """What is known of a pod template: its identity and its labels."""
+
+    hash: str
+    labels: dict[str, str]
+
+
+class Templates:
+    """Templates that were read, remembered: the same bytes come with every event of a workload."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, Template] = OrderedDict()
+
+    def read(self, template: msgspec.Raw) -> Template:
+        """Identity and labels of a pod template."""
+        raw = bytes(template)
+        known = self._known.get(raw)
+        if known is None:
+            head = msgspec.json.decode(raw, type=_TemplateHead)
+            labels = head.metadata.labels if head.metadata is not None else None
+            known = self._known[raw] = Template(template_hash(raw), labels or {})
+            _bound(self._known, REMEMBERED_TEMPLATES)
+        return known
+
+
+class _Read(NamedTuple):
+    """A set of pods with the object it was read from."""
+
+    object: RawObject
+    view: PodSet
+
+
+class PodSets:
+    """Sets of pods as typed views, remembered: most passes meet the very object they met before."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, _Read] = OrderedDict()
+
+    def read(self, found: RawObject) -> PodSet:
+        """The typed view of an object."""
+        uid = found.metadata.uid
+        known = self._known.get(uid)
+        if known is None or known.object is not found:
+            view = msgspec.json.decode(found.raw, type=PodSet)
+            known = self._known[uid] = _Read(found, view)
+            _bound(self._known, REMEMBERED_SETS)
+        return known.view
+
+
+class _Judged(NamedTuple):
+    """A gateway object with what was found about it."""
+
+    object: RawObject
+    reference: Reference
+    made: tuple[RawObject, ...]
+    state: RouteState
+
+    def is_of(self, found: RawObject, reference: Reference, made: tuple[RawObject, ...]) -> bool:
+        """Nothing that was looked at is another now."""
+        return (
+            self.object is found
+            and self.reference == reference
+            and len(self.made) == len(made)
+            and all(one is other for one, other in zip(self.made, made, strict=True))
+        )
+
+
+class Routes:
+    """States of gateway objects, remembered: most passes meet the very object they met before."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[Key, str, str], _Judged] = OrderedDict()
+
+    def see(
+        self, rollout: Key, reference: Reference, found: RawObject, made: tuple[RawObject, ...]
+    ) -> RouteState:
+        """How the object stands for that Rollout."""
+        at = (rollout, reference.kind, reference.name)
+        known = self._known.get(at)
+        if known is None or not known.is_of(found, reference, made):
+            raws = tuple(bytes(item.raw) for item in made)
+            state = see_route(
+                reference,
+                bytes(found.raw),
+                rollout=rollout.name,
+                namespace=rollout.namespace,
+                made=raws,
+            )
+            known = self._known[at] = _Judged(found, reference, made, state)
+            _bound(self._known, REMEMBERED_ROUTES)
+        return known.state
+
+
+class _Hashed(NamedTuple):
+    """A plan with its hash."""
+
+    strategy: Strategy
+    hash: str
+
+
+class Plans:
+    """Hashes of plans, remembered: a plan hardly ever changes.
+
+    The generation does not tell: a change through v1alpha1 can change the plan by an annotation.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, _Hashed] = OrderedDict()
+
+    def hash(self, rollout: Rollout) -> str:
+        """Hash of the Rollout's plan."""
+        uid, strategy = rollout.metadata.uid, rollout.spec.strategy
+        known = self._known.get(uid)
+        if known is None or known.strategy != strategy:
+            known = self._known[uid] = _Hashed(strategy, plan_hash_of(strategy))
+            _bound(self._known, REMEMBERED_PLANS)
+        return known.hash
+
+
+def _bound(remembered: OrderedDict[K, V], most: int) -> None:
+    if len(remembered) > most:
+        remembered.popitem(last=False)

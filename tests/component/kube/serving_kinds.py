@@ -1,0 +1,142 @@
+"""A server of kinds that come and go: discovery, CRDs, lists and watches, by path."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from random import Random
+from typing import Any
+
+from controller.api.meta import Key, ObjectMeta
+from controller.kube.dynamic import DynamicKinds
+from controller.kube.kind_watch import Kind, RawObject
+from controller.kube.store import Store
+from tests.component.kube.faulty_server import (
+    FaultyServer,
+    Reply,
+    Request,
+    connected,
+    event,
+    status,
+    thing,
+)
+
+GROUP = "gates.example.com"
+LANE: Kind = (f"{GROUP}/v1", "Lane")
+CRD = f"lanes.{GROUP}"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+class Kinds:
+    """What is served; every field may be changed at any time."""
+
+    def __init__(self, *versions: str, declared: bool = True) -> None:
+        self.versions = [*versions]
+        self.declared = declared
+        self.may_list = True
+        self.may_read_crds = True
+        self.objects: list[dict[str, Any]] = [thing("a", "5")]
+        self.server = FaultyServer(lists=[self._answer], watches=[self._watch])
+        self._news: list[asyncio.Event] = []
+
+    @property
+    def paths(self) -> list[str]:
+        """What was asked for, watches left out."""
+        return [request.path for request in self.server.listed]
+
+    @property
+    def lists(self) -> list[str]:
+        """Lists of lanes."""
+        return [path for path in self.paths if path.endswith("/lanes")]
+
+    def serve(self, *versions: str) -> None:
+        """From now on these versions, and whoever watches another is thrown out; the CRD tells of it."""
+        self.versions, self.declared = [*versions], True
+        for news in self._news:
+            news.set()
+
+    async def _answer(self, request: Request, reply: Reply) -> None:
+        code, body = self._response(request.path)
+        await reply.answer(code, body)
+
+    def _response(self, path: str) -> tuple[int, object]:
+        if path == CRDS:
+            if not self.may_read_crds:
+                return 403, status(403, "Forbidden", "crds is forbidden")
+            return 200, {"metadata": {"resourceVersion": "9"}, "items": self._crds()}
+        if path == f"{CRDS}/{CRD}":
+            return 200, {"metadata": {"name": CRD}, "spec": {"names": {"kind": "Lane"}}}
+        if path == f"/apis/{GROUP}" and self.versions:
+            found = [{"groupVersion": f"{GROUP}/{version}"} for version in self.versions]
+            return 200, {"versions": found, "preferredVersion": found[0]}
+        version, _, plural = path.removeprefix(f"/apis/{GROUP}/").partition("/")
+        if version not in self.versions:
+            return 404, status(404, "NotFound", "no such version")
+        if not plural:
+            return 200, {"resources": [{"name": "lanes", "kind": "Lane", "namespaced": True}]}
+        if not self.may_list:
+            return 403, status(403, "Forbidden", "lanes is forbidden: you cannot list them")
+        items = [{**item, "apiVersion": f"{GROUP}/{version}"} for item in self.objects]
+        return 200, {"metadata": {"resourceVersion": "10"}, "items": items}
+
+    def _crds(self) -> list[dict[str, Any]]:
+        return [{"metadata": {"name": CRD, "resourceVersion": "8"}}] if self.declared else []
+
+    async def _watch(self, request: Request, reply: Reply) -> None:
+        if request.path != CRDS and request.path.split("/")[3] not in self.versions:
+            await reply.answer(404, status(404, "NotFound", "no such version"))
+            return
+        await reply.begin_stream()
+        news = asyncio.Event()
+        self._news.append(news)
+        if request.path == CRDS:
+            number = 10
+            while True:
+                await news.wait()
+                news.clear()
+                number += 1
+                meta = {"metadata": {"name": CRD, "resourceVersion": str(number)}}
+                await reply.send(event("MODIFIED", meta))
+        while request.path.split("/")[3] in self.versions:
+            await news.wait()
+            news.clear()
+        await reply.end_stream()
+
+
+class Told:
+    """Who was told that something else is known."""
+
+    def __init__(self) -> None:
+        self.owners: list[Key] = []
+        self.followed: list[str] = []
+
+    def ready(self, owner: Key) -> None:
+        self.owners.append(owner)
+
+    def changed(self, kind: Kind, metadata: ObjectMeta) -> None:
+        pass
+
+    def follow(self, name: str, store: Store[RawObject]) -> Any:
+        self.followed.append(name)
+        return lambda: self.followed.remove(name)
+
+
+@contextlib.asynccontextmanager
+async def watching(served: Kinds) -> AsyncIterator[tuple[DynamicKinds, Told]]:
+    """Kinds on that server, and what they told."""
+    told = Told()
+    async with served.server.running(), connected(served.server) as client:
+        kinds = DynamicKinds(
+            client,
+            namespace=None,
+            changed=told.changed,
+            ready=told.ready,
+            follow=told.follow,
+            random=Random(1),
+        )
+        task = asyncio.create_task(kinds.run())
+        try:
+            yield kinds, told
+        finally:
+            assert not task.done()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,201 @@
+"""Kinds that come, go, change their version or may not be read: what is unknown is never taken for nothing."""
+
+from controller.api.meta import Key
+from controller.domain.availability import Failing, Forbidden, Loading, NotServed, Synced
+from controller.kube.dynamic import MOST_OF_NAMESPACE, DynamicKinds
+from controller.kube.kind_watch import LATEST, RawObject
+from controller.kube.reflector import PROBE, STALE
+from tests.component.kube.reflecting import settled
+from tests.component.kube.serving_kinds import CRD, CRDS, GROUP, LANE, Kinds, watching
+from tests.component.runtime.virtual_time import virtual_time
+
+WEB = Key("shop", "web")
+API = Key("shop", "api")
+OBJECT = Key("shop", "a")
+
+
+def api_version_of(kinds: DynamicKinds) -> str:
+    found = kinds.find(LANE, OBJECT)
+    assert isinstance(found, RawObject)
+    return bytes(found.raw).decode().partition('"apiVersion": "')[2].partition('"')[0]
+
+
+@virtual_time
+async def test_a_kind_is_looked_up_and_listed_when_somebody_holds_it() -> None:
+    served = Kinds("v1")
+    async with watching(served) as (kinds, told):
+        await settled(3600)
+        assert served.paths == []
+        kinds.hold(WEB, [LANE])
+        assert isinstance(kinds.availability(LANE), Loading)
+        assert isinstance(kinds.find(LANE, OBJECT), Loading)
+        assert isinstance(kinds.every(LANE, "shop"), Loading)
+        assert isinstance(kinds.made_for(LANE, "shop", "uid"), Loading)
+        await settled(1)
+        assert told.owners == [WEB]
+        assert isinstance(kinds.availability(LANE), Synced)
+        assert isinstance(kinds.find(LANE, OBJECT), RawObject)
+        assert kinds.find(LANE, Key("shop", "b")) is None
+
+
+@virtual_time
+async def test_at_rest_nothing_is_asked() -> None:
+    served = Kinds("v1")
+    async with watching(served) as (kinds, _):
+        kinds.hold(WEB, [LANE])
+        await settled(1)
+        mark = len(served.paths)
+        await settled(280)
+        assert served.paths[mark:] == []
+
+
+@virtual_time
+async def test_what_may_not_be_read_is_forbidden_and_never_empty_and_wakes_all_when_granted() -> (
+    None
+):
+    served = Kinds("v1")
+    served.may_list = False
+    async with watching(served) as (kinds, told):
+        for owner in (WEB, API):
+            kinds.hold(owner, [LANE])
+        await settled(60)
+        for answer in (kinds.find(LANE, OBJECT), kinds.every(LANE, "shop")):
+            assert isinstance(answer, Forbidden)
+            assert "you cannot list them" in answer.message
+        mark = len(served.lists)
+        await settled(10 * PROBE)
+        assert 9 <= len(served.lists) - mark <= 15, "one probe for all, every eight seconds"
+        told.owners.clear()
+        served.may_list = True
+        await settled(PROBE)
+        assert sorted(told.owners) == [API, WEB]
+        assert isinstance(kinds.every(LANE, "shop"), tuple)
+
+
+@virtual_time
+async def test_a_kind_that_is_not_served_costs_nothing_while_crds_are_watched_and_is_found_at_once() -> (
+    None
+):
+    served = Kinds(declared=False)
+    async with watching(served) as (kinds, told):
+        kinds.hold(WEB, [LANE])
+        await settled(1)
+        assert isinstance(kinds.find(LANE, OBJECT), NotServed)
+        await settled(600)
+        mark = len(served.paths)
+        await settled(600)
+        assert len(served.paths) - mark <= 3 * 600 / (0.75 * LATEST)
+        told.owners.clear()
+        served.serve("v1")
+        await settled(1)
+        assert told.owners == [WEB]
+        assert isinstance(kinds.find(LANE, OBJECT), RawObject)
+
+
+@virtual_time
+async def test_without_the_right_to_read_crds_a_kind_is_found_by_discovery_within_ten_seconds() -> (
+    None
+):
+    served = Kinds(declared=False)
+    served.may_read_crds = False
+    async with watching(served) as (kinds, _):
+        kinds.hold(WEB, [LANE])
+        await settled(600)
+        assert isinstance(kinds.find(LANE, OBJECT), NotServed)
+        served.versions = ["v1"]
+        await settled(PROBE)
+        assert isinstance(kinds.find(LANE, OBJECT), RawObject)
+        mark = len(served.paths)
+        await settled(280)
+        assert served.paths[mark:] == []
+
+
+@virtual_time
+async def test_a_kind_that_changes_its_version_is_listed_in_the_one_that_is_left() -> None:
+    served = Kinds("v1", "v1beta1")
+    async with watching(served) as (kinds, told):
+        kinds.hold(WEB, [LANE])
+        await settled(1)
+        assert api_version_of(kinds) == f"{GROUP}/v1"
+        served.serve("v1beta1")
+        await settled(2)
+        assert api_version_of(kinds) == f"{GROUP}/v1beta1"
+        resource = kinds.resource(LANE)
+        assert resource is not None
+        assert resource.version == "v1beta1"
+        assert told.followed == [CRD], "the store of the version that went is followed no longer"
+
+
+@virtual_time
+async def test_a_crd_that_serves_no_version_for_a_while_is_failing_and_not_gone() -> None:
+    served = Kinds("v1")
+    async with watching(served) as (kinds, told):
+        kinds.hold(WEB, [LANE])
+        await settled(1)
+        served.serve()
+        await settled(STALE)
+        found = kinds.find(LANE, OBJECT)
+        assert isinstance(found, Failing)
+        assert f"CRD {CRD} declares it" in found.message
+        told.owners.clear()
+        served.serve("v1")
+        await settled(1)
+        assert isinstance(kinds.find(LANE, OBJECT), RawObject)
+        assert told.owners[-1] == WEB
+
+
+@virtual_time
+async def test_the_last_who_holds_a_kind_ends_its_watch_and_that_of_crds() -> None:
+    served = Kinds("v1")
+    async with watching(served) as (kinds, told):
+        kinds.hold(WEB, [LANE])
+        kinds.hold(API, [LANE])
+        await settled(1)
+        kinds.hold(WEB, ())
+        assert isinstance(kinds.find(LANE, OBJECT), RawObject)
+        kinds.hold(API, ())
+        await settled(1)
+        assert told.followed == []
+        mark = len(served.server.requests)
+        await settled(3600)
+        assert served.server.requests[mark:] == []
+        kinds.hold(WEB, [LANE])
+        await settled(1)
+        assert isinstance(kinds.find(LANE, OBJECT), RawObject)
+        assert served.paths.count(CRDS) == 2
+
+
+@virtual_time
+async def test_an_unknown_kind_is_looked_up_no_longer_when_its_rollout_is_gone() -> None:
+    served = Kinds(declared=False)
+    async with watching(served) as (kinds, _):
+        kinds.hold(WEB, [LANE])
+        await settled(60)
+        kinds.hold(WEB, ())
+        await settled(1)
+        mark = len(served.server.requests)
+        await settled(3600)
+        assert served.server.requests[mark:] == []
+
+
+@virtual_time
+async def test_a_namespace_may_name_so_many_kinds_and_more_are_refused_in_words() -> None:
+    served = Kinds("v1")
+    many = [(f"{GROUP}/v1", f"Kind{number:02}") for number in range(MOST_OF_NAMESPACE)]
+    async with watching(served) as (kinds, told):
+        kinds.hold(API, many)
+        kinds.hold(WEB, [LANE])
+        kinds.hold(Key("other", "web"), [("other.example.com/v1", "Lane")])
+        await settled(1)
+        refused = kinds.find(LANE, OBJECT)
+        assert isinstance(refused, Failing)
+        assert f"may name {MOST_OF_NAMESPACE} kinds" in refused.message
+        assert served.lists == []
+        elsewhere = kinds.availability(("other.example.com/v1", "Lane"))
+        assert isinstance(elsewhere, NotServed)
+        told.owners.clear()
+        kinds.hold(API, many[1:])
+        assert WEB in told.owners
+        kinds.hold(WEB, [LANE])
+        await settled(1)
+        assert isinstance(kinds.find(LANE, OBJECT), RawObject)
