@@ -14,8 +14,15 @@ from functools import partial
 from random import Random
 from typing import TypeVar
 
-from controller.api.meta import Key
-from controller.api.names import CONFIGURATION, LEASE
+import msgspec
+
+from controller.api.meta import Key, ObjectMeta
+from controller.api.names import (
+    CONFIGURATION,
+    LEASE,
+    MUTATING_CONFIGURATION,
+    VALIDATING_CONFIGURATION,
+)
 from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
@@ -40,6 +47,7 @@ from controller.kube.reflector import Reflector
 from controller.kube.resources import Resource
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import Caches
+from controller.reconcilers.rights import MissingRights
 from controller.reconcilers.rollout import RolloutReconciler
 from controller.reconcilers.script_checks import ScriptChecks
 from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
@@ -65,6 +73,12 @@ V = TypeVar("V", bound=HasMetadata)
 USER_AGENT = "moonshift-controller"
 
 _log = logging.getLogger(__name__)
+
+
+class Named(msgspec.Struct, frozen=True):
+    """An object of which only the version matters."""
+
+    metadata: ObjectMeta = ObjectMeta()
 
 
 class App:
@@ -105,6 +119,7 @@ class App:
             client, component="rollout-controller", instance=identity, clock=self._clock,
             metrics=self.metrics,
         )  # fmt: skip
+        self._rights = MissingRights(client.may, self._wiring.holder_turns)
         self._leader = Leader(
             KubeLeaseStore(lease_client, settings.namespace, LEASE),
             identity,
@@ -169,6 +184,28 @@ class App:
                 field_selector=f"metadata.name={CONFIGURATION}",
             ),
         )
+
+    def _make_published(self) -> tuple[Watching, ...]:
+        """The webhook configurations: a manifest that is applied again takes our identity out of them."""
+        found: list[Watching] = []
+        for resource, name in (
+            (resources.MUTATING_WEBHOOKS, MUTATING_CONFIGURATION),
+            (resources.VALIDATING_WEBHOOKS, VALIDATING_CONFIGURATION),
+        ):
+            store: Store[Named] = Store()
+            store.subscribe(lambda old, new: self._endpoint.look_again())
+            found.append(
+                Reflector(
+                    self._client,
+                    msgspec.structs.replace(resource, metadata_only=True),
+                    store,
+                    Named,
+                    field_selector=f"metadata.name={name}",
+                    metrics=self.metrics,
+                    random=self._random,
+                )
+            )
+        return tuple(found)
 
     def _reflect(
         self,
@@ -255,7 +292,8 @@ class App:
         self._health.add_ready_check("webhooks", lambda: self._endpoint.problem)
         parts = [Part("health", self._health.run)]
         parts.append(Part("webhooks", self._endpoint.run))
-        parts += [Part(f"watch-{r.resource.plural}", r.run) for r in self._reflectors]
+        watched = (*self._reflectors, *self._make_published())
+        parts += [Part(f"watch-{r.resource.plural}", r.run) for r in watched]
         parts += [
             Part("gateway-kinds", self._kinds.run),
             Part("config-objects", self._configs.run),
@@ -299,6 +337,7 @@ class App:
             clock=self._clock,
             telling=Telling(self._tell, self.metrics),
             random=self._random,
+            rights=self._rights,
         )
         workers = Worker(
             "rollout-controller",
@@ -315,6 +354,7 @@ class App:
             clock=self._clock,
             told=self._tell_routing,
             random=self._random,
+            rights=self._rights,
         )
         routing_workers = Worker(
             "trafficrouting-controller",
@@ -333,6 +373,7 @@ class App:
         )
         _log.info("reconciling", extra={"rollouts": len(self.caches.rollouts)})
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._rights.run(), name="missing-rights")
             group.create_task(checks.run(), name="script-checks")
             group.create_task(workers.run(), name="rollout-workers")
             group.create_task(routing_workers.run(), name="trafficrouting-workers")

@@ -21,6 +21,8 @@ never raised, it is returned as a condition. Foreign exceptions are mapped onto 
     └── BadConfiguration         flags or files the process was started with
 """
 
+from typing import NamedTuple
+
 
 class MoonshiftError(Exception):
     """Root of the tree; never raised itself."""
@@ -40,8 +42,21 @@ class Unauthorized(ApiError):
     """401: the credential was not accepted, even after it was read again."""
 
 
+class Right(NamedTuple):
+    """What was asked of the API server, as its authorizer names it."""
+
+    verb: str
+    group: str
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+
+
 class Forbidden(ApiError):
-    """403: the message of the API server names verb, resource, namespace and user."""
+    """403: the message of the API server names verb, resource, namespace and user; `right` is what was asked for."""
+
+    right: Right | None = None
 
 
 class NotFound(ApiError):

@@ -92,10 +92,11 @@ class Product:
             "crd/rollouts.rollouts.kruise.io",
         )  # fmt: skip
 
-    async def start(self, extra: Sequence[str] = ()) -> None:
-        """Start both processes and wait until they are ready."""
-        token = await self.plane.service_account_token(NAMESPACE, CONTROLLER)
-        kubeconfig = self.plane.kubeconfig_for_token("controller", token)
+    async def start(self, extra: Sequence[str] = (), kubeconfig: Path | None = None) -> None:
+        """Start both processes and wait until they are ready; as the manifests' account, or with a kubeconfig."""
+        if kubeconfig is None:
+            token = await self.plane.service_account_token(NAMESPACE, CONTROLLER)
+            kubeconfig = self.plane.kubeconfig_for_token("controller", token)
         worker = {
             "--listen": f"unix://{self.socket}",
             "--metrics-bind-address": f"127.0.0.1:{self.worker_metrics}",

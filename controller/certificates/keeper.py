@@ -66,7 +66,7 @@ class CertificateKeeper:
             self._secrets, places.secret, self._address.names(), self._published, now
         )
         self._published = False
-        missing = await self._publisher.publish(bundle.trusted)
+        missing = await self._publisher.publish(bundle.trusted, now)
         self._published = not missing
         serving = {"tls.crt": bundle.serving.certificate, "tls.key": bundle.serving.key}
         await asyncio.to_thread(write_files, places.webhook_directory, serving)

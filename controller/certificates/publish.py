@@ -1,12 +1,13 @@
-"""Telling the API server whom to trust: `caBundle` in the webhook configurations and in the CRDs.
+"""Telling the API server whom to trust: `caBundle` in the webhook configurations and in the CRDs, and who we are.
 
-Invariant: only the client configuration of an entry is ours; the rest is what was installed. Entries whose path this
-version does not serve are dropped (an older controller may have left them), and so is the older controller's annotation
-`template`, from which it would put its own entries back.
+Invariant: of an entry only the client configuration and the match condition that lets us pass are ours; the rest is
+what was installed. An entry whose path this version does not serve is left alone: another version added it, and its
+replicas look after it. The original's annotation `template` goes, from which it would put its own entries back.
 """
 
 import base64
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Protocol
 
 import msgspec
@@ -19,6 +20,7 @@ from controller.api.names import (
     VALIDATING_CONFIGURATION,
     WEBHOOK_SERVICE,
 )
+from controller.certificates.identity import OVERLAP, Identity, passing
 from controller.errors import NotFound
 
 MUTATING, VALIDATING = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
@@ -74,17 +76,32 @@ class ConfigurationStore(Protocol):
         ...
 
 
-def configured(
-    obj: JsonObject, address: Address, trusted: bytes, served: Collection[str]
-) -> JsonObject:
-    """A webhook configuration or CRD as it has to be. Entries without a known path are dropped."""
+class Wanted(msgspec.Struct, frozen=True):
+    """What is published: where we are, whom to trust, which paths are served, who we are.
+
+    `alone`: the accounts that were used before this one are let pass no longer.
+    """
+
+    address: Address
+    trusted: bytes
+    served: frozenset[str]
+    user: str
+    alone: bool = False
+
+
+def configured(obj: JsonObject, wanted: Wanted) -> JsonObject:
+    """A webhook configuration or CRD as it has to be. Entries without a known path are left alone."""
+    address, trusted = wanted.address, wanted.trusted
     if text(obj, "kind") == CRD:
         return _configured_crd(obj, address, trusted)
     entries: list[object] = []
     for entry in items(obj, "webhooks"):
         path = _path(child(entry, "clientConfig"))
-        if path in served:
-            entries.append({**child(entry), "clientConfig": address.client(path, trusted)})
+        if path in wanted.served:
+            ours = {**child(entry), "clientConfig": address.client(path, trusted)}
+            entries.append(passing(ours, wanted.user, alone=wanted.alone))
+        else:
+            entries.append(entry)
     clean = changed(obj, ("metadata", "annotations", _TEMPLATE), None)
     return {**clean, "webhooks": entries}
 
@@ -109,15 +126,25 @@ class Publisher:
     """Writes the authority into every object that must carry it."""
 
     def __init__(
-        self, store: ConfigurationStore, address: Address, served: Collection[str]
+        self,
+        store: ConfigurationStore,
+        address: Address,
+        served: Collection[str],
+        identity: Identity,
     ) -> None:
         """`served` are the paths that the webhook server answers."""
+        self._identity = identity
+        self._since: datetime | None = None
         self._store = store
         self._address = address
         self._served = frozenset(served)
 
-    async def publish(self, trusted: bytes) -> tuple[str, ...]:
-        """Make all of them carry `trusted`; answers the names of those that do not exist."""
+    async def publish(self, trusted: bytes, now: datetime) -> tuple[str, ...]:
+        """Make all of them carry `trusted` and let us pass; answers the names of those that do not exist."""
+        user = await self._identity.known()
+        self._since = self._since or now
+        alone = now - self._since >= OVERLAP
+        wanted = Wanted(self._address, trusted, self._served, user, alone)
         missing: list[str] = []
         for kind, name in PUBLISHED:
             try:
@@ -125,7 +152,7 @@ class Publisher:
             except NotFound:
                 missing.append(f"{kind} {name}")
                 continue
-            wanted = configured({"kind": kind, **obj}, self._address, trusted, self._served)
-            if not same(wanted, {"kind": kind, **obj}):
-                await self._store.replace(kind, name, wanted)
+            after = configured({"kind": kind, **obj}, wanted)
+            if not same(after, {"kind": kind, **obj}):
+                await self._store.replace(kind, name, after)
         return tuple(missing)

@@ -23,6 +23,7 @@ from controller.api.rollout import (
 )
 from controller.api.workload_kinds import DEPLOYMENT, KindName
 from controller.api.workloads import ReplicaSet
+from controller.errors import Right
 
 
 class Value(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -429,6 +430,7 @@ class Refusal(Value, frozen=True):
 
     `reason` is a CamelCase word for conditions and events; `object` names the object, `script` and `line` the place
     in a script. `retry_after` is when to try again without any change seen (None: only a change brings us back).
+    `right` is what the API server refused: the Rollout is woken when that may be otherwise.
     """
 
     reason: str
@@ -437,6 +439,7 @@ class Refusal(Value, frozen=True):
     script: str = ""
     line: int = 0
     retry_after: float | None = None
+    right: Right | None = None
 
 
 Outcome = Done | NotYet | Refusal

@@ -66,6 +66,16 @@ RETRY_REFUSED = 30.0
 """Seconds after which a refused write is tried again: a right may be granted without any event we see."""
 
 
+def of_refused(refused: Forbidden | Invalid) -> Refusal:
+    """What the API server said no to, in its words."""
+    return Refusal(
+        reason=type(refused).__name__,
+        message=refused.message,
+        retry_after=RETRY_REFUSED,
+        right=refused.right if isinstance(refused, Forbidden) else None,
+    )
+
+
 class Routes(Protocol):
     """Gateway objects."""
 
@@ -114,11 +124,7 @@ class Pass:
         try:
             return await self._apply(action)
         except (Forbidden, Invalid) as refused:
-            return Refusal(
-                reason=type(refused).__name__,
-                message=refused.message,
-                retry_after=RETRY_REFUSED,
-            )
+            return of_refused(refused)
 
     async def _apply(self, action: Action) -> Outcome:
         match action:

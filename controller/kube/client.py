@@ -10,19 +10,19 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from random import Random
 from typing import Literal, Self
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import httpx
 import msgspec
 
-from controller.errors import Conflict, Invalid, NotFound, Unreachable
+from controller.api.names import FIELD_MANAGER
+from controller.errors import Conflict, Forbidden, Invalid, NotFound, Right, Unreachable
 from controller.kube.api import JSON_PATCH, ControllerApi, Limits, RequestMetrics
 from controller.kube.credentials import Source, choose_source
-from controller.kube.resources import Resource
+from controller.kube.resources import ACCESS_REVIEWS, SELF_REVIEWS, Resource
 from controller.kube.watch import complete_lines, read_page_head
 from controller.runtime.rate import TokenBucket
 
-FIELD_MANAGER = "moonshift"
 WATCH_SILENCE = 120.0  # seconds without a byte (bookmarks come about every minute) mean a dead peer
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -54,6 +54,19 @@ class _ServedVersion(msgspec.Struct, frozen=True, rename="camel"):
 class _ServedGroup(msgspec.Struct, frozen=True, rename="camel"):
     versions: tuple[_ServedVersion, ...] = ()
     preferred_version: _ServedVersion = _ServedVersion()
+
+
+class _UserInfo(msgspec.Struct, frozen=True):
+    username: str = ""
+
+
+class _ReviewStatus(msgspec.Struct, frozen=True, rename="camel"):
+    user_info: _UserInfo = _UserInfo()
+    allowed: bool = False
+
+
+class _Review(msgspec.Struct, frozen=True):
+    status: _ReviewStatus = _ReviewStatus()
 
 
 class _Version(msgspec.Struct, frozen=True, rename="camel"):
@@ -341,6 +354,22 @@ class KubeClient:
         found = (served.preferred_version, *served.versions)
         return tuple(dict.fromkeys(item.group_version for item in found if item.group_version))
 
+    async def whoami(self) -> str:
+        """The user name that the API server knows this credential by."""
+        answer = await self._review(SELF_REVIEWS, {})
+        return answer.user_info.username
+
+    async def may(self, right: Right) -> bool:
+        """The API server would let us do this."""
+        named = {key: value for key, value in right._asdict().items() if value}
+        answer = await self._review(ACCESS_REVIEWS, {"resourceAttributes": named})
+        return answer.allowed
+
+    async def _review(self, kind: Resource, spec: Mapping[str, object]) -> _ReviewStatus:
+        body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}
+        answer = await self.create(kind, "", msgspec.json.encode(body))
+        return msgspec.json.decode(answer, type=_Review).status
+
     async def server_version(self) -> str:
         """The API server's version, such as `v1.35.0`."""
         async with self._api.call_api("GET", version="", base="/version") as response:
@@ -375,16 +404,40 @@ class KubeClient:
         accept: Mapping[str, str] | None = None,
     ) -> bytes:
         headers = {"Content-Type": content_type} if body is not None else {}
-        async with self._api.call_api(
-            method,
-            version=resource.api_version,
-            namespace=_namespace(resource, namespace),
-            url=path,
-            params=dict(params or {}),
-            content=body,
-            headers={**headers, **(accept or {})},
-        ) as response:
+        async with (
+            _naming_the_right(method, resource, namespace, path),
+            self._api.call_api(
+                method,
+                version=resource.api_version,
+                namespace=_namespace(resource, namespace),
+                url=path,
+                params=dict(params or {}),
+                content=body,
+                headers={**headers, **(accept or {})},
+            ) as response,
+        ):
             return response.content
+
+
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+@contextlib.asynccontextmanager
+async def _naming_the_right(
+    method: str, resource: Resource, namespace: str | None, path: str
+) -> AsyncIterator[None]:
+    """A refusal for a right says which one was asked for."""
+    try:
+        yield
+    except Forbidden as refused:
+        _, _, rest = path.partition("/")
+        name, _, subresource = rest.partition("/")
+        verb = _VERBS.get(method) or ("get" if name else "list")
+        place = namespace if namespace and resource.namespaced else ""
+        refused.right = Right(
+            verb, resource.group, resource.plural, subresource, place, unquote(name)
+        )
+        raise
 
 
 def _namespace(resource: Resource, namespace: str | None) -> str | None:

@@ -24,6 +24,7 @@ from controller.effects.writes import KubeWrites, Writes
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.ledger import WriteLedger
 from controller.reconcilers.refusals import RefusalWaits
+from controller.reconcilers.rights import RightsAwaited
 from controller.reconcilers.telling import Telling
 from controller.runtime.clock import Clock
 from controller.runtime.worker import Result
@@ -55,6 +56,7 @@ class RolloutReconciler:
         clock: Clock,
         telling: Telling,
         random: Random,
+        rights: RightsAwaited,
     ) -> None:
         self._worlds = worlds
         self._kube = kube
@@ -64,7 +66,7 @@ class RolloutReconciler:
         self._ledger = ledger
         self._clock = clock
         self._telling = telling
-        self._refusals = RefusalWaits(random)
+        self._refusals = RefusalWaits(random, rights)
         self._counting: dict[Key, datetime] = {}
 
     async def reconcile(self, key: Key) -> Result:

@@ -37,13 +37,14 @@ from controller.domain.trafficrouting import (
     owner_of,
     refused_routing,
 )
-from controller.effects.apply import RETRY_REFUSED, Routes
+from controller.effects.apply import Routes, of_refused
 from controller.effects.trafficroutings import set_finalizers, write_routing_status
 from controller.effects.writes import KubeWrites, Writes
 from controller.errors import Forbidden, Invalid, NotFound
 from controller.kube.ledger import WriteLedger
 from controller.reconcilers.caches import SERVICE, SHARED_ROUTING, Caches
 from controller.reconcilers.refusals import RefusalWaits
+from controller.reconcilers.rights import RightsAwaited
 from controller.runtime.clock import Clock
 from controller.runtime.worker import Result
 
@@ -78,7 +79,7 @@ class SharedWorld:
         """Everything about one TrafficRouting; None when it is gone."""
         routing = self._caches.traffic_routings.get(key)
         if routing is None:
-            self._sights.forget(Key(key.namespace, OWNER_PREFIX + key.name))
+            self._sights.forget(_owner(key))
             return None
         owner = Key(key.namespace, owner_of(routing))
         named = self._caches.rollouts.index(SHARED_ROUTING, str(key))
@@ -117,6 +118,11 @@ class SharedWorld:
         return Situation(seen=seen, now=self._clock.now()).new_pods
 
 
+def _owner(key: Key) -> Key:
+    """Who waits for a right: as gateway objects name it."""
+    return Key(key.namespace, OWNER_PREFIX + key.name)
+
+
 class TrafficRoutingReconciler:
     """Passes over TrafficRoutings."""
 
@@ -130,9 +136,10 @@ class TrafficRoutingReconciler:
         clock: Clock,
         told: Told,
         random: Random,
+        rights: RightsAwaited,
     ) -> None:
         self._world = world
-        self._refusals = RefusalWaits(random)
+        self._refusals = RefusalWaits(random, rights, _owner)
         self._kube = kube
         self._routes_for = routes_for
         self._ledger = ledger
@@ -187,9 +194,7 @@ class TrafficRoutingReconciler:
                 case _:
                     raise AssertionError(f"no action of a TrafficRouting: {action}")
         except (Forbidden, Invalid) as refused:
-            return Refusal(
-                reason=type(refused).__name__, message=refused.message, retry_after=RETRY_REFUSED
-            )
+            return of_refused(refused)
 
     async def _write_status(
         self, seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, writes: Writes

@@ -12,7 +12,6 @@ from typing import Protocol
 import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
-from controller.api.names import CONTROLLER_ACCOUNT
 from controller.api.rollout import Rollout
 from controller.api.validation import DEFAULT_RULES, Rules
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
@@ -59,6 +58,10 @@ class ReplicaSetReader(Protocol):
         ...
 
 
+OwnWrites = Callable[[str, str], bool]
+"""Whether a user, under a field manager, is the controller."""
+
+
 class Admission:
     """The handlers and what they read through."""
 
@@ -68,20 +71,16 @@ class Admission:
         replica_sets: ReplicaSetReader,
         clock: Clock,
         *,
-        namespace: str,
-        own_user: str = "",
+        is_own: OwnWrites,
         rules: Rules = DEFAULT_RULES,
         headers: Headers | None = None,
         offload: Offload | None = None,
     ) -> None:
-        """`namespace` is the controller's own; `own_user` is its user name where it is not the ServiceAccount.
-
-        `headers` are those of the scripts that lead traffic.
-        """
+        """`is_own` tells the controller's own writes; `headers` are those of the scripts that lead traffic."""
         self._rollouts = rollouts
         self._replica_sets = replica_sets
         self._clock = clock
-        self._own = {f"system:serviceaccount:{namespace}:{CONTROLLER_ACCOUNT}", own_user} - {""}
+        self._is_own = is_own
         self._rules = rules
         self._headers = headers
         self._offload = offload or Offload()
@@ -184,7 +183,8 @@ class Admission:
         """Old and new object of an update that is not our own; None for anything else."""
         if request.operation != "UPDATE" or request.sub_resource != sub_resource:
             return None
-        if request.user_info.username in self._own:
+        manager = text(request.options or {}, "fieldManager")
+        if self._is_own(request.user_info.username, manager):
             return None
         old, new = await self._trees(request)
         return None if old is None or new is None else (old, new)

@@ -7,6 +7,7 @@ the cluster (a URL and a folder were given). Decides nothing else.
 from pathlib import Path
 
 from controller.api.validation import Rules
+from controller.certificates.identity import Identity
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import Address, Publisher
 from controller.domain.traffic.abilities import Headers
@@ -37,11 +38,12 @@ def make_endpoint(
         filter_workload_type=settings.filter_workload_type,
         tracks_config=bool(settings.track_config),
     )
+    identity = Identity(client.whoami)
     admission = Admission(
         reader,
         reader,
         clock,
-        namespace=settings.namespace,
+        is_own=identity.is_own,
         rules=rules,
         headers=headers,
     )
@@ -57,7 +59,7 @@ def make_endpoint(
     )
     keeper = CertificateKeeper(
         FolderSecrets(folder) if outside else KubeSecrets(client, settings.namespace),
-        Publisher(KubeConfigurations(client), address, (*handlers, "/convert")),
+        Publisher(KubeConfigurations(client), address, (*handlers, "/convert"), identity),
         address,
         places,
         clock,

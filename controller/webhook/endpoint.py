@@ -2,7 +2,8 @@
 
 Invariant: the port listens only with a certificate; a replica that cannot get one, or cannot publish its
 authority, is not ready, says why and tries again, and never ends the process. At rest nothing is asked of
-the API server: certificates are renewed months before they end, so a look every few hours is enough.
+the API server: certificates are renewed months before they end, so a look every few hours is enough, and another when
+somebody changes what is published.
 """
 
 import asyncio
@@ -45,6 +46,7 @@ class Endpoint:
         self._client_authority = client_authority
         self.problem: str | None = "certificates are not ready"
         self.certified = asyncio.Event()
+        self._again = asyncio.Event()
 
     async def run(self) -> None:
         """Serve until cancelled."""
@@ -56,8 +58,20 @@ class Endpoint:
             _beside(tls.run()),
         ):
             while True:
-                await asyncio.sleep((LOOK_AGAIN if ready else RETRY).total_seconds())
+                await self._patience(LOOK_AGAIN if ready else RETRY)
                 ready = await self._round()
+
+    def look_again(self) -> None:
+        """Something that is published may have been changed by somebody else."""
+        self._again.set()
+
+    async def _patience(self, longest: timedelta) -> None:
+        """Wait until it is time for the next round; rounds that others cause are a few seconds apart."""
+        await asyncio.sleep(RETRY.total_seconds())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout((longest - RETRY).total_seconds()):
+                await self._again.wait()
+        self._again.clear()
 
     async def _round(self) -> bool:
         """Certificates as they have to be; False while something they are published in is not installed."""

@@ -43,6 +43,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
     object: msgspec.Raw = NOTHING
     old_object: msgspec.Raw = NOTHING
     dry_run: bool | None = None
+    options: JsonObject | None = None
 
     @property
     def objects(self) -> tuple[msgspec.Raw, msgspec.Raw]:

@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 
 from controller.api.jsontree import JsonObject
-from controller.api.names import DEFAULT_NAMESPACE, WEBHOOK_SECRET
+from controller.api.names import CONTROLLER_ACCOUNT, DEFAULT_NAMESPACE, WEBHOOK_SECRET
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.certificates.directory import DirectoryStore
+from controller.certificates.identity import Identity
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import CRD, MUTATING, Address, Publisher
 from controller.errors import NotFound
@@ -76,6 +77,13 @@ class LiveReads:
         return [entry for entry in decoded if entry.metadata.controller_uid == deployment_uid]
 
 
+async def _our_name() -> str:
+    return f"system:serviceaccount:{DEFAULT_NAMESPACE}:{CONTROLLER_ACCOUNT}"
+
+
+OURS = Identity(_our_name)
+
+
 @asynccontextmanager
 async def installed(directory: Path) -> AsyncIterator[Plane]:
     """Run a plane with everything installed and the webhooks answered, for the length of a block."""
@@ -84,7 +92,7 @@ async def installed(directory: Path) -> AsyncIterator[Plane]:
         await plane.kubectl("apply", "-k", str(DEPLOY / "kustomize" / "local"))
         await plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
         reads = LiveReads(plane.client())
-        admission = Admission(reads, reads, SystemClock(), namespace=DEFAULT_NAMESPACE)
+        admission = Admission(reads, reads, SystemClock(), is_own=OURS.is_own)
         handlers = admission.handlers()
         files = directory / "serving"
         # The certificate is needed before the port is known, the port before the address is published.
@@ -107,7 +115,7 @@ def _keeper(
 ) -> CertificateKeeper:
     return CertificateKeeper(
         DirectoryStore(directory / "secrets"),
-        Publisher(LiveConfigurations(plane.client()), address, handlers.keys()),
+        Publisher(LiveConfigurations(plane.client()), address, handlers.keys(), OURS),
         address,
         Places(WEBHOOK_SECRET, files),
         SystemClock(),

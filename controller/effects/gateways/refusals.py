@@ -70,7 +70,11 @@ def of_write(failure: WriteFailure, subject: str) -> Refusal | NotYet:
 def forbidden(failure: Forbidden, subject: str) -> Refusal:
     """A right is missing, or an admission plugin said no."""
     return Refusal(
-        "Forbidden", unreadable(failure.message, subject), object=subject, retry_after=UNWATCHED
+        "Forbidden",
+        unreadable(failure.message, subject),
+        object=subject,
+        retry_after=UNWATCHED,
+        right=failure.right,
     )
 
 

@@ -16,6 +16,7 @@ from controller.api.jsontree import JsonObject, child, items
 from controller.api.names import MUTATING_CONFIGURATION, VALIDATING_CONFIGURATION
 from controller.certificates.authority import Pair, facts, issued_by, matches
 from controller.certificates.directory import DirectoryStore, read_files
+from controller.certificates.identity import Identity
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import (
     CRD,
@@ -24,6 +25,7 @@ from controller.certificates.publish import (
     VALIDATING,
     Address,
     Publisher,
+    Wanted,
     configured,
 )
 from controller.certificates.rotation import SETTLE, Step, plan_rotation, rotated
@@ -229,6 +231,13 @@ def entry(path: str) -> JsonObject:
     return {"name": f"w{path}", "clientConfig": {"service": service}, "failurePolicy": "Fail"}
 
 
+async def our_name() -> str:
+    return "us"
+
+
+US = Identity(our_name)
+
+
 def configuration(kind: str, name: str, *paths: str) -> JsonObject:
     """A webhook configuration."""
     return {
@@ -276,14 +285,16 @@ class Configurations:
 
 async def test_the_authority_is_published_once_everywhere() -> None:
     store = Configurations()
-    publisher = Publisher(store, Address(namespace="ms"), SERVED)
-    assert await publisher.publish(b"ca") == ()
+    publisher = Publisher(store, Address(namespace="ms"), SERVED, US)
+    assert await publisher.publish(b"ca", START) == ()
     assert store.writes == [CRD, MUTATING, VALIDATING]
-    assert await publisher.publish(b"ca") == ()
+    assert await publisher.publish(b"ca", START) == ()
     assert len(store.writes) == 3
     mutating = store.kept[MUTATING, MUTATING_CONFIGURATION]
     entries = items(mutating, "webhooks")
-    assert len(entries) == 1, "a path that nobody serves is dropped"
+    assert len(entries) == 2
+    theirs = entry("/gone")
+    assert entries[1] == theirs, "what another version added is left alone"
     client = child(entries[0], "clientConfig")
     assert client == {
         "caBundle": "Y2E=",
@@ -301,27 +312,28 @@ async def test_the_authority_is_published_once_everywhere() -> None:
 async def test_what_is_not_installed_is_named() -> None:
     store = Configurations()
     del store.kept[VALIDATING, VALIDATING_CONFIGURATION]
-    missing = await Publisher(store, Address(), SERVED).publish(b"ca")
+    missing = await Publisher(store, Address(), SERVED, US).publish(b"ca", START)
     assert missing == (f"{VALIDATING} {VALIDATING_CONFIGURATION}",)
 
 
 def test_out_of_the_cluster_a_url_takes_the_place_of_the_service() -> None:
     address = Address(url="https://127.0.0.1:9876/")
-    once = configured(configuration(MUTATING, "m", *SERVED), address, b"ca", SERVED)
-    twice = configured(once, address, b"ca", SERVED)
+    wanted = Wanted(address, b"ca", SERVED, "us")
+    once = configured(configuration(MUTATING, "m", *SERVED), wanted)
+    twice = configured(once, wanted)
     assert once == twice
     urls = {child(entry, "clientConfig")["url"] for entry in items(once, "webhooks")}
     assert urls == {f"https://127.0.0.1:9876{path}" for path in SERVED}
     assert "127.0.0.1" in address.names()
     assert Address(url="https://[::1]:9876").names()[-1] == "::1"
-    converted = configured(crd(), address, b"ca", SERVED)
+    converted = configured(crd(), wanted)
     webhook = child(converted, "spec", "conversion", "webhook")
     assert child(webhook, "clientConfig")["url"] == "https://127.0.0.1:9876/convert"
     assert webhook["conversionReviewVersions"] == ["v1", "v1beta1"]
 
 
 def test_a_crd_without_conversion_is_left_alone() -> None:
-    assert configured(crd("None"), Address(), b"ca", SERVED) == crd("None")
+    assert configured(crd("None"), Wanted(Address(), b"ca", SERVED, "us")) == crd("None")
 
 
 # --- the worker's side, and all of it together ---------------------------------------------------
@@ -363,7 +375,7 @@ async def test_one_round_puts_everything_in_place(tmp_path: Path) -> None:
     places = Places("s", tmp_path / "serving", "lua", tmp_path / "client")
     address = Address(url="https://127.0.0.1:1")
     keeper = CertificateKeeper(
-        secrets, Publisher(store, address, SERVED), address, places, Calendar()
+        secrets, Publisher(store, address, SERVED, US), address, places, Calendar()
     )
     assert await keeper.ensure() == ()
     assert await keeper.ensure() == ()
@@ -424,7 +436,7 @@ async def test_rounds_go_on_after_a_failure(
 ) -> None:
     monkeypatch.setattr(endpoint_module, "RETRY", timedelta(0))
     store, places = Late(), Places("s", tmp_path / "serving")
-    publisher = Publisher(store, Address(), SERVED)
+    publisher = Publisher(store, Address(), SERVED, US)
     keeper = CertificateKeeper(Reluctant(), publisher, Address(), places, Calendar())
     endpoint = Endpoint(web.Application(), port=0, keeper=keeper, files=tmp_path / "serving")
     task = asyncio.create_task(endpoint.run())

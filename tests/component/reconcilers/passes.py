@@ -17,6 +17,7 @@ from controller.domain.decision import (
     RoutePlan,
 )
 from controller.domain.observation import Observation
+from controller.errors import Right
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import DEPLOYMENTS, ROLLOUTS, SERVICES, Resource
 from controller.reconcilers.rollout import RolloutReconciler
@@ -38,6 +39,7 @@ class Passes:
         self.pending: list[bool] = []
         self.left: list[tuple[str, str]] = []
         self.approvals = 0
+        self.awaited: list[tuple[Key, Right]] = []
         for resource, objects in (
             (DEPLOYMENTS, world.cluster.deployments),
             (SERVICES, world.cluster.services),
@@ -57,7 +59,12 @@ class Passes:
             clock=self,
             telling=Telling(lambda rollout, note: self._told(note), self),
             random=Random(1),
+            rights=self,
         )
+
+    def wait(self, key: Key, right: Right) -> None:
+        """Note what was refused for want of a right."""
+        self.awaited.append((key, right))
 
     @property
     def status(self) -> RolloutStatus:

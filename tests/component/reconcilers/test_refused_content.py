@@ -10,6 +10,7 @@ from controller.api.rollout import Rollout, RolloutStatus
 from controller.domain.decision import Done, Note, RecordRelease
 from controller.domain.observation import Observation
 from controller.domain.rollout.status import condition
+from controller.errors import Right
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import CONFIG_MAPS, DEPLOYMENTS, ROLLOUTS, Resource
 from controller.reconcilers.rollout import RolloutReconciler
@@ -38,6 +39,9 @@ class Silent:
 
     def __getattr__(self, name: str) -> object:
         return lambda *values: None
+
+    def wait(self, key: Key, right: Right) -> None:
+        pass
 
     async def record(self, action: RecordRelease) -> Done:
         return Done()
@@ -97,6 +101,7 @@ async def test_a_way_back_goes_on_where_content_may_not_be_put_back() -> None:
         clock=Clock(world),
         telling=Telling(tell, silent),  # type: ignore[arg-type] # answers everything
         random=Random(1),
+        rights=silent,
     )
     result = await reconciler.reconcile(KEY)
     assert api.one(DEPLOYMENTS, "web")["spec"]["paused"] is False

@@ -1,0 +1,97 @@
+"""Who waits for a right, a quota or a policy: one question for all of them, and none when nobody waits.
+
+Why: the API server tells nobody that a right was granted or a quota raised. A missing right is asked for by an access
+review, every `PROBE` seconds, once for all Rollouts that wait for it. A write that is refused though the right is there
+(a quota, a policy) can only be tried: one Rollout of those that wait tries again, and when it is not refused, all do.
+Invariant: at most `MOST_AT_ONCE` reviews in a round; who waits is woken at least once after the answer changes.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from controller.api.meta import Key
+from controller.errors import MoonshiftError, Right
+
+PROBE = 4.0
+"""Seconds between two rounds while somebody waits."""
+MOST_AT_ONCE = 16
+"""Reviews in one round; missing rights beyond it take turns."""
+
+_log = logging.getLogger(__name__)
+
+
+class RightsAwaited(Protocol):
+    """Where a refused write is waited for."""
+
+    def wait(self, key: Key, right: Right) -> None:
+        """`key` was refused, and is woken when that may be otherwise."""
+        ...
+
+
+class _Awaited:
+    """Who waits for one right, in the order they came; `missing` once a review has said no."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[Key, None] = {}
+        self.missing = False
+        self.trying: Key | None = None
+
+
+class MissingRights:
+    """Rights that writes were refused for."""
+
+    def __init__(
+        self, review: Callable[[Right], Awaitable[bool]], wake: Callable[[Key], None]
+    ) -> None:
+        self._review = review
+        self._wake = wake
+        self._awaited: dict[Right, _Awaited] = {}
+        self._turned = asyncio.Event()
+
+    def wait(self, key: Key, right: Right) -> None:
+        """`key` was refused, and is woken when that may be otherwise."""
+        awaited = self._awaited.setdefault(right, _Awaited())
+        awaited.waiting[key] = None
+        if awaited.trying == key:
+            awaited.trying = None
+        self._turned.set()
+
+    async def run(self) -> None:
+        """Ask while somebody waits, until cancelled."""
+        while True:
+            while not self._awaited:
+                self._turned.clear()
+                await self._turned.wait()
+            await asyncio.sleep(PROBE)
+            for right in tuple(self._awaited)[:MOST_AT_ONCE]:
+                await self._look(right)
+
+    async def _look(self, right: Right) -> None:
+        awaited = self._awaited.pop(right)
+        self._awaited[right] = awaited  # the others come before it in the next round
+        try:
+            allowed = await self._review(right)
+        except MoonshiftError as failure:
+            _log.warning("a right could not be reviewed", extra={"error": str(failure)})
+            return
+        if not allowed:
+            awaited.missing = True
+        elif awaited.missing or awaited.trying is not None:
+            # granted; or the one that tried was not refused again
+            self._wake_all(right)
+        else:
+            self._try_one(right, awaited)
+
+    def _wake_all(self, right: Right) -> None:
+        for key in self._awaited.pop(right).waiting:
+            self._wake(key)
+
+    def _try_one(self, right: Right, awaited: _Awaited) -> None:
+        key = next(iter(awaited.waiting))
+        del awaited.waiting[key]
+        awaited.trying = key
+        self._wake(key)
+        if not awaited.waiting:
+            del self._awaited[right]
