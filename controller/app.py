@@ -31,6 +31,7 @@ from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.availability import Synced
 from controller.domain.decision import Note
 from controller.effects.apply import Routes
+from controller.effects.gateways.answers import Tried
 from controller.effects.gateways.kube_objects import KubeGatewayObjects
 from controller.effects.gateways.library import ConfiguredScripts
 from controller.effects.gateways.routes import GatewayRoutes
@@ -96,6 +97,7 @@ class App:
         self._scripts_map = ConfiguredScriptsMap(settings.namespace)
         self._library = ScriptLibrary.read()
         self._scripts = ConfiguredScripts(self._library, self._scripts_map.data)
+        self._tried = Tried()
         self._queue: WorkQueue[Key] = WorkQueue(
             "rollout", random=self._random, metrics=self.metrics
         )
@@ -264,6 +266,7 @@ class App:
                 self._scripts,
                 worker,
                 allow_cluster_scoped=self._settings.allow_cluster_scoped,
+                tried=self._tried,
             )
 
         return routes_for

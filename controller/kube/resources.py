@@ -4,6 +4,8 @@ Why: looking a kind up by a bare word finds whichever API group has one (another
 Invariant: a resource is group, version and plural; nothing is ever discovered by name only.
 """
 
+import re
+
 import msgspec
 
 
@@ -46,8 +48,18 @@ _WORKLOAD_PLURALS = {
 }
 
 
+_API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[a-z0-9]+")
+
+
+def is_api_version(text: str) -> bool:
+    """A group and a version, or a version; anything else is no part of an address (`../../api/v1`)."""
+    return _API_VERSION.fullmatch(text) is not None
+
+
 def known_workload(api_version: str, kind: str) -> Resource | None:
     """How a workload of a known kind is addressed; None for any other, which has to be looked up."""
+    if not is_api_version(api_version):
+        return None
     group, _, version = api_version.rpartition("/")
     plural = _WORKLOAD_PLURALS.get((group, kind))
     return Resource(group, version, plural, kind) if plural is not None else None

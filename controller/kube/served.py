@@ -3,13 +3,14 @@
 A group moves on: HTTPRoute is served as v1 here and as v1beta1 or v1alpha2 there, and a reference must not break with
 the upgrade of a CRD. So the version that was asked for comes first, and where it does not have the kind the group's
 other versions do, the preferred one first: to the server they are one object.
-Invariant: group and kind are never guessed; a kind that no version of its group has is not served.
+Invariant: group and kind are never guessed; a kind that no version of its group has is not served; what a tenant wrote
+becomes part of an address only where it has the form of a group and a version.
 """
 
 from typing import Protocol
 
 from controller.errors import NotFound
-from controller.kube.resources import Resource
+from controller.kube.resources import Resource, is_api_version
 
 
 class Discovery(Protocol):
@@ -22,6 +23,8 @@ class Discovery(Protocol):
 
 async def served(client: Discovery, api_version: str, kind: str) -> Resource | None:
     """The kind in `api_version`, else in another version of its group; None when there is none."""
+    if not is_api_version(api_version):
+        return None
     found = await _kind_of(client, api_version, kind)
     if found is not None:
         return found

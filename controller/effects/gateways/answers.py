@@ -1,7 +1,8 @@
 """What scripts want: one call per reference, judged before anybody acts on it.
 
-Invariant: a script starts from the stored original, never from the live object; a script that is seen for the first
-time is run twice, because an answer that depends on anything but the input could never be compared again.
+Invariant: a script starts from the stored original, never from the live object; the first time in the process that a
+script meets an object it is run twice, because an answer that depends on anything but the input could never be compared
+again.
 """
 
 from typing import assert_never
@@ -21,8 +22,24 @@ from controller.errors import WorkerUnavailable
 from controller.scripts.answer import Executed, Refused
 from controller.scripts.lookup import Script
 
-MAX_REMEMBERED = 1000
-"""Scripts known to be deterministic; beyond it they are tried again."""
+MAX_REMEMBERED = 10_000
+"""Scripts and objects that were tried; beyond it they are tried again."""
+
+
+class Tried:
+    """Which scripts gave one answer to one question, for which objects; kept for the process, not for a pass."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[str, str]] = set()
+
+    def __contains__(self, tried: tuple[str, str]) -> bool:
+        return tried in self._known
+
+    def add(self, tried: tuple[str, str]) -> None:
+        """The script, by its hash, was tried for this object."""
+        if len(self._known) >= MAX_REMEMBERED:
+            self._known.clear()
+        self._known.add(tried)
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -57,9 +74,9 @@ def _named_twice(objects: list[Tree]) -> str:
 class Answers:
     """Asks scripts."""
 
-    def __init__(self, runner: ScriptRunner) -> None:
+    def __init__(self, runner: ScriptRunner, tried: Tried | None = None) -> None:
         self._runner = runner
-        self._deterministic: set[str] = set()
+        self._tried = tried if tried is not None else Tried()
 
     async def desired(self, question: Question, plan: RoutePlan) -> Answer | Refusal:
         """The content the object has to get, and what has to stand beside it, or why there is none."""
@@ -86,16 +103,15 @@ class Answers:
         self, script: Script, obj: bytes, plan: RoutePlan, subject: str
     ) -> bytes | Refusal:
         first = await self._once(script, obj, plan, subject)
-        if isinstance(first, Refusal) or script.sha256 in self._deterministic:
+        trial = (script.sha256, subject)
+        if isinstance(first, Refusal) or trial in self._tried:
             return first
         second = await self._once(script, obj, plan, subject)
         if isinstance(second, Refusal):
             return second
         if first != second:
             return refusals.not_deterministic(script, subject)
-        if len(self._deterministic) >= MAX_REMEMBERED:
-            self._deterministic.clear()
-        self._deterministic.add(script.sha256)
+        self._tried.add(trial)
         return first
 
     async def _once(

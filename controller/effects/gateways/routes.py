@@ -45,7 +45,7 @@ from controller.domain.traffic.scripts import Cycle, depths_of, kind_of, sibling
 from controller.domain.traffic.state import write_state
 from controller.domain.traffic.tree import Json, Tree, decode_tree, same
 from controller.effects.gateways import refusals
-from controller.effects.gateways.answers import Answers, Question
+from controller.effects.gateways.answers import Answers, Question, Tried
 from controller.effects.gateways.beside import Beside, BesideObjects, MadeOf
 from controller.effects.gateways.contracts import ScriptRunner, ScriptSource
 from controller.effects.gateways.targets import Look, Target, targets_of
@@ -97,11 +97,12 @@ class GatewayRoutes:
         runner: ScriptRunner,
         *,
         allow_cluster_scoped: bool = False,
+        tried: Tried | None = None,
     ) -> None:
         self._objects = objects
         self._beside = Beside(objects)
         self._scripts = scripts
-        self._answers = Answers(runner)
+        self._answers = Answers(runner, tried)
         self._look = Look(objects, allow_cluster_scoped=allow_cluster_scoped)
 
     # --- ensure -----------------------------------------------------------------------------------

@@ -16,8 +16,9 @@ import msgspec
 
 from controller.api.jsontree import JsonObject, text
 from controller.api.meta import Key
+from controller.api.names import FIELD_MANAGER
 from controller.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
-from controller.kube.client import FIELD_MANAGER, Propagation
+from controller.kube.client import Propagation
 from controller.kube.resources import Resource
 from controller.simulation.api_server import deletion
 from controller.simulation.api_server.patching import merged, patched

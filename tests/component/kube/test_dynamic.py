@@ -1,5 +1,7 @@
 """Kinds that come, go, change their version or may not be read: what is unknown is never taken for nothing."""
 
+import pytest
+
 from controller.api.meta import Key
 from controller.domain.availability import Failing, Forbidden, Loading, NotServed, Synced
 from controller.kube.dynamic import MOST_OF_NAMESPACE, DynamicKinds
@@ -199,3 +201,16 @@ async def test_a_namespace_may_name_so_many_kinds_and_more_are_refused_in_words(
         kinds.hold(WEB, [LANE])
         await settled(1)
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
+
+
+@pytest.mark.parametrize(
+    "written", ["../../api/v1", "..", "gates.example.com/../v1", "a/b/v1", "v1?x=y", "", "/v1"]
+)
+@virtual_time
+async def test_what_is_no_group_and_version_reaches_no_address(written: str) -> None:
+    served = Kinds("v1")
+    async with watching(served) as (kinds, _):
+        kinds.hold(WEB, [(written, "Secret")])
+        await settled(30)
+        assert isinstance(kinds.find((written, "Secret"), OBJECT), NotServed)
+        assert set(served.paths) <= {CRDS}

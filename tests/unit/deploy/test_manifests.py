@@ -1,6 +1,7 @@
 """The manifests agree with the code and with each other."""
 
 import functools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,45 @@ def test_the_secrets_the_controller_keeps_are_its_to_write() -> None:
         if "resourceNames" in one
     ]
     assert lease["resourceNames"] == [names.LEASE]
+
+
+def fields(schema: Json, path: str = "") -> Iterator[tuple[str, Json]]:
+    """Every field of a schema, by its path."""
+    yield path, schema
+    if "items" in schema:
+        yield from fields(schema["items"], f"{path}[]")
+    for name, field in schema.get("properties", {}).items():
+        yield from fields(field, f"{path}.{name}")
+
+
+def schemas() -> Iterator[tuple[str, Json]]:
+    """Every field of every version of our kinds."""
+    for crd in of_kind("CustomResourceDefinition"):
+        for version in crd["spec"]["versions"]:
+            named = f"{crd['spec']['names']['kind']} {version['name']}"
+            yield from fields(version["schema"]["openAPIV3Schema"], named)
+
+
+def test_every_list_has_a_longest_length() -> None:
+    assert [
+        path
+        for path, field in schemas()
+        if field.get("type") == "array" and not field.get("maxItems")
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("leaf", "bad"), [("apiVersion", "../../api/v1"), ("kind", "../x"), ("name", "../../x")]
+)
+def test_what_becomes_part_of_an_address_has_a_pattern(leaf: str, bad: str) -> None:
+    ends = tuple(
+        f"{holder}.{leaf}" for holder in ("customNetworkRefs[]", "networkRefs[]", "workloadRef")
+    )
+    found = [field for path, field in schemas() if path.endswith(ends) and ".spec." in path]
+    assert len(found) >= 5
+    for field in found:
+        assert not re.search(field["pattern"], bad)
+        assert field["maxLength"]
 
 
 def test_no_role_has_a_wildcard() -> None:

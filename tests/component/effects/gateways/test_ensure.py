@@ -8,6 +8,7 @@ import pytest
 from controller.api import names
 from controller.domain.decision import Done, NotYet, RestoreRoutes
 from controller.effects.gateways import GatewayRoutes
+from controller.effects.gateways.answers import Tried
 from controller.scripts.answer import Refused
 
 from . import world
@@ -49,6 +50,21 @@ async def test_the_next_step_starts_from_the_original_not_from_the_step_before(
     await routes.ensure(plan(ONE, "50%"))
     assert weights(server) == [50, 50]
     assert all(asked["data"]["spec"] == rules() for asked in scripts.asked)
+
+
+async def test_a_script_is_run_twice_for_an_object_once_in_a_process_and_once_in_a_pass_after_that(
+    server: ObjectServer, scripts: Scripts
+) -> None:
+    tried = Tried()
+    asked: list[int] = []
+    for weight in ("20%", "50%", "60%"):
+        before = len(scripts.asked)
+        await GatewayRoutes(server, scripts, scripts, tried=tried).ensure(plan(ONE, weight))
+        asked.append(len(scripts.asked) - before)
+    assert asked == [2, 1, 1]
+    again = await GatewayRoutes(server, scripts, scripts, tried=Tried()).ensure(plan(ONE, "70%"))
+    assert again == Done(wrote=True)
+    assert len(scripts.asked) == sum(asked) + 2, "nothing is taken over from another process"
 
 
 async def test_objects_are_written_after_what_they_point_at_whatever_the_list_says(
