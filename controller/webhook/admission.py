@@ -183,7 +183,7 @@ class Admission:
         """Old and new object of an update that is not our own; None for anything else."""
         if request.operation != "UPDATE" or request.sub_resource != sub_resource:
             return None
-        manager = text(request.options or {}, "fieldManager")
+        manager = request.options.field_manager if request.options is not None else ""
         if self._is_own(request.user_info.username, manager):
             return None
         old, new = await self._trees(request)

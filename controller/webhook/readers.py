@@ -16,6 +16,7 @@ from controller.kube.resources import REPLICA_SETS, ROLLOUTS
 from controller.kube.store import Store
 
 LIVE_BURST = 40
+LIVE_AT_ONCE = 8
 LIVE_PER_SECOND = 20
 """Lists a second for admission; the controller's own requests may be 200."""
 OWNER = "owner"
@@ -63,6 +64,7 @@ class CachedReader:
         self._replica_sets = replica_sets
         self._filled = filled
         self._live = _Allowance()
+        self._turn = asyncio.Semaphore(LIVE_AT_ONCE)
 
     async def rollouts(self, namespace: str) -> Sequence[Rollout]:
         """All Rollouts of a namespace."""
@@ -78,8 +80,9 @@ class CachedReader:
         if not self._live.take() and self._filled():
             return self._cached(namespace)
         found: list[Rollout] = []
-        async for page in self._client.list_pages(ROLLOUTS, namespace):
-            found += msgspec.json.decode(page, type=_Rollouts).items
+        async with self._turn:
+            async for page in self._client.list_pages(ROLLOUTS, namespace):
+                found += msgspec.json.decode(page, type=_Rollouts).items
         return found
 
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
@@ -87,6 +90,7 @@ class CachedReader:
         if self._filled():
             return self._replica_sets.index(OWNER, deployment_uid)
         found: list[ReplicaSet] = []
-        async for page in self._client.list_pages(REPLICA_SETS, namespace):
-            found += msgspec.json.decode(page, type=_ReplicaSets).items
+        async with self._turn:
+            async for page in self._client.list_pages(REPLICA_SETS, namespace):
+                found += msgspec.json.decode(page, type=_ReplicaSets).items
         return [rs for rs in found if rs.metadata.controller_uid == deployment_uid]

@@ -30,6 +30,12 @@ class User(msgspec.Struct, frozen=True):
     username: str = ""
 
 
+class Options(msgspec.Struct, frozen=True, rename="camel"):
+    """How the request was made."""
+
+    field_manager: str = ""
+
+
 class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
     """One request to be judged; objects are JSON texts, null where the operation has none."""
 
@@ -43,7 +49,7 @@ class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
     object: msgspec.Raw = NOTHING
     old_object: msgspec.Raw = NOTHING
     dry_run: bool | None = None
-    options: JsonObject | None = None
+    options: Options | None = None
 
     @property
     def objects(self) -> tuple[msgspec.Raw, msgspec.Raw]:

@@ -28,7 +28,6 @@ CONFIGURATION = (
 def elsewhere(product: Product) -> list[dict[str, Any]]:
     """The rights of the manifests, given to another account in another namespace; the manifests' account has none."""
     found: list[dict[str, Any]] = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ELSEWHERE}},
         {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
@@ -69,7 +68,8 @@ async def test_a_release_goes_its_way_whoever_the_controller_is(
     async with Plane.start(tmp_path / "plane") as plane:
         await plane.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
         await plane.apply(yaml.safe_dump_all(manifests.nodes()))
-        await plane.client().create("/api/v1/namespaces", {"metadata": {"name": "shop"}})
+        for name in ("shop", ELSEWHERE):
+            await plane.client().create("/api/v1/namespaces", {"metadata": {"name": name}})
         product = Product(plane, tmp_path, free_ports(5))
         await product.install()
         await plane.kubectl(

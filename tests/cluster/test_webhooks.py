@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from controller.api.names import (
+    FIELD_MANAGER,
     HOLD_MIN_READY_SECONDS,
     IN_PROGRESSING,
     LATCH,
@@ -120,7 +121,7 @@ class Shop:
         )
         async with own:
             await own.patch(
-                f"{self.deployments}/{self.name}",
+                f"{self.deployments}/{self.name}?fieldManager={FIELD_MANAGER}",
                 {
                     "metadata": {"annotations": {LATCH: None}},
                     "spec": {

@@ -40,7 +40,7 @@ async def _main(folder: Path) -> None:
     write_files(folder, {"tls.crt": pair.certificate, "tls.key": pair.key})
     reads = Reads()
     app = webhook_app(
-        Admission(reads, reads, SystemClock(), namespace="ms").handlers(), NoMetrics()
+        Admission(reads, reads, SystemClock(), is_own=lambda *who: False).handlers(), NoMetrics()
     )
     async with serving(app, "127.0.0.1", 0, ServingTls(folder).context) as port:
         sys.stdout.write(f"{port}\n")

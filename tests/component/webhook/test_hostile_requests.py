@@ -45,7 +45,7 @@ async def listening(
 ) -> AsyncIterator[int]:
     """Serve in this process, without TLS."""
     reads = Reads()
-    admission = Admission(reads, reads, SystemClock(), namespace="ms")
+    admission = Admission(reads, reads, SystemClock(), is_own=lambda *who: False)
     app = webhook_app(admission.handlers(), NoMetrics(), bodies)
     async with serving(app, "127.0.0.1", 0, None, connections) as port:
         yield port

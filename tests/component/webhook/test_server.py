@@ -452,7 +452,7 @@ async def test_with_a_client_authority_reviews_are_taken_from_its_clients_only(
     keep(tmp_path / "serving", issue(authority, ["127.0.0.1"], REAL_NOW))
     (tmp_path / "clients.crt").write_bytes(clients.certificate)
     tls = ServingTls(tmp_path / "serving", tmp_path / "clients.crt")
-    admission = Admission(Reads(), Reads(), FixedClock(), namespace="ms")
+    admission = Admission(Reads(), Reads(), FixedClock(), is_own=lambda *who: False)
     app = webhook_app(admission.handlers(), NoMetrics(), authenticated=True)
     server_of_the_api = issue(clients, ["apiserver"], REAL_NOW, client=True)
     forger = issue(strangers, ["apiserver"], REAL_NOW, client=True)
