@@ -136,7 +136,8 @@ class Gateways:
         """What was made for a Rollout beside its gateway objects."""
         source = self._made.get(kind)
         found = source.store.values() if source is not None else ()
-        return tuple(_raw(item) for item in found if is_made_for(item.metadata, rollout_uid))
+        named = (_named(item, kind) for item in found if is_made_for(item.metadata, rollout_uid))
+        return tuple(map(_raw, named))
 
     def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
         """None: what a person looks at is named one by one."""
@@ -155,7 +156,15 @@ class Gateways:
         found = source.store.get(key)
         if found is None:
             return None
-        return _raw(found)
+        return _raw(_named(found, kind))
+
+
+def _named(found: GatewayObject, kind: Kind) -> GatewayObject:
+    """With the kind it was listed as: the items of a list of built-in objects (Ingress) do not say it."""
+    api_version, name = kind
+    return msgspec.structs.replace(
+        found, api_version=found.api_version or api_version, kind=found.kind or name
+    )
 
 
 def _raw(found: GatewayObject | PodSet) -> RawObject:

@@ -8,7 +8,7 @@ import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
 from controller.api.names import V1ALPHA1
-from controller.api.rollout import Strategy
+from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Strategy
 from controller.api.validation import Fault, FieldError, Findings
 from controller.domain.decision import Reference
 from controller.domain.traffic.abilities import Headers, granted, name_of_script, unsayable
@@ -43,7 +43,25 @@ def judge_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -> G
                 path = f"spec.strategy.{plan}.steps[{index}].{field}"
                 detail = f"{name_of_script(reference)} cannot {' or '.join(missing)}"
                 findings.append(FieldError(path, Fault.UNSUPPORTED, detail))
-    return GatewayVerdict(tuple(findings), _missing(references, headers))
+    unrouted = _unrouted(style, plan) if references else ()
+    return GatewayVerdict(tuple(findings), (*_missing(references, headers), *unrouted))
+
+
+def _unrouted(style: CanaryStrategy | BlueGreenStrategy, plan: str) -> tuple[str, ...]:
+    """Steps at which the share changes from a routed one to that of the pods, which may surprise their author."""
+    beside = isinstance(style, BlueGreenStrategy) or style.enable_extra_workload_for_canary
+    routed = False
+    found = []
+    for index, step in enumerate(style.steps):
+        takes_all = not beside and step.replicas == "100%"
+        if routed and not step.routes_traffic and not takes_all:
+            found.append(
+                f"spec.strategy.{plan}.steps[{index}] says neither traffic nor matches after a step that does: the "
+                "routes are given back there, and requests follow the pods of both revisions by their number; say "
+                "traffic to keep a share"
+            )
+        routed = routed or step.routes_traffic
+    return tuple(found)
 
 
 def _missing(references: tuple[Reference, ...], headers: Headers) -> tuple[str, ...]:

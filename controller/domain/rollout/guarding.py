@@ -122,7 +122,7 @@ def _is_over(sit: Situation, status: RolloutStatus, side: Side, known: EmptySide
         return False
     return (
         _by_plan(sit, status, side)
-        or not routing.routes_from(sit, max(1, ours.step))
+        or routing.pin_is_over(sit, max(1, ours.step))
         or (bool(ours.goal) and ours.goal not in PINNED_ON)
     )
 

@@ -365,7 +365,7 @@ def ending(status: RolloutStatus, goal: Goal, now: datetime) -> RolloutStatus:
 
 def ended(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     """Nothing of the release is under way any more."""
-    status = enter(status, StepState.COMPLETED, sit.now)
+    status = without_condition(enter(status, StepState.COMPLETED, sit.now), DRIFTED)
     status = with_canary(status, finalising_step=FinalisingStep.END, next_step_index=-1)
     return with_position(
         status,

@@ -51,17 +51,25 @@ def routes_from(sit: Situation, index: int) -> bool:
     return any(step.routes_traffic for step in sit.steps[index - 1 :])
 
 
+def follows_pods(sit: Situation, index: int) -> bool:
+    """Traffic follows the pods: a step that says nothing of it, after one that does."""
+    before = any(step.routes_traffic for step in sit.steps[: index - 1])
+    return before and not sit.step(index).routes_traffic
+
+
 def pin_is_wanted(sit: Situation, index: int) -> bool:
     """The stable Service leads to the stable revision only.
 
-    From the first step of a release that routes traffic in any later one (the original pins at step 1 only, B19), and
-    not where a partition step takes all replicas: pinned, the Service would lead nowhere.
+    From the first step of a release that routes traffic in any later one (the original pins at step 1 only, B19), but
+    not at one without traffic after steps with it, and not where a partition step takes all replicas: pinned, the
+    Service would lead nowhere.
     """
     return (
         bool(sit.strategy.traffic_routings)
         and not sit.shared
         and routes_from(sit, index)
         and not sit.takes_all(index)
+        and not follows_pods(sit, index)
     )
 
 
@@ -186,8 +194,13 @@ def pin(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]
     """
     if pin_is_wanted(sit, index):
         return pinned(sit, status)
-    taken = sit.leaves_none(index) or not routes_from(sit, index)
-    return unpin(sit) if taken else ()
+    return unpin(sit) if pin_is_over(sit, index) else ()
+
+
+def pin_is_over(sit: Situation, index: int) -> bool:
+    """A step was planned at which nothing is pinned."""
+    unrouted = not routes_from(sit, index) or follows_pods(sit, index)
+    return unrouted or sit.leaves_none(index)
 
 
 def pinned(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:

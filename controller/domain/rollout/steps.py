@@ -57,13 +57,22 @@ def _before_upgrade(sit: Situation, status: RolloutStatus) -> Turn:
     index = position(status).step
     status = _upgrading(sit, status)
     if not sit.step(index).routes_traffic and not sit.takes_all(index):
-        restored = restoring.restore(sit, status)
+        restored = _following_pods(sit, status, index) or restoring.restore(sit, status)
         if restored is not None:
             return restored
     mixed = routing.revisions_are_mixed(sit, status)
     if mixed is not None:
         return Stop(status, problem=mixed)
     return Advance(enter(status, StepState.STEP_UPGRADE, sit.now))
+
+
+def _following_pods(sit: Situation, status: RolloutStatus, index: int) -> Stop | None:
+    """The stable Services lead to every revision before the routes give them everything: old pods may be few by now."""
+    if not sit.routes_lead or not routing.pin_is_over(sit, index):
+        return None
+    actions = routing.unpin(sit)
+    waits = bool(actions) or routing.stable_services_are_blind(sit)
+    return Stop(status, actions) if waits else None
 
 
 def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:

@@ -4,6 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from controller.api import names
+from controller.domain.traffic.made import made_body, written_sum
+from controller.domain.traffic.original import write_original
+from controller.domain.traffic.state import write_state
+from controller.domain.traffic.tree import decode_tree
 from tests.component.cli.double import DEPLOYMENTS, REPLICA_SETS, cluster, make_rollout
 
 ISTIO = "/apis/networking.istio.io/v1"
@@ -108,6 +113,65 @@ async def test_all_that_belongs_to_a_release_is_gathered(tmp_path: Path) -> None
     ]
     assert view["gaps"] == []
     assert "├── Services\n│   └── app  as its owner wrote it  0 ready endpoints" in tree.output
+
+
+def canary_ingress() -> tuple[dict[str, Any], dict[str, Any]]:
+    """An Ingress at step 1 and the one beside it, as a list of Ingresses has them: without kinds."""
+    spec = {"rules": [{"host": "app"}]}
+    made = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "app-canary", "namespace": "default"},
+        "spec": {"rules": [{"host": "app"}], "ingressClassName": "nginx"},
+    }
+    body = made_body(
+        decode_tree(json.dumps(made).encode()),
+        None,
+        rollout="web",
+        uid="uid-web",
+        beside="networking.k8s.io/Ingress/app",
+    )
+    content = decode_tree(json.dumps({"spec": spec}).encode())
+    original = write_original(content)
+    state = write_state(
+        release="r",
+        rollout="web",
+        plan="p",
+        depth=0,
+        original=original,
+        desired=content,
+        objects={"Ingress/app-canary": written_sum(decode_tree(json.dumps(made).encode()))},
+    )
+    annotations = {names.ORIGINAL_SPEC: original, names.ROUTE_STATE: state}
+    owners = {
+        "metadata": {"name": "app", "namespace": "default", "annotations": annotations},
+        "spec": spec,
+    }
+    beside = json.loads(body)
+    return owners, {"metadata": beside["metadata"], "spec": beside["spec"]}
+
+
+async def test_an_ingress_beside_another_is_seen_though_lists_do_not_say_kinds(
+    tmp_path: Path,
+) -> None:
+    rollout = make_rollout()
+    ingress = {"name": "app", "classType": "nginx"}
+    routing = {"service": "app", "ingress": ingress}
+    rollout["spec"]["strategy"]["canary"]["trafficRoutings"] = [routing]
+    async with cluster(tmp_path, rollout) as api:
+        path = "/apis/networking.k8s.io/v1"
+        api.collections |= world() | {
+            f"{path}/namespaces/default/ingresses": list(canary_ingress())
+        }
+        kinds = {"resources": [{"name": "ingresses", "kind": "Ingress"}]}
+        api.overrides["GET", path] = (200, kinds)
+        for command in ("get", "why", "describe"):
+            result = await api.run(command, "web")
+            assert result.exit_code == 0
+            assert "is gone" not in result.output
+        view = json.loads((await api.run("get", "web", "-o", "json")).output)
+    (route,) = view["routes"]
+    assert (route["state"], route["problem"]) == ("follows another plan", False)
 
 
 async def test_pods_are_read_by_the_workloads_selector_only(tmp_path: Path) -> None:

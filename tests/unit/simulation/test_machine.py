@@ -49,6 +49,7 @@ PLANS = (
     make_steps(1, "40%", pause=0),
     make_steps("10%", "30%", traffic=False) + make_steps("50%"),
     make_steps("50%") + make_steps("60%", "100%", traffic=False),
+    make_steps("20%") + make_steps("40%", traffic=False) + make_steps("60%"),
     make_steps("100%"),
     make_steps("30%", pause=5),
 )

@@ -1,5 +1,7 @@
 """Steps are held against what gateways can say while their author is there to hear it."""
 
+import pytest
+
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject
 from controller.domain.admission.rollout import admit_rollout
@@ -53,6 +55,26 @@ def test_a_script_that_is_not_there_is_a_warning() -> None:
     assert verdict.findings == ()
     assert verdict.warnings == (
         "there is no script for HTTPRoute/web yet: the release will wait for one",
+    )
+
+
+@pytest.mark.parametrize(
+    ("replicas", "extra", "told"),
+    [("50%", False, True), ("100%", False, False), ("100%", True, True)],
+)
+def test_a_share_that_changes_to_that_of_the_pods_is_a_warning(
+    replicas: str, extra: bool, told: bool
+) -> None:
+    match = {"headers": [{"name": "a", "value": "b"}]}
+    steps = [{"replicas": 1, "matches": [match]}, {"replicas": replicas}]
+    obj = raw(steps=steps, trafficRoutings=ROUTINGS, enableExtraWorkloadForCanary=extra)
+    verdict = admit_rollout(None, obj, (), headers=headers)
+    assert verdict.findings == ()
+    assert any("steps[1] says neither traffic" in text for text in verdict.warnings) is told
+    leading = raw(steps=list(reversed(steps)), trafficRoutings=ROUTINGS)
+    assert not any(
+        "says neither" in text
+        for text in admit_rollout(None, leading, (), headers=headers).warnings
     )
 
 

@@ -20,8 +20,9 @@ from tests.unit.builders import (
     make_rollout,
     make_world,
     release,
+    status_of,
 )
-from tests.unit.domain.rollout.scenes import started
+from tests.unit.domain.rollout.scenes import approve, reason_of, started
 
 PLACE = "spec.http[0].route[1].weight"
 
@@ -52,6 +53,17 @@ def said(decision: Decision, kind: str) -> tuple[str, str, str]:
     found = condition(decision.status, kind)
     assert found is not None
     return found.status, found.reason, found.message
+
+
+def test_a_release_that_has_ended_says_nothing_of_drift() -> None:
+    world = started()
+    world.cluster.touch_routes()
+    world.rest()
+    assert reason_of(world, DRIFTED) == reasons.ROUTE_PUT_BACK
+    approve(world)
+    approve(world)
+    assert status_of(world).phase == "Healthy"
+    assert condition(status_of(world), DRIFTED) is None
 
 
 def test_the_first_change_is_put_back_and_told() -> None:

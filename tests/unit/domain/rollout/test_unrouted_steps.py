@@ -1,0 +1,62 @@
+"""A step without traffic and matches after steps with them: traffic follows the pods."""
+
+import pytest
+
+from controller.api.rollout import Step
+from controller.simulation.world import World
+from tests.unit.builders import make_steps, revision_of, sizes_of, weight_of
+from tests.unit.domain.rollout.scenes import BOTH, approve, history, pin_of, started
+
+BETWEEN = make_steps("20%") + make_steps("40%", traffic=False) + make_steps("60%")
+LAST = make_steps("20%") + make_steps("40%", traffic=False)
+
+
+def versions_behind(world: World) -> set[str]:
+    """Revisions that the stable Service leads to."""
+    found = world.cluster.services
+    return {
+        pod.revision
+        for service in found
+        if service.metadata.name == "web"
+        for pod in world.cluster.selected(service)
+        if pod.ready_since is not None
+    }
+
+
+@pytest.mark.parametrize("steps", [BETWEEN, LAST], ids=["between", "last"])
+@BOTH
+def test_the_service_leads_to_both_revisions_and_the_routes_are_their_owners(
+    style: str, steps: tuple[Step, ...]
+) -> None:
+    world = started(style, steps)
+    approve(world)
+    assert weight_of(world) is None
+    assert pin_of(world) == ""
+    assert len(versions_behind(world)) == 2
+
+
+@BOTH
+def test_the_next_step_with_traffic_pins_and_routes_again(style: str) -> None:
+    world = started(style, BETWEEN)
+    approve(world)
+    approve(world)
+    assert weight_of(world) == 60
+    assert pin_of(world) == revision_of(world, "v1")
+
+
+@pytest.mark.parametrize("steps", [BETWEEN, LAST], ids=["between", "last"])
+@BOTH
+def test_the_service_is_wide_before_it_gets_everything(style: str, steps: tuple[Step, ...]) -> None:
+    world = started(style, steps)
+    seen = history(world, lambda: (weight_of(world), len(versions_behind(world))))
+    approve(world)
+    assert seen == [(20, 1), (20, 2), (None, 2)]
+
+
+@BOTH
+def test_such_a_release_ends_as_every_other(style: str) -> None:
+    world = started(style, BETWEEN)
+    for _ in range(3):
+        approve(world)
+    assert sizes_of(world) == {"v2": 10}
+    assert pin_of(world) == ""
