@@ -1,7 +1,8 @@
 """The webhook endpoint of one replica: its certificates kept, its server running.
 
 Invariant: the port listens only with a certificate; a replica that cannot get one, or cannot publish its
-authority, is not ready, says why and tries again, and never ends the process. At rest nothing is asked of
+authority and its user name, is not ready, says why and tries again, and never ends the process. One that did is ready,
+whatever of the cluster it has read, and stays so while the API server is away. At rest nothing is asked of
 the API server: certificates are renewed months before they end, so a look every few hours is enough, and another when
 somebody changes what is published.
 """
@@ -16,11 +17,13 @@ from pathlib import Path
 from aiohttp import web
 
 from controller.certificates.keeper import CertificateKeeper
-from controller.errors import MoonshiftError
+from controller.certificates.publish import CRD
+from controller.errors import Forbidden, MoonshiftError
 from controller.webhook.server import serving
 from controller.webhook.tls import ServingTls
 
 LOOK_AGAIN = timedelta(hours=6)
+LOOK_FOR_MISSING = timedelta(seconds=8)
 RETRY = timedelta(seconds=2)
 
 log = logging.getLogger(__name__)
@@ -58,7 +61,7 @@ class Endpoint:
             _beside(tls.run()),
         ):
             while True:
-                await self._patience(LOOK_AGAIN if ready else RETRY)
+                await self._patience(LOOK_AGAIN if ready else LOOK_FOR_MISSING)
                 ready = await self._round()
 
     def look_again(self) -> None:
@@ -79,12 +82,16 @@ class Endpoint:
             try:
                 missing = await self._keeper.ensure()
             except MoonshiftError as failure:
-                self._say(f"certificates: {failure}")
+                if self.problem is not None or isinstance(failure, Forbidden):
+                    self._say(f"certificates: {failure}")
+                else:
+                    log.warning("not published again", extra={"error": str(failure)})
                 await asyncio.sleep(RETRY.total_seconds())
                 continue
             if missing:
                 self._say(f"not installed: {', '.join(missing)}")
-            else:
+            if all(name.startswith(CRD) for name in missing):
+                # Whoever may be called without it is called: to refuse every change for want of a CRD helps nobody.
                 self.problem = None
             return not missing
 

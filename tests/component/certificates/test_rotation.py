@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -42,9 +41,18 @@ from controller.certificates.worker import (
     ensure_side,
     worker_names,
 )
-from controller.errors import AlreadyExists, Conflict, NotFound, Postponed
+from controller.errors import (
+    AlreadyExists,
+    Conflict,
+    Forbidden,
+    MoonshiftError,
+    NotFound,
+    Postponed,
+    Unreachable,
+)
 from controller.webhook import endpoint as endpoint_module
 from controller.webhook.endpoint import Endpoint
+from controller.webhook.server import NoMetrics, webhook_app
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = ("a.b.svc", "127.0.0.1")
@@ -435,10 +443,12 @@ async def test_rounds_go_on_after_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(endpoint_module, "RETRY", timedelta(0))
+    monkeypatch.setattr(endpoint_module, "LOOK_FOR_MISSING", timedelta(0))
     store, places = Late(), Places("s", tmp_path / "serving")
     publisher = Publisher(store, Address(), SERVED, US)
     keeper = CertificateKeeper(Reluctant(), publisher, Address(), places, Calendar())
-    endpoint = Endpoint(web.Application(), port=0, keeper=keeper, files=tmp_path / "serving")
+    app = webhook_app({}, NoMetrics())
+    endpoint = Endpoint(app, port=0, keeper=keeper, files=tmp_path / "serving")
     task = asyncio.create_task(endpoint.run())
     async with asyncio.timeout(10):
         await store.done.wait()
@@ -448,3 +458,68 @@ async def test_rounds_go_on_after_a_failure(
     said = " ".join(str(getattr(record, "error", "")) for record in caplog.records)
     assert "being written by others" in said
     assert "not installed" in said
+
+
+class Counting(Configurations):
+    """Configurations that fail in the rounds one says; `rounds` counts."""
+
+    def __init__(self, *failures: MoonshiftError | None) -> None:
+        super().__init__()
+        self.failures = [*failures]
+        self.passed = asyncio.Event()
+
+    async def read(self, kind: str, name: str) -> JsonObject:
+        if kind == CRD:
+            failure = self.failures.pop(0) if self.failures else None
+            if failure is not None:
+                raise failure
+            if not self.failures:
+                self.passed.set()
+        return await super().read(kind, name)
+
+
+async def problem_after(
+    store: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> str | None:
+    """What readiness says once all failures were met."""
+    for name in ("RETRY", "LOOK_AGAIN", "LOOK_FOR_MISSING"):
+        monkeypatch.setattr(endpoint_module, name, timedelta(0))
+    places = Places("s", tmp_path / "serving")
+    keeper = CertificateKeeper(
+        Secrets(), Publisher(store, Address(), SERVED, US), Address(), places, Calendar()
+    )
+    app = webhook_app({}, NoMetrics())
+    endpoint = Endpoint(app, port=0, keeper=keeper, files=tmp_path / "serving")
+    task = asyncio.create_task(endpoint.run())
+    async with asyncio.timeout(10):
+        await store.passed.wait()
+        await endpoint.certified.wait()
+    seen = endpoint.problem
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return seen
+
+
+async def test_a_missing_crd_keeps_no_webhook_without_endpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Counting(NotFound("no CRD", status=404), NotFound("no CRD", status=404), None)
+    assert await problem_after(store, tmp_path, monkeypatch) is None
+
+
+async def test_who_was_ready_stays_so_while_the_api_server_is_away_and_not_when_it_may_not_publish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = Counting(None, Unreachable("away"), Unreachable("away"), None)
+    assert await problem_after(away, tmp_path / "away", monkeypatch) is None
+
+    class Ending(Counting):
+        async def read(self, kind: str, name: str) -> JsonObject:
+            if not self.failures:
+                self.passed.set()
+                raise Forbidden("you cannot update webhooks", status=403)
+            return await super().read(kind, name)
+
+    forbidden = Ending(None, None)
+    said = await problem_after(forbidden, tmp_path / "forbidden", monkeypatch)
+    assert said == "certificates: you cannot update webhooks"

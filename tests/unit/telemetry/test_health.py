@@ -46,6 +46,21 @@ async def test_readiness_names_what_is_not_ready_and_liveness_does_not_care() ->
         assert (await fetched(session, port, "/healthz"))[0] == 503
 
 
+async def test_caches_are_told_to_who_asks_and_readiness_does_not_wait_for_them() -> None:
+    server = HealthServer("127.0.0.1:0", "0", lambda: b"")
+    server.add_ready_check("webhooks", lambda: None)
+    server.add_note("cache-pods", lambda: "Forbidden: you cannot list pods")
+    server.add_note("cache-services", lambda: None)
+    async with serving(server) as session:
+        port = server.ports["probes"]
+        assert await fetched(session, port, "/readyz") == (200, "[+]webhooks ok\nok\n")
+        status, text = await fetched(session, port, "/readyz?verbose")
+        assert status == 200
+        assert text == (
+            "[+]webhooks ok\n[~]cache-pods Forbidden: you cannot list pods\n[~]cache-services ok\nok\n"
+        )
+
+
 async def test_metrics_are_rendered_in_a_thread_on_their_own_address() -> None:
     threads: list[str] = []
 
