@@ -27,7 +27,7 @@ from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
-from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.api.workloads import Deployment, Pod, ReplicaSet, slimmed_pod
 from controller.domain.availability import Synced
 from controller.domain.decision import Note
 from controller.effects.apply import Routes
@@ -175,7 +175,7 @@ class App:
                 everywhere,
                 transform=slimmed,
             ),
-            self._reflect(resources.PODS, self.caches.pods, Pod, everywhere),
+            self._reflect(resources.PODS, self.caches.pods, Pod, everywhere, transform=slimmed_pod),
             self._reflect(resources.SERVICES, self.caches.services, Service, everywhere),
             self._reflect(resources.ENDPOINT_SLICES, self.caches.slices, EndpointSlice, everywhere),
             self._reflect(
@@ -336,6 +336,7 @@ class App:
             routes_for=self._make_routes(scripts, self._ledger),
             histories=Histories(self._client),
             kinds=self._kinds,
+            events=self._client,
             ledger=self._ledger,
             clock=self._clock,
             telling=Telling(self._tell, self.metrics),

@@ -9,7 +9,7 @@ import msgspec
 
 from controller.api.meta import ObjectMeta
 from controller.api.quantity import IntOrPercent
-from controller.api.workloads import template_hash
+from controller.api.workloads import StatusCondition, template_hash
 
 
 class RollingUpdateOfSet(msgspec.Struct, frozen=True, rename="camel"):
@@ -71,6 +71,7 @@ class PodSetStatus(msgspec.Struct, frozen=True, rename="camel"):
     update_revision: str = ""
     desired_number_scheduled: int = 0
     daemon_set_hash: str = ""
+    conditions: tuple[StatusCondition, ...] = ()
 
 
 class PodSet(msgspec.Struct, frozen=True, rename="camel"):

@@ -120,6 +120,7 @@ class ReplicaSetStatus(msgspec.Struct, frozen=True, rename="camel"):
     replicas: int = 0
     ready_replicas: int = 0
     available_replicas: int = 0
+    conditions: tuple[StatusCondition, ...] = ()
 
 
 class ReplicaSet(msgspec.Struct, frozen=True, rename="camel"):
@@ -140,11 +141,48 @@ class ReplicaSet(msgspec.Struct, frozen=True, rename="camel"):
         return self.spec.replicas > 0 and not self.metadata.deleting
 
 
+class Waiting(msgspec.Struct, frozen=True):
+    """Why a container does not run yet, or does not run again."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class Terminated(msgspec.Struct, frozen=True, rename="camel"):
+    """How a container ended."""
+
+    reason: str = ""
+    message: str = ""
+    exit_code: int = 0
+
+
+class ContainerState(msgspec.Struct, frozen=True):
+    """Where a container is; at most one is given."""
+
+    waiting: Waiting | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
+    """A container of a pod that is not ready."""
+
+    name: str = ""
+    image: str = ""
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
 class PodStatus(msgspec.Struct, frozen=True, rename="camel"):
-    """Phase and conditions of a pod."""
+    """Phase and conditions of a pod; what its containers wait for, while it is not ready (`slimmed_pod`)."""
 
     phase: str = ""
+    reason: str = ""
+    message: str = ""
     conditions: tuple[StatusCondition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
 class Pod(msgspec.Struct, frozen=True, rename="camel"):
@@ -171,3 +209,14 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
         if ready is None or ready.status != "True":
             return None
         return ready.last_transition_time or self.metadata.creation_timestamp
+
+
+def slimmed_pod(found: Pod) -> Pod:
+    """The pod without what nobody reads of one that is ready: a cache holds thousands of those."""
+    status = found.status
+    if found.ready_since is None or not (
+        status.container_statuses or status.init_container_statuses
+    ):
+        return found
+    bare = PodStatus(phase=status.phase, conditions=status.conditions)
+    return Pod(metadata=found.metadata, status=bare)

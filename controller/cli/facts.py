@@ -17,7 +17,6 @@ from controller.api.rollout import Rollout
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.cli.failures import explain
 from controller.cli.gateways import Gateways
-from controller.cli.pods import DetailedPod
 from controller.cli.source import Source, named
 from controller.domain.observation import Observation
 from controller.domain.traffic.plan import references_of, services_of
@@ -149,7 +148,7 @@ class Facts:
             self._sources.append(self._revisions(bytes(pod_set.spec.selector)))
 
     def _select(self, selector: bytes) -> None:
-        pods: type[Pod] = DetailedPod
+        pods: type[Pod] = Pod
         labels = selector_text(selector)
         self._sources.append(self._source(PODS, self._caches.pods, pods, labels=labels))
 

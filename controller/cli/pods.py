@@ -1,45 +1,6 @@
-"""Pods with the reason why they are not ready, which the controller does not need and a person does."""
+"""Why a pod is not ready, in the few words that fit into a tree."""
 
-import msgspec
-
-from controller.api.workloads import Pod, PodStatus
-
-
-class Waiting(msgspec.Struct, frozen=True, rename="camel"):
-    """Why a container does not run."""
-
-    reason: str = ""
-    message: str = ""
-
-
-class ContainerState(msgspec.Struct, frozen=True, rename="camel"):
-    """One of running, waiting, terminated; the first needs no explanation."""
-
-    waiting: Waiting | None = None
-    terminated: Waiting | None = None
-
-
-class ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
-    """A container, as the kubelet sees it."""
-
-    name: str = ""
-    ready: bool = False
-    restart_count: int = 0
-    state: ContainerState = ContainerState()
-
-
-class DetailedPodStatus(PodStatus, frozen=True, rename="camel"):
-    """The status with its containers."""
-
-    init_container_statuses: tuple[ContainerStatus, ...] = ()
-    container_statuses: tuple[ContainerStatus, ...] = ()
-
-
-class DetailedPod(Pod, frozen=True, rename="camel"):
-    """A pod with its containers."""
-
-    status: DetailedPodStatus = DetailedPodStatus()
-
+from controller.api.workloads import ContainerStatus, Pod
 
 PASSING = frozenset({"", "not ready", "Pending"})
 """What is said of a pod that merely takes its time."""
@@ -53,12 +14,7 @@ def unready_because(pod: Pod) -> str:
         return ""
     if pod.metadata.deleting:
         return "Terminating"
-    containers = (
-        (*pod.status.init_container_statuses, *pod.status.container_statuses)
-        if isinstance(pod, DetailedPod)
-        else ()
-    )
-    for container in containers:
+    for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
         if (said := _said(container)) != "":
             return said
     scheduled = next((c for c in pod.status.conditions if c.type == "PodScheduled"), None)

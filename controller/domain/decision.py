@@ -361,6 +361,14 @@ ConfigAction = KeepConfig | RestoreConfig | DropConfig
 """Facts about ConfigMaps and Secrets: nothing else waits for them, least of all a way back."""
 
 
+class AskWhyNotMade(Value, frozen=True, tag=True):
+    """Why the pods of this set are not made is known, or nobody has said it; `counts` begins the sentence."""
+
+    workload: Key
+    uid: str
+    counts: str
+
+
 class SetFinalizers(Value, frozen=True, tag=True):
     """A TrafficRouting carries exactly these finalizers."""
 
@@ -402,6 +410,7 @@ Action = (
     | RehearseRoutes
     | RestoreRoutes
     | RecordRelease
+    | AskWhyNotMade
     | SetFinalizers
     | RevertTemplate
     | StampTemplate

@@ -10,6 +10,7 @@ from typing import Protocol, assert_never
 from controller.api.rollout import Rollout
 from controller.domain.decision import (
     Action,
+    AskWhyNotMade,
     DeleteCanaryDeployment,
     DeleteCanaryService,
     DeletePod,
@@ -58,6 +59,7 @@ from controller.effects import (
     trafficroutings,
     workloads,
 )
+from controller.effects.missing_pods import EventReads, why_not_made
 from controller.effects.writes import Writes
 from controller.errors import Forbidden, Invalid
 from controller.kube.resources import Resource, known_workload
@@ -110,8 +112,10 @@ class Pass:
         routes: Routes,
         histories: Histories,
         kinds: WorkloadKinds,
+        events: EventReads,
     ) -> None:
         self._kinds = kinds
+        self._events = events
         self._rollout = rollout
         self._writes = writes
         self._routes = routes
@@ -134,6 +138,8 @@ class Pass:
                 return await self._apply_to_routes(action)
             case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
                 return await self._apply_to_service(action)
+            case AskWhyNotMade():
+                return await why_not_made(self._events, action)
             case SetFinalizers() | RecordRelease() | LabelPod() | MarkPod():
                 return await self._apply_to_others(action)
             case DeletePod():

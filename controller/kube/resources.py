@@ -73,6 +73,7 @@ NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 ENDPOINT_SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
+CORE_EVENTS = Resource("", "v1", "events", "Event")
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event")
 
 ROLLOUTS = Resource("rollouts.kruise.io", "v1beta1", "rollouts", "Rollout")

@@ -19,6 +19,7 @@ from controller.domain.decision import ConfigAction, Decision, Done, NotYet, Ref
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
 from controller.effects.apply import Histories, Pass, Routes, WorkloadKinds
+from controller.effects.missing_pods import EventReads
 from controller.effects.rollouts import write_status
 from controller.effects.writes import KubeWrites, Writes
 from controller.errors import MoonshiftError, NotFound
@@ -52,6 +53,7 @@ class RolloutReconciler:
         routes_for: Callable[[Key], Routes],
         histories: Histories,
         kinds: WorkloadKinds,
+        events: EventReads,
         ledger: WriteLedger,
         clock: Clock,
         telling: Telling,
@@ -63,6 +65,7 @@ class RolloutReconciler:
         self._routes_for = routes_for
         self._histories = histories
         self._kinds = kinds
+        self._events = events
         self._ledger = ledger
         self._clock = clock
         self._telling = telling
@@ -85,7 +88,9 @@ class RolloutReconciler:
         decision = decide(seen, now)
         scoped = self._ledger.scoped(key)
         writes = Writes(self._kube, scoped)
-        effects = Pass(seen.rollout, writes, self._routes_for(key), self._histories, self._kinds)
+        effects = Pass(
+            seen.rollout, writes, self._routes_for(key), self._histories, self._kinds, self._events
+        )
         decision, wake_after = await self._apply(seen, decision, effects, now)
         later = self._postponed(seen.rollout, decision.status, now)
         if later > 0 and effects.version == seen.rollout.metadata.resource_version:

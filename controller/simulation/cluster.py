@@ -16,7 +16,14 @@ from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import ControllerRevision, PodSet
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
-from controller.api.workloads import Deployment, Pod, ReplicaSet, safe_hash, template_hash
+from controller.api.workloads import (
+    ContainerStatus,
+    Deployment,
+    Pod,
+    ReplicaSet,
+    safe_hash,
+    template_hash,
+)
 from controller.domain.decision import Reference, Refusal, RoutePlan
 from controller.simulation.config_objects import ConfigShelves
 from controller.simulation.shelf import Shelf, Versions
@@ -71,6 +78,10 @@ class Cluster:
         self.min_ready: dict[str, int] = {}
         """minReadySeconds by UID of the ReplicaSet."""
         self.broken: set[str] = set()
+        self.unmakeable = ""
+        """Why no pod can be created; empty when they can."""
+        self.waiting: dict[str, ContainerStatus] = {}
+        """By UID or revision of broken pods: what their container waits for."""
         self.refusals: dict[str, Refusal] = {}
         """By name of an action: what its effect answers instead of doing anything."""
 

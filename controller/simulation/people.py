@@ -22,7 +22,7 @@ from controller.api.rollout import (
     StepState,
 )
 from controller.api.workload_kinds import DEPLOYMENT
-from controller.api.workloads import Deployment, DeploymentSpec
+from controller.api.workloads import ContainerStatus, Deployment, DeploymentSpec
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.verdict import Amended, Refused, Unchanged
 from controller.domain.admission.workload import admit_deployment, governing
@@ -136,9 +136,11 @@ class People:
 
     # --- pods -----------------------------------------------------------------------------------
 
-    def fail_pods(self, uids: frozenset[str]) -> None:
-        """These pods become unready and stay so."""
+    def fail_pods(self, uids: frozenset[str], waiting: ContainerStatus | None = None) -> None:
+        """These pods become unready and stay so; their container says why where it knows."""
         self._cluster.broken |= uids
+        if waiting is not None:
+            self._cluster.waiting |= dict.fromkeys(uids, waiting)
         self._cluster.versions.next()
 
     def forbid(self, action: str, refusal: Refusal) -> None:
@@ -146,10 +148,17 @@ class People:
         self._cluster.refusals[action] = refusal
         self._cluster.versions.next()
 
+    def forbid_pods(self, why: str) -> None:
+        """No pod can be created any more."""
+        self._cluster.unmakeable = why
+        self._cluster.versions.next()
+
     def heal(self) -> None:
         """Everything that was broken works again, and nothing is refused any more."""
         self._cluster.broken.clear()
         self._cluster.refusals.clear()
+        self._cluster.waiting.clear()
+        self._cluster.unmakeable = ""
         self._cluster.versions.next()
 
     def delete_pod(self, key: Key) -> None:

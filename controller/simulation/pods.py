@@ -19,7 +19,14 @@ from controller.api.networking import (
     Service,
     TargetRef,
 )
-from controller.api.workloads import Pod, PodStatus, ReplicaSet, ReplicaSetStatus, StatusCondition
+from controller.api.workloads import (
+    ContainerStatus,
+    Pod,
+    PodStatus,
+    ReplicaSet,
+    ReplicaSetStatus,
+    StatusCondition,
+)
 from controller.simulation.cluster import Cluster, made_at
 
 
@@ -33,7 +40,8 @@ class ReplicaSetController:
     def sync(self, replica_set: ReplicaSet) -> None:
         """One pass over one ReplicaSet."""
         alive = [p for p in self._cluster.pods_of(replica_set) if not p.metadata.deleting]
-        for _ in range(replica_set.spec.replicas - len(alive)):
+        missing = 0 if self._cluster.unmakeable else replica_set.spec.replicas - len(alive)
+        for _ in range(missing):
             self._make(replica_set)
         excess = len(alive) - replica_set.spec.replicas
         if excess > 0:
@@ -81,8 +89,17 @@ class ReplicaSetController:
             replicas=len(alive),
             ready_replicas=len(since),
             available_replicas=sum(ready + wait <= self._cluster.now for ready in since),
+            conditions=self._failures(replica_set, len(alive)),
         )
         self._cluster.replica_sets.put(structs.replace(replica_set, status=status))
+
+    def _failures(self, replica_set: ReplicaSet, alive: int) -> tuple[StatusCondition, ...]:
+        why = self._cluster.unmakeable
+        if not why or alive >= replica_set.spec.replicas:
+            return ()
+        before = next(iter(replica_set.status.conditions), None)
+        since = before.last_transition_time if before is not None else self._cluster.now
+        return (StatusCondition("ReplicaFailure", "True", "FailedCreate", why, since),)
 
 
 def _worth(pod: Pod) -> tuple[bool, float, int]:
@@ -113,8 +130,9 @@ class Kubelet:
             if self._gone_at(pod) <= self._cluster.now:
                 self._cluster.pods.remove(pod.metadata.key)
         elif self._fails(pod):
-            if pod.ready_since is not None:
-                self._say(pod, "False")
+            waiting = self._waits_for(pod)
+            if pod.ready_since is not None or pod.status.container_statuses != waiting:
+                self._say(pod, "False", waiting)
         elif pod.ready_since is None and self._ready_at(pod) <= self._cluster.now:
             self._say(pod, "True")
 
@@ -135,9 +153,14 @@ class Kubelet:
         assert pod.metadata.deletion_timestamp is not None
         return pod.metadata.deletion_timestamp + self._cluster.delays.gone
 
-    def _say(self, pod: Pod, ready: str) -> None:
+    def _waits_for(self, pod: Pod) -> tuple[ContainerStatus, ...]:
+        known = self._cluster.waiting
+        found = known.get(pod.metadata.uid) or known.get(pod.revision)
+        return (found,) if found is not None else ()
+
+    def _say(self, pod: Pod, ready: str, waiting: tuple[ContainerStatus, ...] = ()) -> None:
         said = StatusCondition(type="Ready", status=ready, last_transition_time=self._cluster.now)
-        status = PodStatus(phase="Running", conditions=(said,))
+        status = PodStatus(phase="Running", conditions=(said,), container_statuses=waiting)
         self._cluster.pods.put(structs.replace(pod, status=status))
 
 

@@ -143,6 +143,8 @@ class PodSetController:
             terminate(self._cluster, pod)
 
     def _make(self, round_: "_Round", suffix: str, revision: str) -> None:
+        if self._cluster.unmakeable:
+            return
         pod_set = round_.pod_set
         meta = pod_set.metadata
         template = msgspec.json.decode(pod_set.spec.template)

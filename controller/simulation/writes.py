@@ -21,6 +21,7 @@ from controller.domain import reasons
 from controller.domain.config.references import stamped
 from controller.domain.decision import (
     Action,
+    AskWhyNotMade,
     ConfigAction,
     DeleteCanaryDeployment,
     DeleteCanaryService,
@@ -104,7 +105,14 @@ class Writes:
                 return self._canary(action)
             case LabelPod() | MarkPod() | DeletePod():
                 return self._pod(action)
-            case RecordRelease() | SetFinalizers() | KeepConfig() | RestoreConfig() | DropConfig():
+            case (
+                RecordRelease()
+                | AskWhyNotMade()
+                | SetFinalizers()
+                | KeepConfig()
+                | RestoreConfig()
+                | DropConfig()
+            ):
                 return self._beside_the_workload(action)
             case MoveSet() | ReleaseSet() | RevertTemplate() | StampTemplate():
                 return self._pod_set(action)
@@ -120,6 +128,12 @@ class Writes:
                 return self._workload(action)
             case _:
                 assert_never(action)
+
+    def _why_not_made(self, action: AskWhyNotMade) -> Done | Refusal:
+        """What the Events of a set would say."""
+        if not self._cluster.unmakeable:
+            return Done()
+        return Refusal("FailedCreate", f"{action.counts}; {self._cluster.unmakeable}")
 
     def write_status(self, status: RolloutStatus) -> None:
         """Replace the status, over the version that was looked at."""
@@ -175,7 +189,11 @@ class Writes:
         self.version = stored.metadata.resource_version
         return Done(wrote=True)
 
-    def _beside_the_workload(self, action: RecordRelease | SetFinalizers | ConfigAction) -> Outcome:
+    def _beside_the_workload(
+        self, action: RecordRelease | AskWhyNotMade | SetFinalizers | ConfigAction
+    ) -> Outcome:
+        if isinstance(action, AskWhyNotMade):
+            return self._why_not_made(action)
         if isinstance(action, ConfigAction):
             return self._cluster.configs.apply(action)
         if isinstance(action, SetFinalizers):

@@ -17,6 +17,7 @@ from controller.domain.gates.deadline import deadline_of
 from controller.domain.rollout.reverting import given_up
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import with_position
+from controller.domain.rollout.stuck import steady, told, trouble_of, with_trouble
 from controller.domain.rollout.turn import Stop
 
 NAMED_PODS = 3
@@ -63,6 +64,7 @@ def _stalled_in_time(sit: Situation, stop: Stop) -> Stop:
     began = _began(stop.status)
     if began is None:
         return stop
+    stop = with_trouble(sit, stop, began)
     deadline = deadline_of(began, sit.strategy.progress_deadline_seconds, sit.now)
     if deadline is None:
         return stop
@@ -104,6 +106,10 @@ def _stuck(sit: Situation, stop: Stop) -> Refusal:
         )
     else:
         text = f"step({ours.step}) has taken more than {seconds} s: {_missing(sit, stop.status)}"
+    trouble = trouble_of(sit, stop.status)
+    if trouble is not None:
+        head = f"{text}; "
+        text = steady(sit, reasons.DEADLINE_EXCEEDED, head, f"{head}{told(trouble)}")
     return Refusal(reasons.DEADLINE_EXCEEDED, text, object=sit.workload_name)
 
 

@@ -1,5 +1,6 @@
 """Real passes over the Rollout of a simulated world: the status goes to a stand-in of the API server and comes back."""
 
+from collections.abc import AsyncGenerator
 from datetime import datetime, timedelta
 from random import Random
 
@@ -40,6 +41,8 @@ class Passes:
         self.left: list[tuple[str, str]] = []
         self.approvals = 0
         self.awaited: list[tuple[Key, Right]] = []
+        self.lists: list[str] = []
+        self.events = b'{"items": []}'
         for resource, objects in (
             (DEPLOYMENTS, world.cluster.deployments),
             (SERVICES, world.cluster.services),
@@ -55,6 +58,7 @@ class Passes:
             routes_for=lambda key: self,
             histories=self,
             kinds=self,
+            events=self,
             ledger=WriteLedger(),
             clock=self,
             telling=Telling(lambda rollout, note: self._told(note), self),
@@ -109,6 +113,16 @@ class Passes:
 
     async def record(self, action: RecordRelease) -> Outcome:
         return Done()
+
+    async def list_pages(
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> AsyncGenerator[bytes, None]:
+        self.lists.append(field_selector)
+        yield self.events
 
     def resource(self, kind: tuple[str, str]) -> Resource | None:
         return None

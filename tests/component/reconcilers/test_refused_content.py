@@ -97,6 +97,7 @@ async def test_a_way_back_goes_on_where_content_may_not_be_put_back() -> None:
         routes_for=lambda key: silent,  # type: ignore[arg-type, return-value] # no routes here
         histories=silent,
         kinds=silent,
+        events=silent,  # type: ignore[arg-type] # not asked
         ledger=WriteLedger(),
         clock=Clock(world),
         telling=Telling(tell, silent),  # type: ignore[arg-type] # answers everything

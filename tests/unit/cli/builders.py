@@ -9,7 +9,6 @@ from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet, template_hash
-from controller.cli.pods import DetailedPod
 from controller.domain.observation import Observation, RouteSeen, WorkloadSeen
 from controller.domain.rollout.situation import Situation
 
@@ -120,7 +119,7 @@ def make_pod(
             },
             "status": {"phase": "Running", "conditions": [ready_condition], **(status or {})},
         },
-        DetailedPod,
+        Pod,
     )
 
 

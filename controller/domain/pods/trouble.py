@@ -1,0 +1,99 @@
+"""Why pods are not made, or are made and not ready: in the words of the conditions of workloads and pods.
+
+Invariant: pure; a pod that only takes its usual time is in no trouble. Of many troubles one is told: that no pod can be
+made, else that of the pod whose name comes first, so that the same facts give the same words.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+from controller.api.workloads import ContainerStatus, Pod, StatusCondition
+from controller.domain.decision import Value
+
+NOT_MADE = frozenset(
+    {"ReplicaFailure", "FailedCreatePod", "FailedUpdatePod", "FailedScale", "FailedUpdate"}
+)
+"""Conditions by which Deployments, ReplicaSets, OpenKruise's StatefulSets and CloneSets say it."""
+IMAGE = "ImagePullBackOff"
+CRASH = "CrashLoopBackOff"
+UNREADY = "ReadinessProbeFailing"
+_STARTING = frozenset({"ContainerCreating", "PodInitializing"})
+_NAME = re.compile(r'(pods? "[^"]*?)-[a-z0-9]{5}"')
+"""The name of a pod that was never made is another at each try."""
+
+
+class Trouble(Value, frozen=True):
+    """What is wrong, by a stable word and in a sentence; `pod` is empty where none was made."""
+
+    reason: str
+    text: str
+    since: datetime | None = None
+    pod: str = ""
+
+
+def not_made(conditions: Iterable[StatusCondition]) -> Trouble | None:
+    """The pods of a workload cannot be created."""
+    for said in conditions:
+        if said.type in NOT_MADE and said.status == "True":
+            text = _NAME.sub(r'\1-…"', said.message) or f"condition {said.type}"
+            return Trouble(said.reason or said.type, text, said.last_transition_time)
+    return None
+
+
+def of_pods(pods: Iterable[Pod]) -> Trouble | None:
+    """The trouble of one of these pods that are not ready."""
+    unready = sorted(
+        (pod for pod in pods if pod.ready_since is None and not pod.metadata.deleting),
+        key=lambda pod: pod.metadata.name,
+    )
+    found = [trouble for pod in unready if (trouble := _of_pod(pod)) is not None]
+    told = [trouble for trouble in found if trouble.reason != UNREADY]
+    return next(iter(told or found), None)
+
+
+def _of_pod(pod: Pod) -> Trouble | None:
+    name, status = pod.metadata.name, pod.status
+    said = {condition.type: condition for condition in status.conditions}
+    unready = said.get("Ready")
+    since = unready.last_transition_time if unready is not None else None
+    if status.phase == "Failed":
+        return Trouble(
+            status.reason or "PodFailed", status.message or "the pod has failed", since, name
+        )
+    placed = said.get("PodScheduled")
+    if placed is not None and placed.status == "False":
+        text = placed.message or "no node takes it"
+        return Trouble(placed.reason or "Unschedulable", text, placed.last_transition_time, name)
+    for container in (*status.init_container_statuses, *status.container_statuses):
+        trouble = _of_container(container)
+        if trouble is not None:
+            return Trouble(trouble[0], trouble[1], since, name)
+    if unready is not None and status.phase == "Running":
+        text = (
+            f"it runs and is not ready; its readiness probe fails ({unready.message})"
+            if (unready.message)
+            else "it runs and is not ready; its readiness probe fails"
+        )
+        return Trouble(UNREADY, text, since, name)
+    return None
+
+
+def _of_container(container: ContainerStatus) -> tuple[str, str] | None:
+    """Reason and text; a container that crashes and runs in turn is told of in the same words in between."""
+    named = f"container {container.name}"
+    waiting, before = container.state.waiting, container.last_state.terminated
+    ended = container.state.terminated or before
+    reason = waiting.reason if waiting is not None else ""
+    if reason in ("ErrImagePull", IMAGE):
+        detail = f": {waiting.message}" if waiting is not None and waiting.message else ""
+        return IMAGE, f"{named}: image {container.image} cannot be pulled{detail}"
+    if (
+        ended is not None
+        and ended.exit_code != 0
+        and (container.restart_count or reason in ("", CRASH))
+    ):
+        return CRASH, f"{named} ends with exit code {ended.exit_code} ({ended.reason or 'Error'})"
+    if waiting is not None and reason and reason not in _STARTING:
+        return reason, f"{named}: {waiting.message or reason}"
+    return None

@@ -1,0 +1,195 @@
+"""Pods that cannot be made, or that fail, stall the release after a minute and are told in words, for every kind."""
+
+import pytest
+from msgspec import structs
+
+from controller.api.meta import Condition
+from controller.api.workloads import ContainerState, ContainerStatus, Terminated, Waiting
+from controller.domain.rollout.status import condition
+from controller.simulation.world import World
+from tests.unit.builders import (
+    KEY,
+    SETS,
+    make_rollout,
+    make_set_world,
+    make_steps,
+    make_strategy,
+    make_world,
+    ours_of,
+    release,
+    release_set,
+    status_of,
+    template,
+    wait,
+)
+from tests.unit.domain.rollout.scenes import BOTH
+from tests.unit.domain.rollout.test_refused import statuses_of
+
+QUOTA = 'pods "web-5d9-x7k2p" is forbidden: exceeded quota: small, requested: pods=1, used: pods=10'
+PULL = ContainerStatus(
+    name="web", image="img:v2", state=ContainerState(waiting=Waiting("ErrImagePull", "not found"))
+)
+BACK_OFF = structs.replace(
+    PULL, state=ContainerState(waiting=Waiting("ImagePullBackOff", "Back-off"))
+)
+CRASH = ContainerStatus(
+    name="web",
+    restart_count=4,
+    state=ContainerState(waiting=Waiting("CrashLoopBackOff", "back-off")),
+    last_state=ContainerState(terminated=Terminated("OOMKilled", "", 137)),
+)
+
+
+def stalled(world: World) -> Condition:
+    found = condition(status_of(world), "Stalled")
+    assert found is not None
+    return found
+
+
+def fail_v2(world: World, why: ContainerStatus) -> None:
+    revision = world.cluster.revision_of(template("v2"))
+    world.people.fail_pods(frozenset({revision, f"web-{revision}"}), why)
+
+
+@BOTH
+def test_pods_that_may_not_be_created_stall_the_release_after_a_minute_without_a_deadline(
+    style: str,
+) -> None:
+    world = make_world(make_rollout(style=style))
+    world.people.forbid_pods(QUOTA)
+    release(world)
+    wait(world, 55)
+    assert stalled(world).status == "False"
+    wait(world, 10)
+    found = stalled(world)
+    assert (found.status, found.reason) == ("True", "FailedCreate")
+    assert found.message.startswith(
+        'step(1): of 2 new pods 0 made, 0 ready; pods "web-5d9-…" is forbidden: exceeded quota: small'
+    )
+    assert "(since 2026-03-01 12:00:" in found.message
+    assert status_of(world).message == found.message
+    world.people.heal()
+    world.rest()
+    assert stalled(world).status == "False"
+    assert status_of(world).current_step_state == "StepPaused"
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("why", "reason", "words"),
+    [
+        (PULL, "ImagePullBackOff", "image img:v2 cannot be pulled: not found"),
+        (CRASH, "CrashLoopBackOff", "container web ends with exit code 137 (OOMKilled)"),
+    ],
+)
+def test_pods_that_fail_stall_the_release_after_a_minute_with_their_reason(
+    style: str, why: ContainerStatus, reason: str, words: str
+) -> None:
+    world = make_world(make_rollout(style=style))
+    fail_v2(world, why)
+    release(world)
+    wait(world, 70)
+    found = stalled(world)
+    assert (found.status, found.reason) == ("True", reason)
+    assert found.message.startswith("step(1): of 2 new pods 0 ready; pod web-")
+    assert words in found.message
+    world.people.heal()
+    world.rest()
+    assert stalled(world).status == "False"
+
+
+def test_words_that_alternate_are_written_once() -> None:
+    world = make_world()
+    fail_v2(world, PULL)
+    release(world)
+    wait(world, 70)
+    written = statuses_of(world)
+    for _ in range(3):
+        for why in (BACK_OFF, PULL):
+            fail_v2(world, why)
+            wait(world, 5)
+    assert len(written) == 1
+    assert "not found" in stalled(world).message
+
+
+@pytest.mark.parametrize("which", sorted(SETS))
+def test_a_set_whose_pods_are_missing_is_asked_for_its_events_after_a_minute(which: str) -> None:
+    world = make_set_world(
+        which, strategy=make_strategy(steps=make_steps("40%", "60%"), traffic=False)
+    )
+    release_set(world)
+    world.people.forbid_pods("create Pod web-4 in StatefulSet web failed: exceeded quota")
+    wait(world, 50)
+    assert stalled(world).status == "False"
+    wait(world, 20)
+    found = stalled(world)
+    assert (found.status, found.reason) == ("True", "FailedCreate")
+    assert "exceeded quota" in found.message
+    world.people.heal()
+    world.rest()
+    assert stalled(world).status == "False"
+
+
+@pytest.mark.parametrize("which", sorted(SETS))
+def test_a_set_whose_pods_fail_says_why(which: str) -> None:
+    world = make_set_world(
+        which, strategy=make_strategy(steps=make_steps("40%", "60%"), traffic=False)
+    )
+    fail_v2(world, PULL)
+    release_set(world)
+    wait(world, 70)
+    assert (stalled(world).status, stalled(world).reason) == ("True", "ImagePullBackOff")
+
+
+def test_an_end_whose_pods_may_not_be_created_says_so() -> None:
+    world = make_world(make_rollout(steps=make_steps("20%")))
+    release(world)
+    world.rest()
+    world.people.approve(KEY)
+    world.run_until(lambda: ours_of(world).goal == "Success")
+    world.people.forbid_pods(QUOTA)
+    wait(world, 90)
+    assert stalled(world).reason == "FailedCreate"
+    assert stalled(world).message.startswith("the end of the release (Success): ")
+    world.people.heal()
+    world.rest()
+    assert status_of(world).phase == "Healthy"
+
+
+def test_a_deadline_tells_the_trouble_too_and_takes_the_template_back() -> None:
+    strategy = structs.replace(
+        make_strategy(steps=make_steps("20%", "50%")),
+        progress_deadline_seconds=100,
+        on_deadline_exceeded="Rollback",
+    )
+    world = make_world(make_rollout(strategy=strategy))
+    fail_v2(world, PULL)
+    release(world)
+    wait(world, 70)
+    assert stalled(world).reason == "ImagePullBackOff"
+    wait(world, 60)
+    assert status_of(world).phase == "Healthy"
+    assert ours_of(world).failed_template
+
+
+def test_a_deadline_without_a_way_back_tells_the_trouble_too() -> None:
+    strategy = structs.replace(
+        make_strategy(steps=make_steps("20%", "50%")), progress_deadline_seconds=100
+    )
+    world = make_world(make_rollout(strategy=strategy))
+    fail_v2(world, PULL)
+    release(world)
+    wait(world, 110)
+    assert stalled(world).reason == "ProgressDeadlineExceeded"
+    assert "image img:v2 cannot be pulled: not found" in stalled(world).message
+
+
+def test_a_trouble_while_a_step_waits_for_a_person_stalls_nothing() -> None:
+    world = make_world()
+    release(world)
+    world.rest()
+    world.people.forbid_pods(QUOTA)
+    world.people.edit(KEY, replicas=20)
+    wait(world, 200)
+    assert status_of(world).current_step_state == "StepPaused"
+    assert stalled(world).status == "False"
