@@ -215,6 +215,13 @@ class People:
             asked = structs.replace(inner, next_step_index=step)
             self._put_release(rollout, asked)
 
+    def move_index(self, key: Key, step: int) -> None:
+        """Write another `currentStepIndex`, which asks for nothing."""
+        rollout = self._cluster.rollouts[key]
+        inner = rollout.status.of_release
+        if inner is not None:
+            self._put_release(rollout, structs.replace(inner, current_step_index=step))
+
     def jump(self, key: Key, step: int) -> None:
         """What `moonshift jump` does."""
         rollout = self._cluster.rollouts[key]

@@ -10,7 +10,7 @@ import msgspec
 
 from controller.api.conversion import Unconvertible, converted
 from controller.api.jsontree import JsonObject, canonical, child, items, number, text
-from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, V1BETA1
+from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, V1ALPHA1, V1BETA1
 from controller.api.rollout import Phase, Rollout, WorkloadRef
 from controller.api.validation import (
     DEFAULT_RULES,
@@ -64,7 +64,7 @@ def admit_rollout(
     if not isinstance(beta, Unconvertible):
         findings += _conflicts(beta, others)
         if old is not None:
-            findings += _frozen(old, beta)
+            findings += _frozen(old, beta, steps_may_change=text(new, "apiVersion") == V1ALPHA1)
         if headers is not None:
             told = judge_gateways(new, beta, headers)
             return RolloutVerdict((*findings, *told.findings), (*said, *told.warnings))
@@ -126,8 +126,11 @@ def _conflicts(beta: JsonObject, others: Iterable[Rollout]) -> Findings:
     return ()
 
 
-def _frozen(old: JsonObject, new: JsonObject) -> Findings:
-    """What a release in flight stands on; `old` is the live object."""
+def _frozen(old: JsonObject, new: JsonObject, *, steps_may_change: bool) -> Findings:
+    """What a release in flight stands on; `old` is the live object.
+
+    In v1alpha1 the number of steps may change, as in the original: the place in the plan is found by its pods.
+    """
     before = converted(old, V1BETA1)
     if isinstance(before, Unconvertible):
         return ()
@@ -146,7 +149,7 @@ def _frozen(old: JsonObject, new: JsonObject) -> Findings:
         for path, before_value, after_value in checks
         if canonical(before_value) != canonical(after_value)
     )
-    if phase == Phase.DISABLING:
+    if phase == Phase.DISABLING or steps_may_change:
         return findings
     return findings + _steps_in_flight(
         was, now, number(child(before, "status"), "currentStepIndex")

@@ -52,11 +52,24 @@ def old_pods_are_going(sit: Situation, here: int, to: int) -> bool:
     return sit.takes_all(here) and sit.old_revision_runs and sit.batch(to) < sit.replicas
 
 
+def _index_put_back(status: RolloutStatus) -> Advance | None:
+    """`currentStepIndex` says where the release is; it is no mailbox."""
+    written, here = canary_status(status).current_step_index, position(status).step
+    if written == here:
+        return None
+    why = (
+        f"currentStepIndex was changed to {written} by hand and is put back: the release is at step({here}); "
+        "another step is asked for by nextStepIndex, or by moonshift jump"
+    )
+    restored = with_canary(status, current_step_index=here)
+    return Advance(restored, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
+
+
 def read_jump(sit: Situation, status: RolloutStatus) -> Advance | None:
     """Go where somebody asked to go, or put the wish back with a word; None when there is none."""
     index = wanted_step(sit, status)
     if index is None:
-        return None
+        return _index_put_back(status)
     here, steps = position(status).step, len(sit.steps)
     if not 1 <= index <= steps or old_pods_are_going(sit, here, index):
         emptied = with_canary(with_position(status, jump=0), next_step_index=following(sit, here))

@@ -9,12 +9,19 @@ comes in it is put back. Invariant: one intent approves one step.
 
 from datetime import timedelta
 
+from controller.api.meta import Condition
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.rollout import messages
 from controller.domain.rollout.situation import Situation, Style, canary_status, position
-from controller.domain.rollout.status import enter, progressing, with_canary, with_position
+from controller.domain.rollout.status import (
+    condition,
+    enter,
+    progressing,
+    with_canary,
+    with_position,
+)
 from controller.domain.rollout.turn import Advance, Stop, Turn
 
 SEEN_BY_ALL = timedelta(seconds=3)
@@ -46,8 +53,18 @@ def _is_rested_at(sit: Situation, index: int) -> bool:
     return sit.step(index).pause.duration != 0 and not last_step_needs_no_pause(sit, index)
 
 
+def _stalled_by(sit: Situation) -> Condition | None:
+    """The problem that has to be solved before a step may be let go; a content that cannot be kept is none."""
+    found = condition(sit.seen.rollout.status, "Stalled")
+    if found is None or found.status != "True" or sit.seen.config is not None:
+        return None
+    return found
+
+
 def _may_be_approved(sit: Situation, status: RolloutStatus) -> bool:
     ours = position(status)
+    if _stalled_by(sit) is not None:
+        return False
     if ours.state == StepState.STEP_PAUSED:
         return True
     # An approval that names its step is no repeat of another: it counts as soon as the work is done.
@@ -79,6 +96,9 @@ def _why_not(sit: Situation, status: RolloutStatus) -> str:
     ours = position(status)
     if ours.approval is not None and not exact_approval(status):
         return f"step({ours.approval.step}) is not the present step({ours.step})"
+    stalled = _stalled_by(sit)
+    if stalled is not None:
+        return f"the release is stalled by {stalled.reason}: {stalled.message}"
     if pause_is_too_soon(sit, status):
         return (
             f"it came less than {SEEN_BY_ALL.seconds} s after another and may repeat it; "

@@ -315,6 +315,12 @@ class Releases(RuleBasedStateMachine):
         self.world.people.ask_for_step(KEY, step)
 
     @precondition(lambda self: self.governed)
+    @rule(step=st.integers(0, 4))
+    @noted
+    def move_the_index(self, step: int) -> None:
+        self.world.people.move_index(KEY, step)
+
+    @precondition(lambda self: self.governed)
     @rule(plan=st.sampled_from(PLANS))
     @noted
     def edit_the_plan(self, plan: Any) -> None:
@@ -368,6 +374,13 @@ class Releases(RuleBasedStateMachine):
     def refuse(self, action: str) -> None:
         self.healthy = False
         self.world.people.forbid(action, Refusal("Forbidden", f"{action} is refused"))
+
+    @rule()
+    @noted
+    def forbid_pods(self) -> None:
+        self.excuse()
+        self.healthy = False
+        self.world.people.forbid_pods("exceeded quota")
 
     @rule()
     @noted

@@ -68,14 +68,59 @@ def test_a_jump_is_noted_with_where_it_leads() -> None:
     assert entries_of(verdict) == [{"step": 2, "by": "al", "at": "2026-05-04T12:00:00Z", "to": 4}]
 
 
-@pytest.mark.parametrize(("target", "step", "noted"), [(5, 2, True), (3, 2, False), (5, 3, False)])
-def test_a_jump_by_the_mailbox_of_the_original_is_noted(
-    target: int, step: int, noted: bool
+@pytest.mark.parametrize("field", ["nextStepIndex", "currentStepIndex"])
+@pytest.mark.parametrize("name", ["canaryStatus", "blueGreenStatus"])
+@pytest.mark.parametrize(("target", "noted"), [(5, True), (1, True), (3, False), (0, False)])
+def test_every_index_that_is_moved_is_noted(
+    name: str, field: str, target: int, noted: bool
 ) -> None:
-    before, after = obj("StepPaused"), obj("StepPaused")
-    child(before, "status", "canaryStatus")["nextStepIndex"] = 3
-    child(after, "status", "canaryStatus").update(nextStepIndex=target, currentStepIndex=step)
+    before, after = obj("StepPaused", name), obj("StepPaused", name)
+    child(before, "status", name).update(nextStepIndex=3, currentStepIndex=3)
+    child(after, "status", name).update(nextStepIndex=3, currentStepIndex=3)
+    child(after, "status", name)[field] = target
     verdict = note_approval(before, after, "al", NOW)
     assert isinstance(verdict, Amended) is noted
     if noted:
-        assert child(entries_of(verdict)[0])["to"] == 5
+        (entry,) = map(child, entries_of(verdict))
+        assert (entry["step"], entry["to"], entry["by"]) == (3, target, "al")
+
+
+def test_the_list_is_that_of_the_object_as_it_was_whatever_the_request_says() -> None:
+    honest = [{"step": 1, "by": "ann", "at": "2026-05-04T11:00:00Z"}]
+    forged = [{"step": 1, "by": "ceo", "at": "2026-05-04T11:00:00Z"}]
+    before = obj("StepPaused", approvals=honest)
+    for request in (
+        obj("StepPaused", approvals=forged),
+        obj("StepPaused", approvals=[]),
+        obj("StepPaused"),
+    ):
+        assert entries_of(note_approval(before, request, "mallory", NOW)) == honest
+    verdict = note_approval(before, obj("StepReady", approvals=forged), "mallory", NOW)
+    assert [child(entry)["by"] for entry in entries_of(verdict)] == ["ann", "mallory"]
+
+
+def test_a_list_that_a_request_makes_up_is_taken_out() -> None:
+    forged = obj("StepPaused", approvals=[{"step": 1, "by": "ceo"}])
+    assert entries_of(note_approval(obj("StepPaused"), forged, "mallory", NOW)) == []
+
+
+def test_an_approval_is_about_the_step_the_release_is_at_not_the_one_the_request_names() -> None:
+    request = obj("StepReady")
+    child(request, "status", "canaryStatus")["currentStepIndex"] = 7
+    steps = [
+        child(entry) for entry in entries_of(note_approval(obj("StepPaused"), request, "al", NOW))
+    ]
+    assert [(entry["step"], entry.get("to", 0)) for entry in steps] == [(2, 0), (2, 7)]
+
+
+def test_several_intents_of_one_request_leave_an_entry_each() -> None:
+    request = obj("StepReady", step=2, jump=4, approval={"step": 2, "by": "ceo"})
+    entries = [
+        child(entry)
+        for entry in entries_of(note_approval(obj("StepPaused", step=2), request, "al", NOW))
+    ]
+    assert [(entry["step"], entry.get("to", 0), entry["by"]) for entry in entries] == [
+        (2, 0, "al"),
+        (2, 0, "al"),
+        (2, 4, "al"),
+    ]

@@ -147,11 +147,11 @@ def test_the_number_of_steps_may_change_behind_the_present_one(
     assert bool(admit_rollout(obj, other, ()).findings) is not allowed
 
 
-def test_a_number_of_steps_that_is_ambiguous_is_refused_in_both_versions() -> None:
+def test_a_number_of_steps_that_is_ambiguous_is_refused_in_v1beta1_alone() -> None:
     obj = in_step(2, 1, 2, 3)
     fewer = edited(obj, "spec", "strategy", "canary", "steps", to=[{"replicas": 3}])
     assert "leave the replicas of the first 2 as they are" in admit_rollout(obj, fewer, ()).message
-    assert admit_rollout(to_v1alpha1(obj), to_v1alpha1(fewer), ()).findings
+    assert not admit_rollout(to_v1alpha1(obj), to_v1alpha1(fewer), ()).findings
     assert not admit_rollout(raw("Disabling"), fewer, ()).findings
 
 

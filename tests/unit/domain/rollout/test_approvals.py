@@ -5,7 +5,7 @@ from msgspec import structs
 
 from controller.api.rollout import Approval, MoonshiftStatus, Phase, StepState
 from controller.domain import reasons
-from controller.domain.decision import Decision, Severity
+from controller.domain.decision import Decision, Refusal, Severity
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
 from controller.simulation.world import World
@@ -303,3 +303,37 @@ def test_an_approval_says_who_and_is_gone_once_it_is_used() -> None:
     assert ours_of(world).approval == Approval(step=1, by="ann")
     world.pass_over(KEY)
     assert ours_of(world).approval is None
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_approval_of_a_stalled_release_is_put_back_with_the_reason(exact: bool) -> None:
+    world = started()
+    world.people.forbid("EnsureRoutes", Refusal("Forbidden", "VirtualService web: no right"))
+    world.cluster.touch_routes()
+    world.rest()
+    if exact:
+        world.people.approve_step(KEY, 1)
+    else:
+        world.people.approve(KEY)
+    assert said(look(world), reasons.APPROVAL_IGNORED) == [
+        "an approval was put back: the release is stalled by Forbidden: VirtualService web: no right"
+    ]
+    world.rest()
+    assert inner_of(world).current_step_index == 1
+    world.people.heal()
+    world.rest()
+    world.people.approve_step(KEY, 1)
+    world.rest()
+    assert inner_of(world).current_step_index == 2
+
+
+def test_an_approval_of_a_step_that_is_stuck_says_by_what() -> None:
+    world = make_world()
+    world.people.forbid_pods("exceeded quota")
+    release(world)
+    wait(world, 90)
+    world.people.approve(KEY)
+    (text,) = said(look(world), reasons.APPROVAL_IGNORED)
+    assert text.startswith(
+        "an approval was put back: the release is stalled by FailedCreate: step(1)"
+    )

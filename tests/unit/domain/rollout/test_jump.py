@@ -259,3 +259,13 @@ def test_a_release_of_an_older_version_keeps_its_place() -> None:
     world.rest()
     assert at(world)[0] == 2
     assert ours_of(world).step_plan
+
+
+def test_an_index_that_is_changed_by_hand_is_put_back_and_said() -> None:
+    world = started("partition", FOUR)
+    world.people.move_index(KEY, 3)
+    (text,) = said(world, reasons.JUMP_IGNORED)
+    assert text.startswith("currentStepIndex was changed to 3 by hand and is put back")
+    world.rest()
+    assert at(world) == (1, 2, StepState.STEP_PAUSED)
+    assert status_of(world).current_step_index == 1
