@@ -246,6 +246,7 @@ def _check_replicas(step: JsonObject, place: str, limit: int | None) -> Findings
     percent = parse_percent(replicas if isinstance(replicas, str) else None)
     if percent is None or not 0 < percent <= 100:
         detail = f'{replicas!r}: a number above 0, or a whole percentage from "1%" to "100%"'
+        detail += _percent_meant(replicas)
         return (FieldError(place, Fault.INVALID, detail),)
     routed = step.get("traffic") is not None or bool(items(step, "matches"))
     if limit is not None and routed and percent > limit:
@@ -266,8 +267,15 @@ def _check_traffic(step: JsonObject, place: str, lowest: int) -> Findings:
     if share is None or (share == 0 and lowest > 0):
         least = "above 0%" if lowest > 0 else 'from "0%"'
         detail = f'{traffic!r}: a percentage {least} to "100%", with at most two decimals'
+        detail += _percent_meant(traffic)
         return (FieldError(f"{place}.traffic", Fault.INVALID, detail),)
     return ()
+
+
+def _percent_meant(written: object) -> str:
+    """The way out for who left the sign out."""
+    plain = written if isinstance(written, str) else ""
+    return f'; write "{plain}%" for a share' if plain.isdigit() and 0 < int(plain) <= 100 else ""
 
 
 def _check_order(steps: list[object], path: str) -> Findings:

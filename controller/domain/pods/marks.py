@@ -55,12 +55,13 @@ class _Mark(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def owners_record(workload: Marked) -> OwnersRecord | None:
-    """What admission saved, or None when it saved nothing readable."""
+    """What admission saved, or None; a record without a release is of another make, here as at admission."""
     text = workload.metadata.annotations.get(ORIGINAL_STRATEGY, "")
     try:
-        return msgspec.json.decode(text, type=OwnersRecord)
+        record = msgspec.json.decode(text, type=OwnersRecord)
     except msgspec.DecodeError:
         return None
+    return record if record.release else None
 
 
 def marked_for(workload: Marked) -> str:

@@ -27,6 +27,7 @@ from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.guarding import new_side_is_led_away
 from controller.domain.rollout.jump import following, go_to, read_jump
+from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.pause import read_mailbox
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.replanning import replan
@@ -41,7 +42,6 @@ from controller.domain.rollout.shared_routing import join
 from controller.domain.rollout.showing import about_this_template, counted, revision_shown
 from controller.domain.rollout.situation import (
     Situation,
-    canary_status,
     known_template,
     position,
 )
@@ -55,6 +55,7 @@ from controller.domain.rollout.status import (
     without_condition,
 )
 from controller.domain.rollout.steps import decide_step
+from controller.domain.rollout.stuck import selects_no_new_pod
 from controller.domain.rollout.turn import Advance, Stop, Turn
 from controller.domain.rollout.visits import opened
 
@@ -99,7 +100,8 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
     status = structs.replace(status.with_release(seen), moonshift=ours)
     status = without_condition(without_condition(status, "Succeeded"), DRIFTED)
     status = progressing(status, reasons.INITIALIZING, messages.INITIALIZING, sit.now)
-    text = f"release of revision {sit.template_hash} started; stable is {stable[0] or 'unknown'}"
+    before = stable_in_words(sit, stable[0]) or "unknown"
+    text = f"release of {new_in_words(sit)} started; stable is {before}"
     return Advance(status, (Note(reasons.RELEASE_STARTED, text),))
 
 
@@ -250,7 +252,11 @@ def _with_problem(sit: Situation, turn: Turn) -> Turn:
     """Say what is missing when a step has to wait for a Service or a gateway object."""
     if isinstance(turn, Advance):
         return turn
-    missing = routing.unusable_services(sit) or routing.unreadable_routes(sit)
+    missing = (
+        routing.unusable_services(sit)
+        or routing.unreadable_routes(sit)
+        or selects_no_new_pod(sit, turn.status)
+    )
     return with_deadline(sit, structs.replace(turn, problem=turn.problem or missing))
 
 
@@ -350,7 +356,7 @@ def _end(sit: Situation, status: RolloutStatus, goal: Goal) -> Turn:
     status = progressing(status, reasons.COMPLETED, text, sit.now)
     note = Note(
         reasons.RELEASE_COMPLETED if won else reasons.RELEASE_CANCELED,
-        f"revision {canary_status(status).canary_revision}: {text}",
+        f"{new_in_words(sit)}: {text}",
     )
     outcome = Outcome.SUCCEEDED if won else Outcome.ROLLED_BACK
     return Advance(ended(sit, status), (note,), recorded(sit, status, outcome))

@@ -10,6 +10,7 @@ from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, Refusal, RevertTemplate, Severity
+from controller.domain.rollout.naming import new_in_words
 from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.status import with_position
 from controller.domain.rollout.turn import Stop
@@ -20,7 +21,7 @@ def given_up(sit: Situation, status: RolloutStatus, why: str) -> Stop | None:
     source = _kept_template(sit, position(status).stable_revision)
     if not source:
         return None
-    text = f"revision {sit.template_hash} is given up: {why}"
+    text = f"{new_in_words(sit)} is given up: {why}"
     failed = with_position(status, failed_template=sit.template_hash)
     action = RevertTemplate(
         kind=sit.kind_name,
@@ -39,7 +40,7 @@ def held_as_failed(sit: Situation, status: RolloutStatus) -> Refusal | None:
     name = sit.seen.rollout.metadata.name
     return Refusal(
         reasons.REVISION_FAILED,
-        f"revision {sit.template_hash} was given up before and is held: change the template, or try it again with "
+        f"{new_in_words(sit)} was given up before and is held: change the template, or try it again with "
         f"kubectl moonshift retry {name}",
         object=sit.workload_name,
     )

@@ -247,7 +247,7 @@ class Situation(Value, frozen=True):
     def release(self) -> str:
         """Identity of the release admission has let in."""
         record = self.owners
-        return record.release if record is not None and record.release else self.template_hash
+        return record.release if record is not None else self.template_hash
 
     @property
     def template_hash(self) -> str:

@@ -10,9 +10,10 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import structs
 
-from controller.api.rollout import RolloutStatus
+from controller.api.rollout import RolloutStatus, StepState
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, StatusCondition
+from controller.domain import reasons
 from controller.domain.decision import AskWhyNotMade, Refusal
 from controller.domain.pods.trouble import Trouble, not_made, of_pods
 from controller.domain.rollout.situation import Situation, position
@@ -96,3 +97,23 @@ def _asked(sit: Situation, status: RolloutStatus) -> AskWhyNotMade | None:
     if alive >= sit.replicas:
         return None
     return AskWhyNotMade(sit.workload_key, sit.meta.uid, _counts(sit, status))
+
+
+def selects_no_new_pod(sit: Situation, status: RolloutStatus) -> Refusal | None:
+    """The step waits for endpoints behind a Service whose selector none of its ready pods has the labels for."""
+    ready = [pod for pod in sit.new_pods if pod.ready_since is not None]
+    if position(status).state != StepState.STEP_TRAFFIC_ROUTING or not ready:
+        return None
+    for name in map(sit.canary_service_of, sit.stable_services):
+        service = sit.service(name)
+        wanted = dict(service.spec.selector) if service is not None else {}
+        wanted.pop(sit.revision_label, None)
+        if wanted and not any(wanted.items() <= pod.metadata.labels.items() for pod in ready):
+            selector = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
+            return Refusal(
+                reasons.SERVICE_SELECTS_NO_POD,
+                f"Service {sit.namespace}/{name}: its selector {selector} matches none of the new pods; give the pod "
+                "template these labels, or correct the Service",
+                object=f"Service {sit.namespace}/{name}",
+            )
+    return None

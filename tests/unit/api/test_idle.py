@@ -125,3 +125,12 @@ def test_what_happens_after_a_deadline_needs_a_deadline(style: str) -> None:
     (finding,) = validate(rollout(style, onDeadlineExceeded="Rollback"))
     assert str(finding).startswith(f"spec.strategy.{style}.onDeadlineExceeded: Invalid value")
     assert "set that, or leave this out" in str(finding)
+
+
+@pytest.mark.parametrize("style", ["canary", "blueGreen"])
+def test_who_left_the_percent_sign_out_is_told_to_write_it(style: str) -> None:
+    steps = [{"replicas": "20", "traffic": "20"}]
+    found = [str(finding) for finding in validate(rollout(style, steps=steps))]
+    assert [text.endswith('; write "20%" for a share') for text in found] == [True, True]
+    far = validate(rollout(style, steps=[{"replicas": "x", "traffic": "200"}]))
+    assert not [finding for finding in far if "write" in str(finding)]

@@ -122,9 +122,10 @@ def test_an_end_that_takes_too_long_says_where_it_is() -> None:
     wait(world, 90)
     found = stalled(world)
     assert found.status == "True"
-    assert found.message == (
-        "the end of the release (Success) has taken more than 60 s, it is at ResumeWorkload"
+    assert found.message.startswith(
+        "the end of the release (Success) has taken more than 60 s, it is at ResumeWorkload; pod web-"
     )
+    assert "its readiness probe fails (since " in found.message
 
 
 def test_a_step_that_loses_its_pods_after_a_long_wait_has_its_time_again() -> None:

@@ -1,0 +1,30 @@
+"""What admission saved on a workload is read as admission itself reads it."""
+
+import msgspec
+import pytest
+
+from controller.api.meta import ObjectMeta
+from controller.api.names import ORIGINAL_STRATEGY
+from controller.api.workloads import Deployment
+from controller.domain.admission.hold import record_of
+from controller.domain.pods.marks import owners_record
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ('{"release": "r1", "minReadySeconds": 7}', True),
+        ('{"release": "", "minReadySeconds": 7}', False),
+        ('{"maxUnavailable": "25%", "maxSurge": "25%"}', False),
+        ("{}", False),
+        ("no json", False),
+        ("", False),
+    ],
+)
+def test_a_record_without_a_release_means_the_same_here_and_at_admission(
+    text: str, known: bool
+) -> None:
+    workload = Deployment(metadata=ObjectMeta(annotations={ORIGINAL_STRATEGY: text}))
+    raw = msgspec.json.decode(msgspec.json.encode(workload))
+    assert (owners_record(workload) is not None) is known
+    assert (record_of(raw) is not None) is known
