@@ -18,7 +18,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-cluster: $(READY) ## Build the local control plane (once, about five minutes)
+cluster: $(READY) ## Build the local control plane (once, see README)
 	@$(BIN)/python -m localcluster build
 
 demo: $(READY) ## Play a canary release with Istio routes on a real control plane (KEEP=1 keeps it)
@@ -27,11 +27,11 @@ demo: $(READY) ## Play a canary release with Istio routes on a real control plan
 demo-traffic: $(READY) ## Release under real traffic: Contour and Envoy in a network of their own; fails on a lost request
 	@$(BIN)/python -m demo.traffic $(DEMO_ARGS)
 
-test: $(READY) ## Run all tests
+test: $(READY) ## Run the tests, without the long ones
 	@$(BIN)/python -m localcluster build
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-full: $(READY) ## Run all tests and the long ones (kills at every write, new examples of every property)
+test-full: $(READY) ## Run the long ones, too (kills at every write, every kind in a release, mutations, more examples)
 	@$(BIN)/python -m localcluster build
 	@MOONSHIFT_PROFILE=thorough $(BIN)/python -m pytest -m "full or not full" $(PYTEST_ARGS)
 

@@ -20,11 +20,13 @@ from rich.console import Console
 
 from demo import kept
 from demo.commands import Commands
+from demo.rehearsal import rehearse_while
 from demo.sabotage import break_the_restore
 from demo.screen import Screen
 from demo.stage import Product, install_gateway_kinds, served
 from demo.story import Story
 from demo.world import KINDS
+from localcluster.build import ensure_built, is_built
 from localcluster.errors import ClusterError
 from localcluster.plane import Plane
 from localcluster.ports import free_ports
@@ -119,6 +121,8 @@ async def stage(screen: Screen, wishes: Wishes) -> AsyncIterator[tuple[Plane, Pr
     )
     reporter = ConsoleReporter(screen.console)
     tied = not wishes.keep
+    if not is_built():
+        await rehearse_while(screen, ensure_built(reporter))
     plane = await Plane.launch(kept.plane_folder(wishes.folder), tied=tied, reporter=reporter)
     product = Product(plane, wishes.folder, free_ports(5), tied=tied)
     stays = False

@@ -92,6 +92,13 @@ async def ensure_built(reporter: Reporter | None = None) -> Binaries:
     return Binaries(**{name.replace("-", "_"): assets[name] for name in (*MULTICALL, "kwok")})
 
 
+def is_built() -> bool:
+    """Whether `ensure_built` has nothing to build: the cache or KUBEBUILDER_ASSETS has it all."""
+    given = os.environ.get(ASSETS_VARIABLE)
+    found = {**_present(cache_root() / cache_key()), **(_present(Path(given)) if given else {})}
+    return set(found) == {*MULTICALL, "kwok"}
+
+
 def _present(directory: Path) -> dict[str, Path]:
     return {n: directory / n for n in (*MULTICALL, "kwok") if (directory / n).is_file()}
 

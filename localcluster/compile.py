@@ -7,7 +7,7 @@ not decide where results are kept.
 
 import asyncio
 import fcntl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,12 @@ from pathlib import Path
 from localcluster.errors import BuildError
 from localcluster.progress import Phase, Reporter
 from localcluster.toolchain import GoToolchain
+
+# The linker strips what a debugger would read; not to write it in the first place saves a fifth of the compiler's time.
+COMPILER_FLAGS = "-gcflags=all=-dwarf=false"
+LINKING = 0.05
+"""Time of the linker, which nothing reports, as a share of the compiler's."""
+_TO_COMPILE = "{{if .Stale}}{{.ImportPath}}\t{{.Dir}}{{range .GoFiles}}\t{{.}}{{end}}{{end}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +59,30 @@ async def compile_program(
         BuildError: the modules cannot be had, or the compiler refused; the message has the last lines.
     """
     with reporter.phase(f"{program.title}: find and download modules"):
-        listed = await _run_go(go, program.module, "list", "-deps", program.package)
-    with reporter.phase(f"{program.title}: compile", len(listed)) as phase:
-        flags = ("-v", "-o", str(output), "-ldflags", program.linker_flags)
+        sizes = await _sizes(go, program)
+    total = sum(sizes.values()) * (1 + LINKING)
+    with reporter.phase(f"{program.title}: compile", total) as phase:
+        flags = ("-v", "-o", str(output), COMPILER_FLAGS, "-ldflags", program.linker_flags)
         process = await _start_go(go, program.module, "build", *flags, program.package)
-        said = await _watch_output(process, phase)
+        said = await _watch_output(process, phase, sizes)
     if process.returncode != 0:
         raise BuildError(f"go build of {program.title} failed:\n" + "\n".join(said))
+
+
+async def _sizes(go: GoToolchain, program: Program) -> dict[str, int]:
+    """Bytes of source of each package that is still to be compiled: the best guess of how long that takes."""
+    lines = await _run_go(
+        go, program.module, "list", "-deps", COMPILER_FLAGS, "-f", _TO_COMPILE, program.package
+    )
+
+    def sizes() -> dict[str, int]:
+        found: dict[str, int] = {}
+        for line in lines:
+            package, folder, *files = line.split("\t")
+            found[package] = sum(Path(folder, file).stat().st_size for file in files)
+        return found
+
+    return await asyncio.to_thread(sizes)
 
 
 async def module_folder(go: GoToolchain, module: Path, path: str) -> Path:
@@ -69,15 +92,17 @@ async def module_folder(go: GoToolchain, module: Path, path: str) -> Path:
     return Path(folder)
 
 
-async def _watch_output(process: asyncio.subprocess.Process, phase: Phase) -> list[str]:
-    """Report each line as progress until the process ends; return the last lines."""
+async def _watch_output(
+    process: asyncio.subprocess.Process, phase: Phase, sizes: Mapping[str, int]
+) -> list[str]:
+    """Report each line, the name of a package, as progress until the process ends; return the last lines."""
     assert process.stderr is not None
     said: list[str] = []
     try:
         async for line in process.stderr:
             text = line.decode().rstrip()
             said = [*said[-30:], text]
-            phase.advance(text)
+            phase.advance(text, sizes.get(text, 0))
         await process.wait()
     finally:
         await _end(process)

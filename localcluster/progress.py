@@ -1,7 +1,8 @@
-"""Shows long work to a person: which phase, how far, how many seconds.
+"""Shows long work to a person: which phase, how far, how many seconds, how many are left.
 
 Why it exists: a first build takes minutes, and silence looks like a hang. Invariant: on a terminal one live line,
-in a pipe plain lines, a few per phase. It must not decide anything: callers report, this prints.
+in a pipe plain lines, a few per phase; no time is promised before enough was seen. It must not decide anything:
+callers report, this prints.
 """
 
 import time
@@ -12,7 +13,6 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     SpinnerColumn,
     TaskID,
@@ -21,13 +21,25 @@ from rich.progress import (
 )
 
 PLAIN_INTERVAL_SECONDS = 15.0
+SEEN_ENOUGH = 0.05
+"""Share of the work after which its pace says something."""
+
+
+def time_left(seconds: float, done: float, total: float | None) -> str:
+    """What is left at the pace so far, in words; empty while nothing can be said."""
+    if not total or done < SEEN_ENOUGH * total or done >= total:
+        return ""
+    left = seconds * (total - done) / done
+    if left < 60:
+        return "less than a minute left"
+    return f"about {round(left / 60)} min left"
 
 
 class Phase(Protocol):
     """One phase of long work."""
 
-    def advance(self, detail: str = "") -> None:
-        """Report that one more piece is done."""
+    def advance(self, detail: str = "", weight: float = 1) -> None:
+        """Report that so much more is done."""
 
 
 class Reporter(Protocol):
@@ -36,14 +48,14 @@ class Reporter(Protocol):
     def note(self, text: str) -> None:
         """Print one line."""
 
-    def phase(self, name: str, total: int | None = None) -> AbstractContextManager[Phase]:
-        """Open a phase of `total` pieces, None where the number is not known."""
+    def phase(self, name: str, total: float | None = None) -> AbstractContextManager[Phase]:
+        """Open a phase whose weights add up to `total`, None where that is not known."""
 
 
 class SilentPhase:
     """A phase nobody looks at."""
 
-    def advance(self, detail: str = "") -> None:
+    def advance(self, detail: str = "", weight: float = 1) -> None:
         """Drop the report."""
 
 
@@ -54,7 +66,7 @@ class SilentReporter:
         """Drop the line."""
 
     @contextmanager
-    def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:
+    def phase(self, name: str, total: float | None = None) -> Iterator[Phase]:
         """Open a phase that drops its reports."""
         yield SilentPhase()
 
@@ -70,7 +82,7 @@ class ConsoleReporter:
         self._console.print(text, highlight=False, soft_wrap=True)
 
     @contextmanager
-    def phase(self, name: str, total: int | None = None) -> Iterator[Phase]:
+    def phase(self, name: str, total: float | None = None) -> Iterator[Phase]:
         """Show a phase until the block ends, then one line with its seconds."""
         begun = time.monotonic()
         if self._console.is_terminal:
@@ -78,11 +90,13 @@ class ConsoleReporter:
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
-                MofNCompleteColumn(),
+                TextColumn("{task.percentage:.0f} %"),
                 TimeElapsedColumn(),
+                TextColumn("{task.fields[left]}"),
             )
             with Progress(*columns, console=self._console, transient=True) as progress:
-                yield _BarPhase(progress, progress.add_task(name, total=total), name)
+                task = progress.add_task(name, total=total, left="")
+                yield _BarPhase(progress, task, name, total)
         else:
             self.note(f"{name} …")
             yield _PlainPhase(self, name, total)
@@ -90,24 +104,34 @@ class ConsoleReporter:
 
 
 class _BarPhase:
-    def __init__(self, progress: Progress, task: TaskID, name: str) -> None:
-        self._progress, self._task, self._name = progress, task, name
+    def __init__(self, progress: Progress, task: TaskID, name: str, total: float | None) -> None:
+        self._progress, self._task, self._name, self._total = progress, task, name, total
+        self._done = 0.0
+        self._begun = time.monotonic()
 
-    def advance(self, detail: str = "") -> None:
+    def advance(self, detail: str = "", weight: float = 1) -> None:
+        self._done += weight
         text = f"{self._name} {detail[-48:]}" if detail else self._name
-        self._progress.update(self._task, advance=1, description=text)
+        left = time_left(time.monotonic() - self._begun, self._done, self._total)
+        self._progress.update(self._task, advance=weight, description=text, left=left)
 
 
 class _PlainPhase:
-    def __init__(self, reporter: ConsoleReporter, name: str, total: int | None) -> None:
+    def __init__(self, reporter: ConsoleReporter, name: str, total: float | None) -> None:
         self._reporter, self._name, self._total = reporter, name, total
-        self._done = 0
+        self._done = 0.0
         self._begun = self._told = time.monotonic()
 
-    def advance(self, detail: str = "") -> None:
-        self._done += 1
+    def advance(self, detail: str = "", weight: float = 1) -> None:
+        self._done += weight
         now = time.monotonic()
         if now - self._told >= PLAIN_INTERVAL_SECONDS:
             self._told = now
-            of = f" of {self._total}" if self._total else ""
-            self._reporter.note(f"{self._name}: {self._done}{of}, {now - self._begun:.0f} s")
+            self._reporter.note(self._line(now - self._begun))
+
+    def _line(self, seconds: float) -> str:
+        parts = [f"{seconds:.0f} s"]
+        if self._total:
+            parts = [f"{100 * self._done / self._total:.0f} %", *parts]
+        parts += [left] if (left := time_left(seconds, self._done, self._total)) else []
+        return f"{self._name}: {', '.join(parts)}"

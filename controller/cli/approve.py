@@ -16,12 +16,13 @@ from controller.api.workloads import Deployment
 from controller.cli.durations import DURATION
 from controller.cli.failures import ExitCode, Failure
 from controller.cli.following import follow_rollout
-from controller.cli.leader import nobody_at_work
+from controller.cli.leader import nobody_at_work, why_unanswered
 from controller.cli.objects import read_rollout
 from controller.cli.options import connection_options
 from controller.cli.session import Session, run
 from controller.cli.steps import current_state, current_step, steps_of
 from controller.cli.targets import rollout_names
+from controller.cli.terminal import say
 from controller.cli.waiting import waits_for
 from controller.domain.rollout.situation import position
 from controller.errors import Conflict
@@ -86,7 +87,7 @@ async def _approve(session: Session, name: str, step: int | None, wait: timedelt
             ROLLOUTS, session.namespace, name, plain_patch(rollout), "status"
         )
     else:
-        await _approve_exactly(session, name, step)
+        await approve_exactly(session, name, step)
     click.echo(f"{NAMED}/{name} approved")
     if unattended := await nobody_at_work(session.client, datetime.now(UTC)):
         click.echo(f"warning: {unattended}", err=True)
@@ -94,7 +95,8 @@ async def _approve(session: Session, name: str, step: int | None, wait: timedelt
         await _wait_until_taken_up(session, rollout, wait)
 
 
-async def _approve_exactly(session: Session, name: str, step: int) -> None:
+async def approve_exactly(session: Session, name: str, step: int) -> None:
+    """Approve step `step` and no other; a Failure says where the release is instead."""
     operations = exact_patch(step, datetime.now(UTC))
     try:
         await session.client.json_patch(ROLLOUTS, session.namespace, name, operations, "status")
@@ -160,13 +162,14 @@ async def _wait_until_taken_up(session: Session, before: Rollout, wait: timedelt
             patched = await read_rollout(session, key.name)
             answer = await follow_rollout(session.client, patched, None, look)
     except TimeoutError as late:
+        known = await why_unanswered(session.client, datetime.now(UTC))
         raise Failure(
-            f"Rollout {key} was approved, but no controller took it up within {seconds:g} s: is one running?",
+            f"Rollout {key} was approved, but the approval was not taken up within {seconds:g} s: {known}",
             ExitCode.TIMED_OUT,
         ) from late
     if not answer.honoured:
         raise Failure(f"Rollout {key} {answer.text}")
-    click.echo(f"{NAMED}/{key.name} {answer.text}")
+    say(f"{NAMED}/{key.name} {answer.text}")
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -50,7 +50,13 @@ async def _jump(session: Session, name: str, step: int) -> None:
     rollout = await read_rollout(session, name)
     if (problem := impossible(rollout, step)) != "":
         raise Failure(problem)
-    here = current_step(rollout.status)
+    await send_jump(session, rollout, step)
+    click.echo(f"{NAMED}/{name} jumps from step {current_step(rollout.status)} to step {step}")
+
+
+async def send_jump(session: Session, rollout: Rollout, step: int) -> None:
+    """Leave the wish in the status, while the step that was seen is the present one."""
+    here, name = current_step(rollout.status), rollout.metadata.name
     operations = jump_patch(here, step)
     try:
         await session.client.json_patch(ROLLOUTS, session.namespace, name, operations, "status")
@@ -58,7 +64,6 @@ async def _jump(session: Session, name: str, step: int) -> None:
         raise Failure(
             f"Rollout {rollout.metadata.key} left step {here} at the same moment; it did not jump: look, then repeat"
         ) from moved
-    click.echo(f"{NAMED}/{name} jumps from step {here} to step {step}")
 
 
 def jump_patch(here: int, to: int) -> list[dict[str, object]]:

@@ -2,12 +2,14 @@
 
 Why: without a controller a release stands still and its status keeps the last sentence, which then sends people to look
 at pods and routes. Invariant: only a Lease that somebody held and gave up renewing is called abandoned; no Lease, or no
-right to read it, says nothing (leader election may be off, or the controller live elsewhere).
+right to read it, says nothing of a controller (leader election may be off, or the controller live elsewhere). Who may
+not read it is told so where an answer was waited for in vain.
 """
 
 from datetime import datetime, timedelta
 
 from controller.api.names import DEFAULT_NAMESPACE, LEASE
+from controller.cli.failures import explain
 from controller.cli.render.words import span
 from controller.errors import MoonshiftError
 from controller.kube.client import KubeClient
@@ -25,6 +27,19 @@ async def nobody_at_work(client: KubeClient, now: datetime) -> str:
     except MoonshiftError:
         return ""
     return abandoned(lease, now)
+
+
+async def why_unanswered(client: KubeClient, now: datetime) -> str:
+    """For whoever waited for a controller in vain: what can be known of one, or why it cannot. Raises nothing."""
+    try:
+        lease = await KubeLeaseStore(client, DEFAULT_NAMESPACE, LEASE).read()
+    except MoonshiftError as failure:
+        return f"whether a controller is at work cannot be seen ({explain(failure)})"
+    if lease is None:
+        return (
+            f"no Lease {DEFAULT_NAMESPACE}/{LEASE} is there: look whether a controller is installed"
+        )
+    return abandoned(lease, now) or "a controller renews its Lease: moonshift why may say more"
 
 
 def abandoned(lease: LeaseRecord | None, now: datetime) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
-import click
 from rich.console import RenderableType
 from rich.live import Live
 
 from controller.cli.output import terminal
+from controller.cli.terminal import say
 
 REDRAW = 1.0
 """Seconds between two drawings while nothing happens."""
@@ -84,6 +84,6 @@ async def _print_changes(picture: Picture, bell: Bell) -> None:
         lines = picture.lines(now)
         for line in lines:
             if line not in printed:
-                click.echo(f"{now:%H:%M:%S}  {line}")
+                say(f"{now:%H:%M:%S}  {line}")
         printed = lines
         await bell.heard()

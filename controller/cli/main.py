@@ -17,6 +17,7 @@ from controller.cli.history import history
 from controller.cli.jump import jump
 from controller.cli.options import connection_options
 from controller.cli.pause import pause
+from controller.cli.promote import promote
 from controller.cli.resume import resume
 from controller.cli.retry import retry
 from controller.cli.scripts.convert import convert
@@ -47,7 +48,8 @@ def rollout() -> None:
 @click.group(
     context_settings=_HELP,
     commands=[
-        *(get, why, describe, approve, jump, pause, resume, retry, status, undo, history),
+        *(get, why, describe, approve, promote, jump, pause, resume, retry, status, undo),
+        *(history,),
         *(version, rollout),
         *(simulate, test_scripts, run_script, lint_script, convert),
     ],
@@ -64,8 +66,9 @@ def cli() -> None:
       kubectl moonshift get web -w               one release, live
       kubectl moonshift why web                  why it does not go on, and what to do
       kubectl moonshift approve web              let the step go on
+      kubectl moonshift promote web --full       go to the end now, without the pauses that are left
       kubectl moonshift jump web --to 3          go to step 3 now
-      kubectl moonshift undo web                 back to what ran before
+      kubectl moonshift undo web                 back to what ran before (abort is the same command)
       kubectl moonshift status web --timeout 9m  the outcome, as an exit code
       kubectl moonshift describe web             everything, with diffs of the routes
       moonshift simulate -f rollout.yaml -f .    every step, before anybody starts it
@@ -76,6 +79,10 @@ def cli() -> None:
 
     Completion for bash: eval "$(_MOONSHIFT_COMPLETE=bash_source moonshift)"; zsh_source and fish_source likewise.
     """
+
+
+# the name that people know from Argo Rollouts
+cli.add_command(undo, "abort")
 
 
 def program_name(path: str) -> str:

@@ -14,18 +14,20 @@ from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 
+from controller.cli.terminal import CleanConsole
+
 PIPE_WIDTH = 10_000
 FORMATS = ("json", "yaml", "wide")
 
 
 def terminal() -> Console | None:
     """The terminal on standard output, if there is one."""
-    return Console(highlight=False) if sys.stdout.isatty() else None
+    return CleanConsole(highlight=False) if sys.stdout.isatty() else None
 
 
 def plain(renderable: RenderableType) -> str:
     """As text without colours, lines as long as they are."""
-    console = Console(file=io.StringIO(), width=PIPE_WIDTH, color_system=None, highlight=False)
+    console = CleanConsole(file=io.StringIO(), width=PIPE_WIDTH, color_system=None, highlight=False)
     with console.capture() as captured:
         console.print(renderable)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

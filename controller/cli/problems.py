@@ -40,7 +40,17 @@ def problems_of(view: RolloutView) -> tuple[str, ...]:
     found += [_about(route) for route in view.routes]
     found += [f"{event.reason}: {event.message}" for event in _warnings(view)]
     found += [f"cannot be seen: {gap}" for gap in view.gaps]
-    return tuple(dict.fromkeys(filter(None, found)))
+    told: list[str] = []
+    for said in filter(None, found):
+        if not any(gist(said) in earlier for earlier in told):
+            told.append(said)
+    return tuple(told)
+
+
+def gist(said: str) -> str:
+    """A sentence without the word that says where it comes from: a condition and its Event say the same."""
+    rest = said.partition(": ")[2]
+    return rest if " " in rest else said
 
 
 def _pods_in_trouble(view: RolloutView) -> list[str]:

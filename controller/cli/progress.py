@@ -8,9 +8,11 @@ from enum import StrEnum
 
 import msgspec
 
+from controller.api.jsontree import JsonObject
 from controller.api.rollout import Phase, Rollout
 from controller.api.workloads import Deployment
 from controller.cli.failures import ExitCode
+from controller.cli.images import images_of
 from controller.cli.steps import current_state, current_step, steps_of
 from controller.cli.waiting import awaits_approval, stalled, waits_for
 from controller.domain.pods.marks import marked_for
@@ -52,7 +54,7 @@ def progress_of(rollout: Rollout, workload: Deployment | None) -> Progress:
     if status.phase == Phase.DISABLED:
         return Progress(Stage.COMPLETED, "the Rollout is disabled: nothing is released in steps")
     if status.phase == Phase.HEALTHY:
-        return _at_rest(rollout)
+        return _at_rest(rollout, workload)
     text = f"{_where(rollout)}waits for {waits_for(rollout)}"
     if awaits_approval(rollout):
         return Progress(Stage.AWAITING_APPROVAL, text)
@@ -69,10 +71,14 @@ def not_seen_yet(rollout: Rollout, workload: Deployment | None) -> bool:
     return marked_for(workload) == meta.name
 
 
-def _at_rest(rollout: Rollout) -> Progress:
-    succeeded = condition(rollout.status, "Succeeded")
-    revision = canary_status(rollout.status).canary_revision
-    if succeeded is not None and succeeded.status == "False":
+def _at_rest(rollout: Rollout, workload: Deployment | None) -> Progress:
+    succeeded, inner = condition(rollout.status, "Succeeded"), canary_status(rollout.status)
+    template = b"{}" if workload is None else bytes(workload.spec.template)
+    done = succeeded is not None and succeeded.status == "True"
+    # what pods are labelled with; the digest of ours is known to nobody
+    hashed = inner.pod_template_hash if done else inner.stable_revision
+    revision = images_of(msgspec.json.decode(template, type=JsonObject)) or f"revision {hashed}"
+    if succeeded is not None and not done:
         return Progress(Stage.ROLLED_BACK, f"the release was rolled back; {revision} runs")
     if succeeded is None:
         return Progress(Stage.COMPLETED, f"no release was made yet; {revision} runs")

@@ -53,4 +53,4 @@ async def _retry(session: Session, name: str) -> None:
         raise Failure(
             f"Rollout {rollout.metadata.key} changed at the same moment: look, then repeat"
         ) from moved
-    click.echo(f"{NAMED}/{name}: revision {failed} may be tried again")
+    click.echo(f"{NAMED}/{name}: the revision that was given up may be tried again")

@@ -18,6 +18,7 @@ from controller.cli.options import connection_options
 from controller.cli.progress import EXIT_CODES, Progress, Stage, progress_of
 from controller.cli.session import Session, run
 from controller.cli.targets import one_rollout
+from controller.cli.terminal import say
 from controller.errors import MoonshiftError
 from controller.kube.resources import DEPLOYMENTS
 
@@ -71,7 +72,7 @@ async def _status(
     workload = await _workload(session, rollout)
     if not watch:
         said = progress_of(rollout, workload)
-        click.echo(said.text)
+        say(said.text)
         return EXIT_CODES.get(said.stage, ExitCode.OK)
     reporter = Reporter(session.program, rollout, until)
     if unattended := await nobody_at_work(session.client, datetime.now(UTC)):
@@ -139,6 +140,6 @@ class Reporter:
         if said.stage is Stage.AWAITING_APPROVAL:
             text += f" ({self._program} approve {self._key.name} -n {self._key.namespace})"
         if said.stage in (Stage.STALLED, Stage.ROLLED_BACK):
-            click.echo(f"{said.stage}: {text}", err=said.stage is Stage.STALLED)
+            say(f"{said.stage}: {text}", err=said.stage is Stage.STALLED)
         else:
-            click.echo(text)
+            say(text)

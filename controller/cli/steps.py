@@ -57,12 +57,12 @@ def traffic_text(step: Step) -> str:
 def pause_text(rollout: Rollout, index: int) -> str:
     """How the step ends."""
     duration = steps_of(rollout.spec.strategy)[index - 1].pause.duration
-    if duration == 0 or _goes_on_by_itself(rollout, index):
+    if duration == 0 or goes_on_by_itself(rollout, index):
         return "none"
     return "until approved" if duration is None else f"{duration} s"
 
 
-def _goes_on_by_itself(rollout: Rollout, index: int) -> bool:
+def goes_on_by_itself(rollout: Rollout, index: int) -> bool:
     """The controller's own rule about a last step of all pods; it asks for nothing but the plan."""
     if rollout.spec.strategy.canary is None:
         return False

@@ -4,6 +4,9 @@ Invariant: only the template is written, and only over the generation that was l
 release recorded, never guessed from the order of revisions.
 """
 
+import asyncio
+import sys
+
 import click
 import msgspec
 
@@ -12,11 +15,15 @@ from controller.api.rollout import Rollout
 from controller.api.workloads import template_hash
 from controller.cli.approve import NAMED
 from controller.cli.failures import Failure
+from controller.cli.images import images_of
 from controller.cli.kept import Kept, read_kept
 from controller.cli.objects import read_rollout
 from controller.cli.options import connection_options
+from controller.cli.render.words import counted
 from controller.cli.session import Session, run
+from controller.cli.steps import steps_of, under_way
 from controller.cli.targets import rollout_names
+from controller.cli.terminal import say
 from controller.domain.rollout.situation import canary_status, position
 from controller.effects.reverts import kept_template
 from controller.errors import Conflict
@@ -25,13 +32,18 @@ from controller.errors import Conflict
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME...")
 @click.option("--dry-run", is_flag=True, help="Let the API server check it; change nothing.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Do not ask where this starts a release of its own."
+)
 @connection_options
-def undo(words: tuple[str, ...], dry_run: bool) -> None:
+def undo(words: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     """Go back to the revision that ran before the release, whatever the kind of the workload.
 
     The stable revision's template is written to the workload, under the condition that nobody changed it meanwhile.
-    The controller then sends traffic back first and pods after. After a release has ended, this goes back to the
-    revision before it, as a release of its own.
+    The controller then sends traffic back first and pods after. `abort` is the same command.
+
+    After a release has ended, this starts a release of its own to the revision before, with all of its steps. On a
+    terminal it asks first (--yes does not); in a script it goes on and says so.
 
     \b
     Examples:
@@ -39,22 +51,33 @@ def undo(words: tuple[str, ...], dry_run: bool) -> None:
       kubectl moonshift undo web && kubectl moonshift status web   # exit code 3: rolled back
     """
     names = rollout_names(words)
-    run(lambda session: _undo_all(session, names, dry_run))
+    asks = not yes and not dry_run and is_terminal()
+    run(lambda session: _undo_all(session, names, dry_run, asks))
 
 
-async def _undo_all(session: Session, names: tuple[str, ...], dry_run: bool) -> None:
+async def _undo_all(session: Session, names: tuple[str, ...], dry_run: bool, asks: bool) -> None:
     for name in names:
         rollout = await read_rollout(session, name)
-        await _undo(session, rollout, dry_run)
+        await _undo(session, rollout, dry_run, asks)
+        done = "rolled back" if under_way(rollout.status) else "begins a release of its own, back"
         suffix = " (server dry run)" if dry_run else ""
-        click.echo(f"{NAMED}/{name} rolled back{suffix}")
+        click.echo(f"{NAMED}/{name} {done}{suffix}")
 
 
-async def _undo(session: Session, rollout: Rollout, dry_run: bool) -> None:
+async def _undo(session: Session, rollout: Rollout, dry_run: bool, asks: bool) -> None:
     kept = await read_kept(session, rollout)
     template = stable_template(rollout, kept)
     if isinstance(template, str):
         raise Failure(template)
+    if not under_way(rollout.status):
+        steps = len(steps_of(rollout.spec.strategy))
+        told = (
+            f"no release of Rollout {rollout.metadata.key} is under way: this starts one, of {counted(steps, 'step')}, "
+            f"back to {stable_of(rollout)} ({images_of(template) or 'no image'})"
+        )
+        say(told, err=True)
+        if asks and not await asyncio.to_thread(click.confirm, "Start it?", err=True):
+            raise Failure("nothing was changed")
     meta = kept.workload.metadata
     try:
         await session.client.json_patch(
@@ -72,9 +95,7 @@ async def _undo(session: Session, rollout: Rollout, dry_run: bool) -> None:
 
 def stable_template(rollout: Rollout, kept: Kept) -> JsonObject | str:
     """The template to write, or why there is none."""
-    revision = (
-        position(rollout.status).stable_revision or canary_status(rollout.status).stable_revision
-    )
+    revision = stable_of(rollout)
     if not revision:
         return (
             f"Rollout {rollout.metadata.key} has recorded no stable revision: nothing to go back to"
@@ -86,8 +107,20 @@ def stable_template(rollout: Rollout, kept: Kept) -> JsonObject | str:
             "to"
         )
     if template_hash(bytes(found)) == template_hash(bytes(kept.workload.spec.template)):
-        return f"{kept.named} has the template of its stable revision {revision} already"
+        image = images_of(msgspec.json.decode(found, type=JsonObject))
+        return f"{kept.named} has the template of its stable revision {revision} ({image or 'no image'}) already"
     return kept_template({"spec": {"template": msgspec.json.decode(found, type=JsonObject)}})
+
+
+def stable_of(rollout: Rollout) -> str:
+    """The stable revision, as its pods are labelled; empty where none is recorded."""
+    status = rollout.status
+    return position(status).stable_revision or canary_status(status).stable_revision
+
+
+def is_terminal() -> bool:
+    """Somebody can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def template_patch(generation: int, template: JsonObject) -> list[dict[str, object]]:

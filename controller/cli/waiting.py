@@ -139,7 +139,9 @@ def routing_text(sit: Situation) -> str:
         if not new or not new <= sit.ready_endpoints(name):
             return f"Service {name} to lead to the new pods"
     if routing.ensure_routes(sit, status, index):
-        return f"{len(sit.references)} gateway object(s) to follow step {index}"
+        several = len(sit.references) > 1
+        objects = f"{len(sit.references)} gateway objects" if several else "the gateway object"
+        return f"{objects} to follow step {index}"
     return "the grace period after the routes moved"
 
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from rich.text import Text
 from rich.tree import Tree
 
-from controller.cli.render.words import age, step_of, style_of, waiting_text
+from controller.cli.render.words import age, counted, ends, step_of, style_of, waiting_text
 from controller.cli.view import PodView, RevisionView, Role, RolloutView, RouteView, ServiceView
 
 MOST_READY_PODS = 8
@@ -23,7 +23,7 @@ def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
         tree.add(Text(view.unattended, style="bold red"))
     tree.add(waiting_text(view.summary, program))
     for timer in view.timers:
-        tree.add(f"{timer.what} ends in {age(now, timer.until)}")
+        tree.add(f"{timer.what} {ends(timer.until, now)}")
     _add_revisions(tree, view, now)
     if view.services:
         branch = tree.add("Services")
@@ -47,12 +47,14 @@ def headline(view: RolloutView, now: datetime) -> Text:
     text.append(summary.phase or "not looked at yet", style=style_of(summary))
     if summary.phase == "Progressing":
         text.append(f"  step {step_of(summary)}  {summary.state}", style="default")
-    text.append(f"  for {age(summary.since, now)}", style="dim")
+    length = age(summary.since, now)
+    if length not in ("-", "0s"):
+        text.append(f"  for {length}", style="dim")
     return text
 
 
 def _add_revisions(tree: Tree, view: RolloutView, now: datetime) -> None:
-    size = "" if view.replicas is None else f"  {_count(view.replicas, 'replica')}"
+    size = "" if view.replicas is None else f"  {counted(view.replicas, 'replica')}"
     branch = tree.add(f"{view.summary.workload}{size}")
     if view.replicas is None:
         branch.add(
@@ -68,7 +70,7 @@ def _add_revisions(tree: Tree, view: RolloutView, now: datetime) -> None:
 def _revision(revision: RevisionView) -> Text:
     text = Text(revision.role.value, style=_ROLE_STYLES[revision.role])
     text.append(f" {revision.revision or 'unknown'}", style="bold")
-    text.append(f"  {_count(len(revision.pods), 'pod')}, {revision.ready} ready", style="default")
+    text.append(f"  {counted(len(revision.pods), 'pod')}, {revision.ready} ready", style="default")
     if revision.wanted is not None:
         text.append(f", {revision.wanted} wanted", style="default")
     return text
@@ -96,12 +98,8 @@ def _service(service: ServiceView, view: RolloutView) -> Text:
     else:
         target = "as its owner wrote it"
     text = Text(f"{service.name}  {target}  ")
-    ready = _count(service.endpoints, "ready endpoint")
+    ready = counted(service.endpoints, "ready endpoint")
     return text.append(ready, style="default" if service.endpoints else "red")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _route(route: RouteView) -> Text:

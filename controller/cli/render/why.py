@@ -5,15 +5,19 @@ from datetime import datetime
 from rich.console import Group
 from rich.text import Text
 
-from controller.cli.problems import problems_of
+from controller.cli.problems import gist, problems_of
 from controller.cli.render.tree import headline
-from controller.cli.render.words import age, waiting_text
+from controller.cli.render.words import ends, waiting_text
 from controller.cli.view import RolloutView
 
 
 def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
     """A few lines, the gravest problem first; those of a release at rest say that nothing is waited for."""
     lines = [headline(view, now), waiting_text(view.summary, program)]
-    lines += [Text(f"{timer.what} ends in {age(now, timer.until)}") for timer in view.timers]
-    lines += [Text("! ", style="bold red").append(said, style="red") for said in problems_of(view)]
+    lines += [Text(f"{timer.what} {ends(timer.until, now)}") for timer in view.timers]
+    lines += [
+        Text("! ", style="bold red").append(said, style="red")
+        for said in problems_of(view)
+        if gist(said) not in view.summary.waits_for
+    ]
     return Group(*lines)

@@ -24,6 +24,17 @@ def age(since: datetime | None, now: datetime) -> str:
     return "-" if since is None else span(now - since)
 
 
+def counted(number: int, thing: str) -> str:
+    """`1 step`, `3 steps`."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def ends(until: datetime, now: datetime) -> str:
+    """When a timer ends."""
+    left = age(now, until)
+    return "ends now" if left == "0s" else f"ends in {left}"
+
+
 def step_of(summary: Summary) -> str:
     """`2/3`, or `-` before the first release."""
     return f"{summary.step}/{summary.steps}" if summary.step else "-"

@@ -127,13 +127,16 @@ class Cluster:
         *arguments: str,
         name: str = "kubectl moonshift",
         user: Mapping[str, object] = MappingProxyType({}),
+        input: str | None = None,
     ) -> Result:
         """Run the program in a thread of its own: it has its own event loop."""
         kubeconfig = await asyncio.to_thread(
             write_kubeconfig, self.directory, self.server, {**user}
         )
         runner = CliRunner(env={"KUBECONFIG": kubeconfig, "COLUMNS": "200"})
-        return await asyncio.to_thread(runner.invoke, cli, list(arguments), prog_name=name)
+        return await asyncio.to_thread(
+            runner.invoke, cli, list(arguments), input=input, prog_name=name
+        )
 
     @property
     def patches(self) -> list[tuple[str, str, Any]]:

@@ -113,7 +113,7 @@ async def test_wait_says_when_no_controller_answers(tmp_path: Path) -> None:
     async with cluster(tmp_path, pending) as api:
         result = await api.run("approve", "web", "--wait", "--timeout", "100ms")
     assert result.exit_code == 5
-    assert "no controller took it up within 0.1 s" in result.stderr
+    assert "was not taken up within 0.1 s: no Lease kruise-rollout" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,10 @@ async def test_a_retry_lets_go_of_the_revision_that_was_seen(tmp_path: Path) -> 
     async with cluster(tmp_path, rollout, make_rollout(name="api")) as api:
         result = await api.run("retry", "web")
         nothing = await api.run("retry", "api")
-    assert result.output == "rollout.rollouts.kruise.io/web: revision abc may be tried again\n"
+    assert (
+        result.output
+        == "rollout.rollouts.kruise.io/web: the revision that was given up may be tried again\n"
+    )
     place = "/status/moonshift/failedTemplate"
     ((path, content_type, operations),) = api.patches
     assert (path, content_type) == (f"{ROLLOUTS}/web/status", JSON)

@@ -8,6 +8,8 @@ import yaml
 
 from controller.cli.main import cli
 from tests.component.cli.double import Cluster, cluster, make_rollout
+from tests.component.cli.test_commands import LEASES
+from tests.component.kube.faulty_server import status
 
 
 def placed(api: Cluster) -> set[tuple[str, str]]:
@@ -84,3 +86,23 @@ def test_every_command_of_a_cluster_has_kubectls_options() -> None:
         if name not in offline:
             found = {flag for parameter in command.params for flag in parameter.opts}
             assert wanted <= found, name
+
+
+async def test_who_may_not_read_the_lease_is_told_so_and_not_that_no_controller_is_there(
+    tmp_path: Path,
+) -> None:
+    said = (
+        'leases.coordination.k8s.io "71ddec2c.kruise.io" is forbidden: User "jane" cannot get resource "leases" in '
+        'API group "coordination.k8s.io" in the namespace "kruise-rollout"'
+    )
+    pending = make_rollout()
+    pending["status"]["moonshift"]["approval"] = {"step": 1}
+    async with cluster(tmp_path, pending) as api:
+        api.overrides["GET", f"{LEASES}/71ddec2c.kruise.io"] = (403, status(403, "Forbidden", said))
+        result = await api.run("approve", "web", "--wait", "--timeout", "100ms")
+    assert result.exit_code == 5, result.stderr
+    assert (
+        "whether a controller is at work cannot be seen (forbidden: user jane may not get leases"
+        in (result.stderr)
+    )
+    assert "no controller" not in result.stderr

@@ -4,7 +4,9 @@ from datetime import timedelta
 
 from msgspec import structs
 
+from controller.cli.output import plain
 from controller.cli.problems import MOST_WARNINGS, problems_of, why
+from controller.cli.render.why import answer
 from controller.cli.view import (
     ConditionView,
     EventView,
@@ -69,3 +71,22 @@ def test_programs_get_the_same_and_the_command() -> None:
     found = why(view, "moonshift resume web")
     assert (found.rollout, found.step, found.waits_for) == ("shop/web", 2, "pods")
     assert (found.command, found.problems) == ("moonshift resume web", problems_of(view))
+
+
+def test_one_sentence_is_told_once_whoever_says_it() -> None:
+    text = "Service shop/web does not exist"
+    summary = structs.replace(SUMMARY, waits_for=f"ServiceNotFound: {text}", stalled=True)
+    view = structs.replace(
+        QUIET,
+        summary=summary,
+        conditions=(ConditionView("Stalled", "True", "ServiceNotFound", text),),
+        events=(EventView("Warning", "ServiceNotFound", text, NOW),),
+    )
+    assert problems_of(view) == (f"Stalled: {text}",)
+    assert plain(answer(view, NOW)).count(text) == 1
+
+
+def test_no_length_is_told_of_what_began_just_now() -> None:
+    assert "for" not in plain(answer(QUIET, NOW)).splitlines()[0].split()
+    later = plain(answer(QUIET, NOW + timedelta(seconds=5)))
+    assert later.splitlines()[0].endswith("for 5s")

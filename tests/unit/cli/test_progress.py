@@ -22,7 +22,7 @@ MARKED = make_deployment(
             make_rollout(phase="Healthy", conditions=[DONE]),
             make_deployment(),
             Stage.COMPLETED,
-            "the release is completed; hash-new runs",
+            "the release is completed; web:2 runs",
             id="completed",
         ),
         pytest.param(
@@ -43,14 +43,14 @@ MARKED = make_deployment(
             make_rollout(phase="Healthy", conditions=[BACK]),
             None,
             Stage.ROLLED_BACK,
-            "the release was rolled back; hash-new runs",
+            "the release was rolled back; revision old1 runs",
             id="rolled back",
         ),
         pytest.param(
             make_rollout(phase="Healthy"),
             None,
             Stage.COMPLETED,
-            "no release was made yet; hash-new runs",
+            "no release was made yet; revision old1 runs",
             id="never released",
         ),
         pytest.param(

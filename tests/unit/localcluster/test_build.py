@@ -82,6 +82,17 @@ async def test_given_assets_come_first(
     assert binaries.kube_scheduler == cache / build.cache_key() / "kube-scheduler"
 
 
+def test_whether_something_has_to_be_built_is_known_before(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert not build.is_built()
+    fill(tmp_path / "assets", "kube-apiserver", "etcd")
+    monkeypatch.setenv(build.ASSETS_VARIABLE, str(tmp_path / "assets"))
+    assert not build.is_built()
+    fill(cache / build.cache_key(), *build.MULTICALL, "kwok")
+    assert build.is_built()
+
+
 async def test_assets_without_a_server_are_refused(
     cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

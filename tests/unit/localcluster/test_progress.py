@@ -16,7 +16,7 @@ def test_a_pipe_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
         phase.advance("a/package")
     lines = output.getvalue().splitlines()
     assert lines[0] == "compile …"
-    assert lines[1].startswith("compile: 1 of 3")
+    assert lines[1].startswith("compile: 33 %, 0 s, less than a minute left")
     assert lines[-1].endswith(" s")
     assert "\x1b" not in output.getvalue()
 
@@ -26,5 +26,23 @@ def test_a_terminal_gets_a_bar() -> None:
     console = Console(file=output, width=120, force_terminal=True)
     with progress.ConsoleReporter(console).phase("compile", 3) as phase:
         phase.advance("a/package")
-    assert "1/3" in output.getvalue()
+    assert "33 %" in output.getvalue()
+    assert "less than a minute left" in output.getvalue()
     assert "compile" in output.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "done", "total", "words"),
+    [
+        (0.0, 0, 100, ""),
+        (30.0, 4, 100, ""),  # too early to say
+        (60.0, 20, 100, "about 4 min left"),
+        (60.0, 60, 100, "less than a minute left"),
+        (60.0, 100, 100, ""),
+        (60.0, 5, None, ""),
+    ],
+)
+def test_what_is_left_is_said_in_time_once_enough_was_seen(
+    seconds: float, done: float, total: float | None, words: str
+) -> None:
+    assert progress.time_left(seconds, done, total) == words

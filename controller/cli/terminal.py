@@ -1,0 +1,48 @@
+"""What reaches a terminal: text, and no control character that an object of the cluster brought with it.
+
+Why: an annotation, an Event or a container's message may hold escape sequences, and who may write one could otherwise
+move the cursor of whoever looks, colour a failure green, or type. Invariant: of control characters only the end of a
+line and the tabulator pass; others are shown as their picture (ESC as ␛). Our own colours are no text and are left
+alone.
+"""
+
+import re
+from collections.abc import Iterable
+
+import click
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""C0 and C1, and what turns the direction of writing."""
+
+
+def clean(text: str) -> str:
+    """The text with its control characters made visible."""
+    return _CONTROL.sub(lambda found: _picture(ord(found[0])), text)
+
+
+def _picture(code: int) -> str:
+    """One character, so that tables keep their columns."""
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else "\ufffd"
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """One line for whoever reads."""
+    click.echo(clean(text), err=err)
+
+
+class CleanConsole(Console):
+    """Rich's console, for text that others wrote."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Every piece of text, cleaned."""
+        for segment in super().render(renderable, options):
+            if segment.control or not _CONTROL.search(segment.text):
+                yield segment
+            else:
+                yield Segment(clean(segment.text), segment.style)
