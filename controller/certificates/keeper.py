@@ -75,6 +75,10 @@ class CertificateKeeper:
             await asyncio.to_thread(write_files, places.client_directory, files)
         return missing
 
+    async def let_pass(self) -> None:
+        """Put our name back into the webhook configurations, where somebody took it out."""
+        await self._publisher.let_pass()
+
     async def _worker_files(self, bundle: Bundle) -> Mapping[str, bytes]:
         names = worker_names(self._places.worker_service, self._address.namespace)
         now = self._clock.now()

@@ -61,20 +61,31 @@ class Endpoint:
             _beside(tls.run()),
         ):
             while True:
-                await self._patience(LOOK_AGAIN if ready else LOOK_FOR_MISSING)
-                ready = await self._round()
+                if await self._told_within(LOOK_AGAIN if ready else LOOK_FOR_MISSING):
+                    await self._let_pass()
+                else:
+                    ready = await self._round()
 
     def look_again(self) -> None:
         """Something that is published may have been changed by somebody else."""
         self._again.set()
 
-    async def _patience(self, longest: timedelta) -> None:
-        """Wait until it is time for the next round; rounds that others cause are a few seconds apart."""
+    async def _told_within(self, longest: timedelta) -> bool:
+        """Whether somebody changed what is published, before it is time for the next round."""
         await asyncio.sleep(RETRY.total_seconds())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout((longest - RETRY).total_seconds()):
                 await self._again.wait()
+        told = self._again.is_set()
         self._again.clear()
+        return told
+
+    async def _let_pass(self) -> None:
+        try:
+            await self._keeper.let_pass()
+        except MoonshiftError as failure:
+            log.warning("not published again", extra={"error": str(failure)})
+            self._again.set()
 
     async def _round(self) -> bool:
         """Certificates as they have to be; False while something they are published in is not installed."""

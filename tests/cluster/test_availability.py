@@ -23,6 +23,7 @@ from tests.cluster.kinds import RECORDED, VIRTUAL_SERVICES, collection, path_of
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPlan
 from tests.cluster.story import Story, conclude, condition
 from tests.cluster.test_bad_input import WORKING, led_by, stalled
+from tests.cluster.test_install import text_of
 
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/kruise-rollout-manager-role"
 HPAS = Kind("autoscaling", "v2", "horizontalpodautoscalers")
@@ -190,3 +191,30 @@ async def test_a_route_is_given_back_when_its_kind_changes_its_version_in_mid_re
         restored = await story.client.get(path_of(story.key(beta)))
         assert restored["spec"] == body["spec"]
         assert restored["metadata"]["annotations"] == body["metadata"]["annotations"]
+
+
+@pytest.mark.timeout(180)
+async def test_a_controller_that_may_not_read_pods_serves_and_says_so_and_goes_on_when_it_may(
+    own_product: Product,
+) -> None:
+    plain = replace(ROUTED, virtual_service=False, steps=(StepPlan(1), StepPlan(2)))
+    async with (
+        without(own_product.plane, lambda rule: rule["resources"] == ["pods"]) as grant,
+        story_of(own_product, plain) as story,
+    ):
+        await own_product.controller.terminate()
+        await own_product.controller.start()  # returns when it is ready
+        status, text = await text_of(own_product.controller_probes, "/readyz?verbose")
+        assert status == 200
+        assert "[~]cache-pods Forbidden: " in text
+        _, text = await text_of(own_product.controller_metrics, "/metrics")
+        assert 'moonshift_cache_synced{resource="pods"} 0.0' in text
+        await story.install()
+        await story.create(manifests.rollout(story.app))
+        assert 'cannot list resource "pods"' in await stalled(story, "Forbidden")
+        begun = await grant()
+        await story.labelled()
+        assert time.monotonic() - begun < WAKES
+        await story.release(NEW_IMAGE)
+        await story.approve_all()
+        await conclude(story)

@@ -117,3 +117,31 @@ async def test_the_same_person_with_kubectl_is_not_the_controller() -> None:
     assert identity.is_own("jane", "moonshift")
     assert not identity.is_own("jane", "kubectl-client-side-apply")
     assert not identity.is_own("joe", "moonshift")
+
+
+async def test_a_manifest_that_is_applied_again_costs_our_name_for_a_moment_only() -> None:
+    store = Installed()
+    publisher = Publisher(store, Address(), SERVED, named("jane"))
+    await publisher.publish(b"ca", START)
+    published = store.entry
+    stale = {**published, "matchConditions": [{"name": "not-by-moonshift", "expression": OLD}]}
+    whole = store.kept[MUTATING, MUTATING_CONFIGURATION]
+    theirs = {"name": "newer", "clientConfig": {"service": {"path": "/newer"}}}
+    store.kept[MUTATING, MUTATING_CONFIGURATION] = {**whole, "webhooks": [stale, theirs]}
+    writes = len(store.writes)
+    await publisher.let_pass()
+    assert "'jane'" in expression_of(store.entry)
+    assert store.entry["clientConfig"] == published["clientConfig"]
+    assert items(store.kept[MUTATING, MUTATING_CONFIGURATION], "webhooks")[1] == theirs
+    await publisher.let_pass()
+    assert len(store.writes) == writes + 1
+
+
+async def test_another_address_is_no_reason_to_write() -> None:
+    store = Installed()
+    await Publisher(store, Address(url="https://here:1"), SERVED, named("jane")).publish(
+        b"ca", START
+    )
+    writes = len(store.writes)
+    await Publisher(store, Address(url="https://there:1"), SERVED, named("jane")).let_pass()
+    assert len(store.writes) == writes
