@@ -5,11 +5,13 @@ original accepts is accepted, with the exceptions that `docs` list: ReplicaSets,
 revisions apart by one Service. Whether objects exist is no question for admission: they may come later.
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
 from itertools import pairwise
 
 import msgspec
 
+from controller.api.advice import advice, patterns_of, steps_of
 from controller.api.conversion import Unconvertible, converted
 from controller.api.idle import idle_fields
 from controller.api.jsontree import JsonObject, canonical, child, items, number, text
@@ -21,6 +23,7 @@ from controller.api.names import (
     V1BETA1,
 )
 from controller.api.quantity import is_count, parse_percent, parse_share
+from controller.api.regex import uncompilable
 from controller.api.rollout import RolloutSpec
 from controller.api.workload_kinds import KNOWN_WORKLOADS
 
@@ -39,6 +42,7 @@ class Fault(StrEnum):
     INVALID = "Invalid value"
     UNSUPPORTED = "Unsupported value"
     FORBIDDEN = "Forbidden"
+    DUPLICATE = "Duplicate value"
 
 
 class FieldError(msgspec.Struct, frozen=True):
@@ -61,6 +65,9 @@ class Rules(msgspec.Struct, frozen=True):
 
 
 Findings = tuple[FieldError, ...]
+MOST_STEPS = 500
+MOST_ENTRIES = 100
+"""Far beyond any plan that a person follows; without a bound, judging a forged one takes minutes."""
 
 
 DEFAULT_RULES = Rules()
@@ -91,7 +98,7 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
         for entry in shared
         if child(entry, "ingress")
     ]
-    return tuple(found)
+    return (*found, *advice(obj))
 
 
 def _idle_annotation(beta: JsonObject) -> list[str]:
@@ -210,7 +217,9 @@ def _check_strategy(spec: JsonObject, rules: Rules, lowest_traffic: int) -> Find
     limit = rules.partition_percent_limit if limited else None
     return (
         *_check_steps(plan, path, limit, lowest_traffic),
+        *_check_matches(plan, path),
         *_check_routings(plan, path),
+        *_check_listed_once(plan, path),
         *_check_deadline(plan, path),
     )
 
@@ -226,6 +235,9 @@ def _check_steps(plan: JsonObject, path: str, limit: int | None, lowest_traffic:
     steps = items(plan, "steps")
     if not steps:
         return (FieldError(f"{path}.steps", Fault.REQUIRED, "a release needs at least one step"),)
+    if len(steps) > MOST_STEPS:
+        detail = f"{len(steps)} steps; {MOST_STEPS} is the most"
+        return (FieldError(f"{path}.steps", Fault.INVALID, detail),)
     found: list[FieldError] = []
     for index, step in enumerate(steps):
         place = f"{path}.steps[{index}]"
@@ -278,6 +290,52 @@ def _percent_meant(written: object) -> str:
     return f'; write "{plain}%" for a share' if plain.isdigit() and 0 < int(plain) <= 100 else ""
 
 
+def _check_matches(plan: JsonObject, path: str) -> Findings:
+    """Matches that match everything, and expressions that no gateway compiles."""
+    found: list[FieldError] = []
+    for index, step in steps_of(plan):
+        for at, match in enumerate(map(child, items(step, "matches"))):
+            if not any(match.get(field) for field in ("path", "headers", "queryParams", "method")):
+                place = f"{path}.steps[{index}].matches[{at}]"
+                detail = "an empty match is every request; say which by headers, path, queryParams or method"
+                found.append(FieldError(place, Fault.REQUIRED, detail))
+    for place, pattern in patterns_of(plan, path):
+        if (problem := uncompilable(pattern)) is not None:
+            detail = f"{pattern!r} is no regular expression: {problem}"
+            found.append(FieldError(place, Fault.INVALID, detail))
+    return tuple(found)
+
+
+def _check_listed_once(plan: JsonObject, path: str) -> Findings:
+    """Two entries about one gateway object would each write it as if the other were not there."""
+    seen: dict[tuple[str, str, str], str] = {}
+    found: list[FieldError] = []
+    for identity, place in _objects_of(plan, path):
+        if identity in seen:
+            detail = (
+                f"{identity[1]} {identity[2]} is named by {seen[identity]} already; name it once"
+            )
+            found.append(FieldError(place, Fault.DUPLICATE, detail))
+        seen.setdefault(identity, place)
+    return tuple(found)
+
+
+def _objects_of(plan: JsonObject, path: str) -> Iterator[tuple[tuple[str, str, str], str]]:
+    """Group, kind and name of every gateway object that is named, and where."""
+    for index, entry in enumerate(_entries(plan)):
+        place = f"{path}.trafficRoutings[{index}]"
+        for at, reference in enumerate(map(child, items(entry, "customNetworkRefs"))):
+            name = (*_group_kind(reference), text(reference, "name"))
+            yield name, f"{place}.customNetworkRefs[{at}]"
+        if ingress := text(entry, "ingress", "name"):
+            yield ("networking.k8s.io", "Ingress", ingress), f"{place}.ingress.name"
+        if route := text(entry, "gateway", "httpRouteName"):
+            yield (
+                ("gateway.networking.k8s.io", "HTTPRoute", route),
+                f"{place}.gateway.httpRouteName",
+            )
+
+
 def _check_order(steps: list[object], path: str) -> Findings:
     """Neighbours of one sort must not go down; a number and a percentage cannot be compared here."""
     found = []
@@ -304,7 +362,12 @@ def _shares_service(plan: JsonObject) -> bool:
 
 def _check_routings(plan: JsonObject, path: str) -> Findings:
     found: list[FieldError] = []
-    for index, entry in enumerate(_entries(plan)):
+    entries = _entries(plan)
+    named = sum(1 for _ in _objects_of(plan, path))
+    if max(len(entries), named) > MOST_ENTRIES:
+        detail = f"{max(len(entries), named)} entries; {MOST_ENTRIES} is the most"
+        return (FieldError(f"{path}.trafficRoutings", Fault.INVALID, detail),)
+    for index, entry in enumerate(entries):
         place = f"{path}.trafficRoutings[{index}]"
         found += _check_routing(entry, place)
         if _shares_service(plan) and entry.get("gateway") is not None:

@@ -65,7 +65,7 @@ def admit_rollout(
         findings += _conflicts(beta, others)
         if old is not None:
             findings += _frozen(old, beta, steps_may_change=text(new, "apiVersion") == V1ALPHA1)
-        if headers is not None:
+        if headers is not None and not findings:
             told = judge_gateways(new, beta, headers)
             return RolloutVerdict((*findings, *told.findings), (*said, *told.warnings))
     return RolloutVerdict(findings, said)

@@ -186,7 +186,8 @@ def test_warnings_name_what_will_not_happen() -> None:
     assert warnings(beta({"blueGreen": {"steps": []}})) == ()
     (idle,) = warnings(beta(canary({"replicas": 1}, {"replicas": 2}, {"replicas": 2})))
     assert idle.startswith("step 3 adds no pod")
-    assert warnings(beta(canary({"replicas": 2}, {"replicas": 2, "traffic": "5%"}))) == ()
+    led = canary({"replicas": 2}, {"replicas": 2, "traffic": "5%"}, trafficRoutings=[ROUTING])
+    assert warnings(beta(led)) == ()
     assert warnings(beta(canary({"replicas": 1}))) == ()
     assert warnings({"kind": "Rollout"}) == ()
 

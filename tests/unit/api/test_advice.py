@@ -1,0 +1,126 @@
+"""What admission says of a plan that does not do what its author may expect, with the field, in the author's words."""
+
+import pytest
+
+from controller.api.jsontree import JsonObject, changed
+from controller.api.names import TRAFFIC_ROUTING
+from controller.api.validation import MOST_ENTRIES, MOST_STEPS, warnings
+from tests.unit.api.test_validation import ROUTING, alpha, beta, canary, texts
+
+STEPS = "spec.strategy.canary.steps"
+LEADS = "nothing leads the traffic"
+
+
+def matching(**match: object) -> JsonObject:
+    """A plan whose step has one match."""
+    return canary({"replicas": 1, "matches": [match]}, trafficRoutings=[ROUTING])
+
+
+def header(value: str) -> list[JsonObject]:
+    """A header by a regular expression."""
+    return [{"type": "RegularExpression", "name": "user", "value": value}]
+
+
+@pytest.mark.parametrize(
+    ("obj", "field"),
+    [
+        (beta(canary({"replicas": 1, "traffic": "5%"})), "traffic"),
+        (beta(canary({"replicas": 1, "matches": [{"headers": header("a")}]})), "matches"),
+        (alpha({"replicas": 1, "weight": 5}), "weight"),
+        (alpha({"weight": 5, "matches": [{"headers": header("a")}]}), "matches"),
+    ],
+)
+def test_traffic_that_nothing_leads_is_said(obj: JsonObject, field: str) -> None:
+    (said,) = warnings(obj)
+    assert said.startswith(f"{STEPS}[0].{field}: {LEADS}")
+    assert f"or leave {field} out" in said
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        alpha({"weight": 5}),
+        beta(canary({"replicas": 1})),
+        beta(canary({"replicas": 1, "traffic": "5%"}, trafficRoutings=[ROUTING])),
+        beta(canary({"replicas": 1, "traffic": "5%"}, trafficRoutingRef="shared")),
+        changed(
+            alpha({"replicas": 1, "weight": 5}), ("metadata", "annotations", TRAFFIC_ROUTING), "t"
+        ),
+    ],
+)
+def test_a_weight_alone_says_how_many_pods_there_are(obj: JsonObject) -> None:
+    assert not [said for said in warnings(obj) if LEADS in said]
+
+
+def test_an_expression_that_only_some_gateways_know_is_said() -> None:
+    (said,) = warnings(beta(matching(headers=header("a(?!b)"))))
+    assert said.startswith(f"{STEPS}[0].matches[0].headers[0].value: ")
+    assert "Istio, Envoy, Traefik" in said
+    assert warnings(beta(matching(headers=header("a.*b")))) == ()
+
+
+@pytest.mark.parametrize(
+    ("match", "place"),
+    [
+        ({"headers": header("(a")}, "headers[0].value"),
+        ({"queryParams": header("(a")}, "queryParams[0].value"),
+        ({"path": {"type": "RegularExpression", "value": "(a"}}, "path.value"),
+    ],
+)
+def test_an_expression_that_does_not_compile_is_refused(match: JsonObject, place: str) -> None:
+    (said,) = texts(beta(matching(**match)))
+    assert said.startswith(f"{STEPS}[0].matches[0].{place}: Invalid value: '(a' is no regular")
+
+
+def test_an_exact_value_is_no_expression() -> None:
+    exact = [{"type": "Exact", "name": "user", "value": "(a"}]
+    assert texts(beta(matching(headers=exact, path={"value": "/("}))) == []
+
+
+@pytest.mark.parametrize("obj", [beta(matching()), beta(matching(headers=[]))])
+def test_an_empty_match_is_refused(obj: JsonObject) -> None:
+    (said,) = texts(obj)
+    assert said.startswith(f"{STEPS}[0].matches[0]: Required value: an empty match is every")
+
+
+CUSTOM = {"apiVersion": "networking.istio.io/v1", "kind": "VirtualService", "name": "web"}
+OTHER_VERSION = {**CUSTOM, "apiVersion": "networking.istio.io/v1beta1"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place"),
+    [
+        ({"customNetworkRefs": [CUSTOM, OTHER_VERSION]}, {}, "[0].customNetworkRefs[1]"),
+        (
+            {"customNetworkRefs": [CUSTOM]},
+            {"service": "t", "customNetworkRefs": [CUSTOM]},
+            "[1].customNetworkRefs[0]",
+        ),
+        ({"ingress": {"name": "i"}}, {"ingress": {"name": "i"}}, "[1].ingress.name"),
+        (
+            {"gateway": {"httpRouteName": "r"}},
+            {"gateway": {"httpRouteName": "r"}},
+            "[1].gateway.httpRouteName",
+        ),
+    ],
+)
+def test_an_object_that_is_listed_twice_is_refused(
+    first: JsonObject, second: JsonObject, place: str
+) -> None:
+    entries = [{"service": "s", **entry} for entry in (first, second) if entry]
+    (said,) = texts(beta(canary({"replicas": 1}, trafficRoutings=entries)))
+    assert said.startswith(f"spec.strategy.canary.trafficRoutings{place}: Duplicate value: ")
+
+
+def test_a_share_without_a_percent_sign_is_told_what_to_write() -> None:
+    (said,) = texts(beta(canary({"replicas": 1, "traffic": "20"})))
+    assert 'write "20%"' in said
+
+
+def test_a_plan_that_nobody_follows_is_refused_before_it_is_judged() -> None:
+    steps: list[JsonObject] = [{"replicas": 1}] * (MOST_STEPS + 1)
+    (said,) = texts(beta(canary(*steps)))
+    assert f"{MOST_STEPS} is the most" in said
+    entries = [{"service": str(index), "ingress": {"name": str(index)}} for index in range(101)]
+    (said,) = texts(beta(canary({"replicas": 1}, trafficRoutings=entries)))
+    assert f"{MOST_ENTRIES} is the most" in said
