@@ -26,7 +26,7 @@ class Access:
 
     def __init__(self, layout: Layout, kubectl: Path) -> None:
         self.layout = layout
-        self._kubectl = kubectl
+        self.kubectl_path = kubectl
         self._clients: dict[str, ApiClient] = {}
 
     async def __aenter__(self) -> Self:
@@ -92,7 +92,7 @@ class Access:
         """
         cache = self.layout.directory / "kubectl-cache"
         process = await asyncio.create_subprocess_exec(
-            str(self._kubectl),
+            str(self.kubectl_path),
             *arguments,
             env={
                 **os.environ,

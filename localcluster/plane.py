@@ -156,7 +156,7 @@ class Plane(Access):
             etcd_peer_port=self.layout.etcd_peer_port,
             api_port=self.layout.api_port,
             data=str(self.layout.data),
-            kubectl=str(self._kubectl),
+            kubectl=str(self.kubectl_path),
             programs=self._lines,
             processes=processes,
         )

@@ -1,8 +1,9 @@
 """Telling the API server whom to trust: `caBundle` in the webhook configurations and in the CRDs, and who we are.
 
-Invariant: of an entry only the client configuration and the match condition that lets us pass are ours; the rest is
-what was installed. An entry whose path this version does not serve is left alone: another version added it, and its
-replicas look after it. The original's annotation `template` goes, from which it would put its own entries back.
+Invariant: of an entry only the client configuration, the match condition that lets us pass and the name of our
+namespace among those that are left out are ours; the rest is what was installed. An entry whose path this version does
+not serve is left alone: another version added it, and its replicas look after it. The original's annotation `template`
+goes, from which it would put its own entries back.
 """
 
 import base64
@@ -33,6 +34,8 @@ PUBLISHED: tuple[tuple[str, str], ...] = (
 )
 """Kind and name of every object that carries the authority; the CRD first, because reading Rollouts needs it."""
 
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+"""Label that every namespace has its name in."""
 _TEMPLATE = "template"
 _PORT = 443
 
@@ -98,12 +101,30 @@ def configured(obj: JsonObject, wanted: Wanted) -> JsonObject:
     for entry in items(obj, "webhooks"):
         path = _path(child(entry, "clientConfig"))
         if path in wanted.served:
-            ours = {**child(entry), "clientConfig": address.client(path, trusted)}
+            mine = _beside_own_namespace(child(entry), address.namespace)
+            ours = {**mine, "clientConfig": address.client(path, trusted)}
             entries.append(passing(ours, wanted.user, alone=wanted.alone))
         else:
             entries.append(entry)
     clean = changed(obj, ("metadata", "annotations", _TEMPLATE), None)
     return {**clean, "webhooks": entries}
+
+
+def _beside_own_namespace(entry: JsonObject, namespace: str) -> JsonObject:
+    """The entry with our own namespace left out, where the manifests name the usual one."""
+    selector = child(entry, "namespaceSelector")
+    if not selector:
+        return entry
+    expressions: list[object] = []
+    for expression in map(child, items(selector, "matchExpressions")):
+        if expression.get("key") == NAMESPACE_NAME and expression.get("operator") == "NotIn":
+            named = [
+                namespace if one == DEFAULT_NAMESPACE else one
+                for one in items(expression, "values")
+            ]
+            expression = {**expression, "values": named}
+        expressions.append(expression)
+    return {**entry, "namespaceSelector": {**selector, "matchExpressions": expressions}}
 
 
 def _configured_crd(obj: JsonObject, address: Address, trusted: bytes) -> JsonObject:

@@ -226,7 +226,7 @@ async def serving(
         assert runner.server is not None
         door = Door(runner.server, tls, limits or ConnectionLimits())
         with _listening(host, port) as listening:
-            app[DOOR].append(door)
+            app.get(DOOR, []).append(door)
             accepting = asyncio.create_task(door.receive(listening))
             try:
                 yield listening.getsockname()[1]

@@ -523,3 +523,13 @@ async def test_who_was_ready_stays_so_while_the_api_server_is_away_and_not_when_
     forbidden = Ending(None, None)
     said = await problem_after(forbidden, tmp_path / "forbidden", monkeypatch)
     assert said == "certificates: you cannot update webhooks"
+
+
+def test_our_own_namespace_is_left_out_whatever_it_is_called() -> None:
+    out = {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
+    entry = child(items(configuration(MUTATING, "m", *SERVED), "webhooks")[0])
+    selector = {"matchExpressions": [{**out, "values": ["kube-system", "kruise-rollout"]}]}
+    obj: JsonObject = {"kind": MUTATING, "webhooks": [{**entry, "namespaceSelector": selector}]}
+    made = configured(obj, Wanted(Address(namespace="releases"), b"ca", SERVED, "us"))
+    seen = child(items(made, "webhooks")[0], "namespaceSelector")
+    assert seen == {"matchExpressions": [{**out, "values": ["kube-system", "releases"]}]}

@@ -100,6 +100,37 @@ def test_workloads_are_selected_by_their_label() -> None:
     }
 
 
+def test_kinds_of_workloads_are_listed_and_some_namespaces_are_left_out() -> None:
+    for entry in webhooks():
+        rules = [(*rule["apiGroups"], *rule["resources"]) for rule in entry["rules"]]
+        assert not any("*" in words for words in rules), entry["name"]
+        if "objectSelector" in entry:
+            (excluded,) = entry["namespaceSelector"]["matchExpressions"]
+            assert excluded["operator"] == "NotIn"
+            assert set(excluded["values"]) == {"kube-system", names.DEFAULT_NAMESPACE}
+
+
+def test_where_the_failure_policy_is_fail_deletions_and_finalizers_do_not_depend_on_us() -> None:
+    for entry in webhooks():
+        if entry["failurePolicy"] == "Fail":
+            conditions = [one["name"] for one in entry["matchConditions"]]
+            assert {"not-being-deleted", "something-we-judge-changed"} <= {*conditions}
+
+
+def test_the_example_of_another_kind_adds_to_the_entries_it_names() -> None:
+    folder = DEPLOY / "kustomize" / "other-kinds"
+    (patch,) = yaml.safe_load((folder / "kustomization.yaml").read_text())["patches"]
+    entries = named("MutatingWebhookConfiguration", patch["target"]["name"])["webhooks"]
+    tested, *_ = operations = yaml.safe_load(patch["patch"])
+    assert [one["op"] for one in operations] == ["test", "add", "test", "add"]
+    for test, add in ((operations[0], operations[1]), (operations[2], operations[3])):
+        index = int(test["path"].split("/")[2])
+        assert entries[index]["name"] == test["value"]
+        assert add["path"] == f"/webhooks/{index}/rules/-"
+        assert add["value"].keys() == entries[index]["rules"][0].keys()
+    assert tested["value"] == "munifiedworload.kb.io"
+
+
 def test_the_objects_that_carry_the_authority_are_installed_and_writable() -> None:
     rules = named("ClusterRole", "kruise-rollout-manager-role")["rules"]
     for kind, name in PUBLISHED:

@@ -1,0 +1,107 @@
+"""With the controller gone, every command that docs/operations.md gives for that case does what it says."""
+
+import asyncio
+import os
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from controller.api.names import ORIGINAL_SPEC, PIN, PINNED, WORKLOAD_TYPE
+from demo.stage import GATEWAY_KINDS, Product
+from demo.stage import product as running_product
+from localcluster.plane import Plane
+from tests.cluster import manifests
+from tests.cluster.kinds import DEPLOYMENTS, RECORDED, ROLLOUTS, SERVICES, VIRTUAL_SERVICES, path_of
+from tests.cluster.manifests import Application, StepPlan
+from tests.cluster.story import Story
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "operations.md"
+AWAY, STUCK = "When the controller is away", "When a Rollout cannot be deleted"
+STEPS = (StepPlan(1, 20), StepPlan(2, 50))
+
+
+def blocks(heading: str) -> list[str]:
+    """The commands of a section, block by block."""
+    section = DOCUMENT.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(r"```sh\n(.*?)```", section, flags=re.DOTALL)
+
+
+async def typed(plane: Plane, namespace: str, commands: str, **names: str) -> None:
+    """A person copies the commands, with names of their own in the place of the capitals."""
+    for capitals, name in names.items():
+        commands = re.sub(rf"\b{capitals}\b", name, commands)
+    binary = plane.kubectl_path
+    script = f'set -euo pipefail\nkubectl() {{ "{binary}" -n "{namespace}" "$@"; }}\n{commands}'
+    process = await asyncio.create_subprocess_exec(
+        "bash",
+        "-c",
+        script,
+        env={**os.environ, "KUBECONFIG": str(plane.kubeconfig("admin"))},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    output, _ = await process.communicate()
+    assert process.returncode == 0, f"{commands}\n{output.decode()}"
+
+
+async def half_released(product: Product, namespace: str, story: Story) -> None:
+    """A release waits in its first step, and the controller ends."""
+    await product.plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+    await story.begin()
+    await story.paused_at(1)
+    await product.controller.terminate()
+
+
+@pytest.mark.parametrize("ending", ["by hand", "with its namespace"])
+async def test_every_command_of_the_ways_out_works_without_a_controller(
+    plane_available: None, tmp_path: Path, ending: str
+) -> None:
+    async with Plane.start(tmp_path / "plane") as plane:
+        await plane.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
+        await plane.apply(yaml.safe_dump_all(manifests.nodes()))
+        async with running_product(plane, tmp_path / "product") as product:
+            kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)
+            await plane.kubectl("get", kinds, "--all-namespaces")
+            async with plane.recorder(*RECORDED) as recorder:
+                app = Application("shop", "away", False, STEPS, virtual_service=True)
+                story = Story(plane, recorder, app)
+                await half_released(product, "away", story)
+                if ending == "by hand":
+                    await undone_by_hand(story)
+                else:
+                    await gone_with_its_namespace(story)
+
+
+async def undone_by_hand(story: Story) -> None:
+    """Each block in the order of the document."""
+    plane = story.plane
+    rollout = await story.client.get(path_of(story.key(ROLLOUTS)))
+    finalizer, by_hand, hold = blocks(STUCK)
+    await story.client.delete(path_of(story.key(ROLLOUTS)))
+    await typed(plane, "away", finalizer, NAME="shop")
+    await story.gone(ROLLOUTS)
+    await typed(plane, "away", by_hand, NAME="shop", UID=rollout["metadata"]["uid"])
+    await typed(plane, "away", hold, NAME="shop")
+    for kind in (VIRTUAL_SERVICES, SERVICES, DEPLOYMENTS):
+        seen = await story.client.get(path_of(story.key(kind)))
+        wanted = story.expected[story.key(kind)]
+        template = {"template": seen["spec"]["template"]} if kind == DEPLOYMENTS else {}
+        assert seen["spec"] == {**wanted["spec"], **template}, kind
+        metadata = seen["metadata"]
+        ours = {ORIGINAL_SPEC, PIN, PINNED, WORKLOAD_TYPE}
+        assert not ours & {*metadata.get("labels", {}), *metadata.get("annotations", {})}, kind
+    assert story.key(SERVICES, "shop-canary") not in story.recorder.state()
+
+
+async def gone_with_its_namespace(story: Story) -> None:
+    """The first way out of both sections, and the namespace goes."""
+    plane = story.plane
+    (leave,) = blocks(AWAY)
+    await typed(plane, "away", leave, NAME="shop")
+    await story.client.delete("/api/v1/namespaces/away")
+    await story.until(ROLLOUTS, lambda rollout: "deletionTimestamp" in rollout["metadata"])
+    await typed(plane, "away", blocks(STUCK)[0], NAME="shop")
+    await story.gone(ROLLOUTS)
+    await story.gone(DEPLOYMENTS)
