@@ -4,6 +4,7 @@ import pytest
 
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject
+from controller.domain.admission.gateways import GatewayVerdict, judge_gateways
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.decision import Reference
 from controller.domain.traffic.header import ScriptHeader
@@ -82,3 +83,9 @@ def test_what_cannot_be_read_is_left_to_the_other_rules() -> None:
     assert "strategy" in told(edited(raw(), "spec", "strategy", to={}))
     broken = raw(steps="x")
     assert admit_rollout(None, broken, (), headers=headers).findings
+
+
+@pytest.mark.parametrize("strategy", [{"canary": {"steps": 3}}, {}])
+def test_what_is_no_strategy_is_not_held_against_gateways(strategy: JsonObject) -> None:
+    beta: JsonObject = {"spec": {"strategy": strategy}}
+    assert judge_gateways(beta, beta, lambda reference: None) == GatewayVerdict()
