@@ -159,7 +159,10 @@ class Kubelet:
         return (found,) if found is not None else ()
 
     def _say(self, pod: Pod, ready: str, waiting: tuple[ContainerStatus, ...] = ()) -> None:
-        said = StatusCondition(type="Ready", status=ready, last_transition_time=self._cluster.now)
+        before = next(iter(pod.status.conditions), None)
+        same = before is not None and before.status == ready
+        since = before.last_transition_time if before is not None and same else self._cluster.now
+        said = StatusCondition(type="Ready", status=ready, last_transition_time=since)
         status = PodStatus(phase="Running", conditions=(said,), container_statuses=waiting)
         self._cluster.pods.put(structs.replace(pod, status=status))
 

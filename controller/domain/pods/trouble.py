@@ -1,7 +1,7 @@
 """Why pods are not made, or are made and not ready: in the words of the conditions of workloads and pods.
 
 Invariant: pure; a pod that only takes its usual time is in no trouble. Of many troubles one is told: that no pod can be
-made, else that of the pod whose name comes first, so that the same facts give the same words.
+made, else that of the pod that has had it longest, so that the same facts give the same words.
 """
 
 import re
@@ -48,8 +48,13 @@ def of_pods(pods: Iterable[Pod]) -> Trouble | None:
         key=lambda pod: pod.metadata.name,
     )
     found = [trouble for pod in unready if (trouble := _of_pod(pod)) is not None]
-    told = [trouble for trouble in found if trouble.reason != UNREADY]
-    return next(iter(told or found), None)
+    told = [trouble for trouble in found if trouble.reason != UNREADY] or found
+    return min(told, key=_lasts_longest, default=None)
+
+
+def _lasts_longest(trouble: Trouble) -> tuple[float, str]:
+    since = trouble.since.timestamp() if trouble.since is not None else 0.0
+    return since, trouble.pod
 
 
 def _of_pod(pod: Pod) -> Trouble | None:

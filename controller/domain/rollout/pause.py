@@ -54,11 +54,14 @@ def _is_rested_at(sit: Situation, index: int) -> bool:
 
 
 def _stalled_by(sit: Situation) -> Condition | None:
-    """The problem that has to be solved before a step may be let go; a content that cannot be kept is none."""
+    """The problem that has to be solved before a step may be let go.
+
+    A content that cannot be kept is none. Nor is a side without pods: going on may be the only way out of it.
+    """
     found = condition(sit.seen.rollout.status, "Stalled")
     if found is None or found.status != "True" or sit.seen.config is not None:
         return None
-    return found
+    return None if found.reason == reasons.SIDE_WITHOUT_ENDPOINTS else found
 
 
 def _may_be_approved(sit: Situation, status: RolloutStatus) -> bool:

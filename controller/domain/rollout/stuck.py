@@ -27,14 +27,15 @@ PATIENCE = timedelta(minutes=1)
 def with_trouble(sit: Situation, stop: Stop, began: datetime) -> Stop:
     """`stop`, stalled where the pods of the work that began then are in trouble; else looking again in time."""
     trouble = trouble_of(sit, stop.status)
-    asked = _asked(sit, stop.status) if trouble is None else None
-    if trouble is None and asked is None:
+    since = trouble.since if trouble is not None else _missing_since(sit)
+    if trouble is None and since is None:
         return stop
-    due = began + PATIENCE
+    due = max(began, since or began) + PATIENCE
     if due > sit.now:
         return structs.replace(stop, wake_at=min(stop.wake_at or due, due))
     if trouble is None:
-        return structs.replace(stop, actions=(*stop.actions, *((asked,) if asked else ())))
+        asked = AskWhyNotMade(sit.workload_key, sit.meta.uid, _counts(sit, stop.status))
+        return structs.replace(stop, actions=(*stop.actions, asked))
     return structs.replace(stop, problem=_problem(sit, stop.status, trouble))
 
 
@@ -89,14 +90,15 @@ def steady(sit: Situation, reason: str, head: str, text: str) -> str:
     return before.message if before is not None and same else text
 
 
-def _asked(sit: Situation, status: RolloutStatus) -> AskWhyNotMade | None:
-    """A set whose pods are missing says why in Events only."""
-    if sit.kind is WorkloadKind.DEPLOYMENT:
+def _missing_since(sit: Situation) -> datetime | None:
+    """When the newest pod of a set was made that has too few, and none on its way out: it says why in Events only."""
+    pods = sit.workload.pods
+    if sit.kind is WorkloadKind.DEPLOYMENT or len(pods) >= sit.replicas:
         return None
-    alive = sum(not pod.metadata.deleting for pod in sit.workload.pods)
-    if alive >= sit.replicas:
+    if any(pod.metadata.deleting for pod in pods):
         return None
-    return AskWhyNotMade(sit.workload_key, sit.meta.uid, _counts(sit, status))
+    made = [pod.metadata.creation_timestamp for pod in pods]
+    return max((at for at in made if at is not None), default=sit.meta.creation_timestamp)
 
 
 def selects_no_new_pod(sit: Situation, status: RolloutStatus) -> Refusal | None:

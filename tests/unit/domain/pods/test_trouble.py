@@ -1,5 +1,7 @@
 """Why pods are not made or not ready, in words that stay while the matter stays."""
 
+from datetime import timedelta
+
 import pytest
 from msgspec import structs
 
@@ -126,8 +128,10 @@ def test_a_pod_that_has_failed_says_why() -> None:
     assert (bare.reason, bare.text) == ("PodFailed", "the pod has failed")
 
 
-def test_of_many_pods_the_one_that_says_most_and_comes_first_is_told() -> None:
+def test_of_many_pods_the_one_that_has_its_trouble_longest_is_told() -> None:
+    late = StatusCondition("Ready", "False", last_transition_time=NOW + timedelta(seconds=9))
     pods = (
+        pod(waiting("CreateContainerError"), name="web-00", conditions=(late,)),
         pod(phase="Running", name="web-0"),
         pod(waiting("ErrImagePull"), name="web-2"),
         pod(waiting("ErrImagePull"), name="web-1"),

@@ -18,6 +18,7 @@ from tests.unit.builders import (
     make_world,
     ours_of,
     release,
+    revision_of,
     status_of,
     wait,
     weight_of,
@@ -337,3 +338,19 @@ def test_an_approval_of_a_step_that_is_stuck_says_by_what() -> None:
     assert text.startswith(
         "an approval was put back: the release is stalled by FailedCreate: step(1)"
     )
+
+
+def test_a_release_whose_stable_pods_are_gone_for_good_can_still_be_approved() -> None:
+    world = started("canary", watched=False)
+    for replica_set in tuple(world.cluster.replica_sets):
+        if replica_set.metadata.name.startswith("web-") and replica_set.revision == revision_of(
+            world, "v1"
+        ):
+            world.cluster.replica_sets.remove(replica_set.metadata.key)
+    world.rest()
+    stalled = condition(status_of(world), "Stalled")
+    assert stalled is not None
+    assert stalled.reason == reasons.SIDE_WITHOUT_ENDPOINTS
+    world.people.approve_step(KEY, inner_of(world).current_step_index)
+    world.rest()
+    assert inner_of(world).current_step_index == 2

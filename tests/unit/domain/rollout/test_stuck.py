@@ -1,15 +1,20 @@
 """Pods that cannot be made, or that fail, stall the release after a minute and are told in words, for every kind."""
 
+from datetime import timedelta
+
 import pytest
 from msgspec import structs
 
 from controller.api.meta import Condition
 from controller.api.workloads import ContainerState, ContainerStatus, Terminated, Waiting
+from controller.domain.decision import Refusal
 from controller.domain.rollout.status import condition
+from controller.simulation.cluster import Delays
 from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     SETS,
+    make_deployment,
     make_rollout,
     make_set_world,
     make_steps,
@@ -95,6 +100,27 @@ def test_pods_that_fail_stall_the_release_after_a_minute_with_their_reason(
     assert words in found.message
     world.people.heal()
     world.rest()
+    assert stalled(world).status == "False"
+
+
+def test_a_big_step_whose_pods_take_their_time_one_after_the_other_is_not_stalled() -> None:
+    deployment = make_deployment(replicas=20, max_surge=1, max_unavailable=0)
+    world = make_world(make_rollout(), deployment, delays=Delays(ready=timedelta(seconds=40)))
+    release(world)
+    seen: list[str] = []
+    world.watchers.append(lambda: seen.append(stalled(world).status))
+    wait(world, 130)
+    assert set(seen) == {"False"}
+
+
+def test_a_set_that_replaces_its_pods_slowly_is_not_asked_for_events() -> None:
+    world = make_set_world(
+        "StatefulSet", strategy=make_strategy(steps=make_steps("60%", "80%"), traffic=False)
+    )
+    world.cluster.delays = Delays(ready=timedelta(seconds=35), gone=timedelta(seconds=35))
+    world.people.forbid("AskWhyNotMade", Refusal("Asked", "it should not be"))
+    release_set(world)
+    wait(world, 200)
     assert stalled(world).status == "False"
 
 
