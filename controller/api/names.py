@@ -64,7 +64,8 @@ SIDE_BY_SIDE = "moonshift.dev/allow-side-by-side"
 CANARY_DEPLOYMENT = f"{GROUP}/canary-deployment"
 """Label on the extra Deployment of canary style: name of the stable one."""
 ROLLOUT_UID = "moonshift.dev/rollout-uid"
-"""Label on objects made for a Rollout (instead of an ownerReference, which foreground deletion would follow)."""
+"""Label on objects made for a Rollout (instead of an ownerReference, which foreground deletion would follow); on the
+canary Service an annotation, so that its labels are the stable one's."""
 TEMPLATE_HASH = "moonshift.dev/template-hash"
 """Annotation on the extra Deployment: hash of the workload's template it was made from."""
 

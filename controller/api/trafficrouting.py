@@ -9,7 +9,7 @@ import msgspec
 
 from controller.api.meta import Condition, ObjectMeta
 from controller.api.names import GROUP
-from controller.api.rollout import HeaderModifier, HttpRouteMatch, TrafficRoutingRef
+from controller.api.rollout import EmptySide, HeaderModifier, HttpRouteMatch, TrafficRoutingRef
 
 TRAFFIC_ROUTING_FINALIZER = f"{GROUP}/trafficrouting"
 """Finalizer on a TrafficRouting: its gateway objects are restored before it goes."""
@@ -59,6 +59,8 @@ class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_def
     """Whose new pods the routes lead to, or lead to no more, and since when."""
     descent: Descent | None = None
     """How far down the objects of shut lanes are given back, and since when."""
+    empty_sides: dict[str, EmptySide] = {}
+    """By `stable/<Service>` and `new/<Service>`: revisions without a ready pod while the other has one."""
 
 
 class TrafficRouting(msgspec.Struct, frozen=True, rename="camel"):

@@ -15,7 +15,7 @@ from typing import assert_never
 from msgspec import structs
 
 from controller.api.networking import EndpointSlice
-from controller.api.rollout import PatchMetadata, Phase, Rollout, Step
+from controller.api.rollout import MoonshiftStatus, PatchMetadata, Phase, Rollout, Step
 from controller.api.trafficrouting import (
     PROGRESSING_FINALIZER_PREFIX,
     TRAFFIC_ROUTING_FINALIZER,
@@ -25,7 +25,7 @@ from controller.api.trafficrouting import (
     TrafficRoutingStatus,
 )
 from controller.api.workloads import Pod
-from controller.domain import reasons
+from controller.domain import lane_sides, reasons
 from controller.domain.availability import NotServed
 from controller.domain.conditions import set_condition, settled_conditions
 from controller.domain.decision import (
@@ -40,10 +40,11 @@ from controller.domain.decision import (
     Severity,
     Value,
 )
+from controller.domain.lane_sides import NEW, STABLE, Lane, Sides, is_away, is_waited_for
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
 from controller.domain.traffic.descent import depth_reached, next_down
 from controller.domain.traffic.guard import Drift, drift_among
-from controller.domain.traffic.plan import references_of, route_plan
+from controller.domain.traffic.plan import all_to_new, references_of, route_plan
 
 OWNER_PREFIX = "trafficrouting/"
 """Before the name of a TrafficRouting where gateway objects name whom they follow; no Rollout is called so."""
@@ -96,21 +97,26 @@ def joined(routing: TrafficRouting) -> tuple[str, ...]:
 def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRoutingDecision:
     """What happens next, from all that is known at `now`."""
     routing = seen.routing
-    open_lanes = () if routing.metadata.deleting else _open_lanes(seen)
+    sides = _sides(seen, now)
+    open_lanes = () if routing.metadata.deleting else _open_lanes(seen, sides)
     drift = drift_among(seen.routes, routing.metadata.namespace, now) if open_lanes else Drift()
     problem = _problem(seen, open_lanes) or drift.held
     move = _Move(descent=routing.status.descent)
     if problem is None:
-        move = _move(seen, open_lanes, now, now if drift.put_back else None)
+        move = _move(seen, open_lanes, sides, now, now if drift.put_back else None)
+    told = problem
+    if told is None and not _stable_goes_by_plan(seen):
+        told = lane_sides.told(sides, f"TrafficRouting {routing.metadata.key}")
     settled = problem is None and not (move.actions or move.unfinished)
     actions = (*_finalizer_actions(seen, restored=settled), *move.actions)
-    status = _status(seen, open_lanes, problem, settled=settled, now=now)
-    status = structs.replace(status, descent=move.descent)
-    notes = _notes(routing.status, status, problem)
+    status = _status(seen, open_lanes, told, settled=settled, now=now)
+    status = structs.replace(status, descent=move.descent, empty_sides=sides)
+    notes = _notes(routing.status, status, told)
     if drift.put_back and problem is None:
         text = f"{drift.put_back}; it is put back"
         notes += (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
-    times = [time for time in (drift.wake_at, move.wake_at) if time is not None]
+    look = lane_sides.next_look(sides, grace_of(routing), now)
+    times = [time for time in (drift.wake_at, move.wake_at, look) if time is not None]
     return TrafficRoutingDecision(status, actions, notes, problem, min(times, default=None))
 
 
@@ -142,24 +148,86 @@ def refused_routing(
 # --- lanes ------------------------------------------------------------------------------------------
 
 
-def _open_lanes(seen: TrafficRoutingSeen) -> tuple[str, ...]:
-    """Services behind which a member has ready new pods."""
-    found: list[str] = []
-    for entry in seen.routing.spec.object_ref:
-        ready = frozenset().union(
-            *(part.ready_pod_uids for part in seen.slices if part.service == entry.service)
+def _services(seen: TrafficRoutingSeen) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(entry.service for entry in seen.routing.spec.object_ref))
+
+
+def _behind(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
+    """UIDs of the pods that a Service leads to."""
+    parts = (part.ready_pod_uids for part in seen.slices if part.service == service)
+    return frozenset[str]().union(*parts)
+
+
+def _leads_to_new(seen: TrafficRoutingSeen, service: str) -> bool:
+    ready = _behind(seen, service)
+    return any(_ready_behind(member, ready) for member in seen.members)
+
+
+def _open_lanes(seen: TrafficRoutingSeen, sides: Sides) -> tuple[str, ...]:
+    """Services behind which a member has ready new pods, or had until a moment ago and is a member still."""
+    return tuple(
+        service
+        for service in _services(seen)
+        if not is_away(sides, NEW, service)
+        and (_leads_to_new(seen, service) or is_waited_for(sides, NEW, service))
+    )
+
+
+def _sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
+    """Which revisions have no ready pod behind a lane, while the other has one; none once no led member is left."""
+    present = {member.rollout.metadata.name for member in seen.members}
+    led_members = any(m.routed and m.rollout in present for m in seen.routing.status.members)
+    known = seen.routing.status.empty_sides
+    if seen.routing.metadata.deleting or not (led_members or (known and present)):
+        return {}
+    new = {pod.metadata.uid for member in seen.members for pod in member.new_pods}
+    weight = seen.routing.spec.strategy.weight
+    lanes = tuple(
+        Lane(
+            service=service,
+            led=_is_led(seen, service) and (weight is None or weight < 100),
+            new=_leads_to_new(seen, service),
+            stable=bool(_behind(seen, service) - new),
         )
-        if any(_ready_behind(member, ready) for member in seen.members):
-            found.append(entry.service)
-    return tuple(dict.fromkeys(found))
+        for service in _services(seen)
+    )
+    return lane_sides.noted(known, lanes, grace_of(seen.routing), now)
+
+
+def _stable_goes_by_plan(seen: TrafficRoutingSeen) -> bool:
+    """A member's release makes all pods new ones."""
+    for member in seen.members:
+        ours, plan = member.rollout.status.moonshift, member.rollout.spec.strategy.plan
+        if not isinstance(ours, MoonshiftStatus) or plan is None:
+            continue
+        takes_all = any(step.replicas == "100%" for step in plan.steps[ours.step - 1 : ours.step])
+        if ours.goal == "Success" or takes_all:
+            return True
+    return False
+
+
+def _is_led(seen: TrafficRoutingSeen, service: str) -> bool:
+    """Routes divide the requests of this Service."""
+    states = (r.state for r in seen.routes if r.reference.stable_service == service)
+    return any(isinstance(state, RoutePresent) and state.in_use for state in states)
 
 
 def _ready_behind(member: MemberSeen, ready: frozenset[str]) -> bool:
     return any(pod.metadata.uid in ready and pod.ready_since is not None for pod in member.new_pods)
 
 
+def _plans(
+    seen: TrafficRoutingSeen, open_lanes: tuple[str, ...], sides: Sides
+) -> tuple[RoutePlan, ...]:
+    """What the gateway objects have to say: all goes to the new revision where the stable one has no ready pod."""
+    whole = tuple(lane for lane in open_lanes if is_away(sides, STABLE, lane))
+    divided = tuple(lane for lane in open_lanes if lane not in whole)
+    plans = (_plan(seen, divided),)
+    return (*plans, all_to_new(_plan(seen, whole))) if whole else plans
+
+
 def _plan(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> RoutePlan:
-    """What the gateway objects of the open lanes have to say."""
+    """What the gateway objects of these lanes have to say."""
     spec = seen.routing.spec
     entries = tuple(entry for entry in spec.object_ref if entry.service in open_lanes)
     weight = spec.strategy.weight
@@ -203,21 +271,30 @@ class _Move(Value, frozen=True):
 
 
 def _move(
-    seen: TrafficRoutingSeen, open_lanes: tuple[str, ...], now: datetime, at: datetime | None
+    seen: TrafficRoutingSeen,
+    open_lanes: tuple[str, ...],
+    sides: Sides,
+    now: datetime,
+    at: datetime | None,
 ) -> _Move:
-    """Open lanes follow the plan; the gateway objects of the others are what they were, from the top down."""
-    plan = _plan(seen, open_lanes)
-    led = {_place_of(reference) for reference in plan.references}
-    leading = tuple(route for route in seen.routes if _place(route) in led)
-    closed = tuple(route for route in seen.routes if _place(route) not in led)
+    """Open lanes follow their plan; the gateway objects of the others are what they were, from the top down."""
+    plans = _plans(seen, open_lanes, sides)
+    plan = plans[0]
+    wanted = {_place_of(ref): each for each in plans for ref in each.references}
+    closed = tuple(route for route in seen.routes if _place(route) not in wanted)
     depth, known = depth_reached(closed), seen.routing.status.descent
-    wrong = not all(_says(route, plan) for route in leading)
+    unsaid = {
+        found.identity
+        for route in seen.routes
+        if (found := wanted.get(_place(route))) is not None and not _says(route, found)
+    }
+    wrong = tuple(EnsureRoutes(each, at) for each in plans if each.identity in unsaid)
     if wrong or depth == 0:
         if known is not None:
             # What is noted of an earlier descent would make the wait after this one shorter, if we crash in between.
             return _Move(unfinished=True)
         restoring = (_restored(plan, closed, 0),) if depth == 0 else ()
-        return _Move((*restoring, *((EnsureRoutes(plan, at),) if wrong else ())))
+        return _Move((*restoring, *wrong))
     if depth is None:
         return _Move()
     since = known.since if known is not None and known.depth == depth else None
@@ -341,11 +418,19 @@ def _members(
     members: list[Member] = []
     present = {member.rollout.metadata.name: member for member in seen.members}
     for name in sorted({*present, *before} & {*present, *seen.living}):
-        routed = name in present and _is_routed(seen, present[name], open_lanes)
         old = before.get(name)
+        routed = name in present and (
+            _is_routed(seen, present[name], open_lanes)
+            or (old is not None and old.routed and _is_waited_for(seen, open_lanes))
+        )
         since = old.since if old is not None and old.routed == routed else now
         members.append(Member(rollout=name, routed=routed, since=since))
     return tuple(members)
+
+
+def _is_waited_for(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> bool:
+    """A lane is open although its new pods are not ready: for the grace period."""
+    return any(not _leads_to_new(seen, lane) for lane in open_lanes)
 
 
 def _is_routed(seen: TrafficRoutingSeen, member: MemberSeen, open_lanes: tuple[str, ...]) -> bool:

@@ -140,5 +140,5 @@ class Caches:
         )
         self.revisions: Store[ControllerRevision] = Store({OWNER: _by_owner})
         self.pods: Store[Pod] = Store({OWNER: _by_owner})
-        self.services: Store[Service] = Store({ROLLOUT_UID: _by_rollout_uid})
+        self.services: Store[Service] = Store()
         self.slices: Store[EndpointSlice] = Store({SERVICE: _slice_service})

@@ -1,8 +1,9 @@
 --@name ingress-nginx
 --@can weight,header,header-regex,cookie,both
 --
--- A canary Ingress beside the owner's: at most one is looked at for a path, and it has one condition, so two headers that
--- hold together and two alternatives are refused. An expression is searched for (PCRE), so it is bound to the whole value.
+-- A canary Ingress beside the owner's: at most one is looked at for a path. Its header is asked first, and its cookie where the
+-- header does not hold: one of each are alternatives. Two headers that hold together and other alternatives are refused.
+-- An expression is searched for (PCRE), so it is bound to the whole value.
 -- What matches goes to the new version; of the rest, where the step has a share too, that share.
 -- Traefik (from 3.7) and others that read these annotations are served as well.
 
@@ -63,7 +64,25 @@ local function by_header(header)
 end
 -- end
 
-if obj.matches ~= nil and #obj.matches > 0 then
-    by_header(one_header(obj.matches))
+-- One alternative is a cookie alone, the other a header alone.
+local function header_and_cookie(matches)
+    local cookies = 0
+    for _, match in ipairs(matches) do
+        local headers = match.headers or {}
+        if #headers ~= 1 or match.path or match.method or #(match.queryParams or {}) > 0 then
+            return false
+        elseif headers[1].name == "canary-by-cookie" then
+            cookies = cookies + 1
+        end
+    end
+    return #matches == 2 and cookies == 1
+end
+
+local wanted = obj.matches or {}
+if header_and_cookie(wanted) then
+    by_header(wanted[1].headers[1])
+    by_header(wanted[2].headers[1])
+elseif #wanted > 0 then
+    by_header(one_header(wanted))
 end
 return annotations

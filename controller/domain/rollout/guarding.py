@@ -36,6 +36,7 @@ from controller.domain.rollout.empty_sides import (
     would_lead_to,
 )
 from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.shared_routing import shared_side_is_empty
 from controller.domain.rollout.situation import Situation, Style, position
 from controller.domain.rollout.status import with_position
 from controller.domain.rollout.turn import Stop
@@ -177,6 +178,7 @@ def guarded(sit: Situation, stop: Stop) -> Stop:
     status = stop.status
     entries = position(status).empty_sides
     before = position(sit.seen.rollout.status).empty_sides
+    stop = structs.replace(stop, problem=_both(shared_side_is_empty(sit), stop.problem))
     if not entries and not before:
         return stop
     away = tuple(side for side in sides(sit) if _led(entries, side))

@@ -80,11 +80,13 @@ def pinned_to(sit: Situation, service: str) -> str:
 
 
 def made_for(service: Service, rollout_uid: str) -> bool:
-    """The canary Service was made for this Rollout (the original controller owns it by reference)."""
+    """The canary Service was made for this Rollout.
+
+    An annotation says so; of one that an earlier version made, a label. The original controller owns it by reference.
+    """
     meta = service.metadata
-    return meta.labels.get(names.ROLLOUT_UID) == rollout_uid or any(
-        owner.uid == rollout_uid for owner in meta.owner_references
-    )
+    said = (meta.annotations.get(names.ROLLOUT_UID), meta.labels.get(names.ROLLOUT_UID))
+    return rollout_uid in said or any(owner.uid == rollout_uid for owner in meta.owner_references)
 
 
 def observed_plan(sit: Situation) -> str | None:

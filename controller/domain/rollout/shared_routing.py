@@ -69,6 +69,12 @@ def leave(sit: Situation, status: RolloutStatus) -> Stop | None:
     return Stop(status, wake_at=due) if due > sit.now else None
 
 
+def shared_side_is_empty(sit: Situation) -> Refusal | None:
+    """The shared routes give everything to one revision, because no pod of the other is ready."""
+    found = _trouble(sit) if _member(sit) is not None else None
+    return found if found is not None and found.reason == reasons.SIDE_WITHOUT_ENDPOINTS else None
+
+
 def _trouble(sit: Situation) -> Refusal | None:
     """Why the shared routes cannot follow, in the TrafficRouting's own words."""
     routing = sit.seen.traffic_routing

@@ -1,8 +1,9 @@
 """The canary Service: a copy of the stable one that selects the new revision.
 
 It must not take what belongs to the stable one alone: addresses, ports on nodes, a load balancer, DNS records,
-certificates, or the tracking marks by which a GitOps tool would delete it. It carries the Rollout's UID as a label
-and no ownerReference, so that a foreground deletion of the Rollout does not take it before the routes are restored.
+certificates, or the tracking marks by which a GitOps tool would delete it. Its labels are the stable one's, since what
+selects Services by label (a ServiceMonitor) should find both. It carries the Rollout's UID as an annotation and no
+ownerReference, so that a foreground deletion of the Rollout does not take it before the routes are restored.
 Invariant: pure; the same stable Service and wish give the same body. What cannot be copied is a refusal.
 """
 
@@ -107,10 +108,12 @@ def canary_service_body(wish: EnsureCanaryService, stable: bytes) -> bytes | Ref
     named: Tree = {
         "name": wish.name,
         "namespace": wish.stable.namespace,
-        "labels": {**_marks(metadata.get("labels")), names.ROLLOUT_UID: wish.rollout_uid},
+        "labels": {**_marks(metadata.get("labels"))},
+        "annotations": {
+            **_marks(metadata.get("annotations")),
+            names.ROLLOUT_UID: wish.rollout_uid,
+        },
     }
-    if annotations := _marks(metadata.get("annotations")):
-        named["annotations"] = {**annotations}
     selected = canary_selector(selector, wish.label, wish.revision, wish.selector_patch)
     return encode(
         {"apiVersion": "v1", "kind": "Service", "metadata": named, "spec": _spec(before, selected)}

@@ -123,9 +123,8 @@ def judge_class_answer(
         copy = canary_ingress(content, reference, plan.namespace)
         if isinstance(copy, Flaw):
             return copy
-        # A share of nothing needs no Ingress; some classes reject one that leads to no ready pod.
-        nothing = plan.weight == 0 and not plan.matches
-        answer = {"objects": [] if nothing else [_annotated(copy, annotations)]}
+        # Also with a share of nothing, as the original: going back to such a step takes no Ingress away.
+        answer = {"objects": [_annotated(copy, annotations)]}
     if not isinstance(answer.get("spec"), dict):
         answer = {**content, "objects": answer.get("objects")}
     return judge_tree(answer, content, (reference,), plan.namespace, plan.references)

@@ -36,6 +36,7 @@ from controller.domain import reasons
 from controller.domain.availability import Forbidden, NotServed, Unavailable
 from controller.domain.decision import EnsureRoutes, RestoreRoutes, SetFinalizers
 from controller.domain.observation import RoutePresent, RouteSeen, RouteUnreadable
+from controller.domain.rollout.situation import Situation
 from controller.domain.rollout.status import condition
 from controller.domain.traffic.guard import AGAIN
 from controller.domain.traffic.plan import references_of
@@ -582,3 +583,86 @@ def test_a_refused_write_is_said_in_the_status() -> None:
     refused = refused_routing(plain, decision, problem, NOW)
     assert refused.status.message == "why"
     assert [note.reason for note in refused.notes] == ["Forbidden"]
+
+
+# --- sides without ready pods -------------------------------------------------------------------
+
+
+TWENTY = TrafficRoutingStrategy(weight=20)
+LANE_GRACE = 2
+
+
+def at_its_step(style: str) -> World:
+    world = shared_world("a", routing=lane("a", strategy=TWENTY), style=style)
+    change(world, A)
+    world.rest()
+    assert weights(world) == {20}
+    return world
+
+
+def weights(world: World) -> set[float | None]:
+    return {route.plan.weight if route.plan is not None else None for route in world.cluster.routes}
+
+
+def lose(world: World, *, new: bool) -> None:
+    """No pod of one revision is ready any more."""
+    found = world.observe(A)
+    assert found is not None
+    pods = Situation(seen=found, now=world.cluster.now).new_pods
+    uids = {pod.metadata.uid for pod in pods}
+    others = {pod.metadata.uid for pod in world.cluster.pods} - uids
+    world.people.fail_pods(frozenset(uids if new else others))
+
+
+def test_a_lane_gives_everything_to_the_side_that_lives() -> None:
+    world = at_its_step("canary")
+    lose(world, new=False)
+    wait(world, LANE_GRACE - 0.5)
+    assert weights(world) == {20}
+    wait(world, 1)
+    assert weights(world) == {100}
+    assert stalled_reason(world, A) == reasons.SIDE_WITHOUT_ENDPOINTS
+    world.people.heal()
+    wait(world, LANE_GRACE - 0.5)
+    assert weights(world) == {100}
+    wait(world, 1)
+    assert weights(world) == {20}
+    assert stalled_reason(world, A) == ""
+
+
+def test_a_lane_is_shut_after_the_grace_period_and_no_sooner() -> None:
+    world = at_its_step("canary")
+    lose(world, new=True)
+    wait(world, LANE_GRACE - 0.5)
+    assert weights(world) == {20}
+    wait(world, 1)
+    assert weights(world) == {None}
+    assert stalled_reason(world, A) == reasons.SIDE_WITHOUT_ENDPOINTS
+    world.people.heal()
+    wait(world, LANE_GRACE - 0.5)
+    assert weights(world) == {None}
+    wait(world, 1)
+    assert weights(world) == {20}
+
+
+def test_a_lane_does_not_move_for_a_moment_without_ready_pods() -> None:
+    world = at_its_step("canary")
+    seen_weights: list[set[float | None]] = []
+    world.watchers.append(lambda: seen_weights.append(weights(world)))
+    for new in (True, False):
+        lose(world, new=new)
+        wait(world, LANE_GRACE - 1)
+        world.people.heal()
+        wait(world, 2 * LANE_GRACE)
+    assert all(found == {20} for found in seen_weights)
+
+
+def test_a_member_that_leaves_shuts_its_lane_at_once_though_its_pods_were_lost() -> None:
+    world = at_its_step("canary")
+    lose(world, new=True)
+    wait(world, LANE_GRACE / 2)
+    world.cluster.rollouts.delete(A)
+    world.tick()
+    world.pass_over(A)
+    wait(world, 0.1)
+    assert weights(world) == {None}

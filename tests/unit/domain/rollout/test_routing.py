@@ -400,8 +400,13 @@ def seen_raw() -> msgspec.Raw:
     return msgspec.Raw(b"{}")
 
 
-def test_a_service_is_ours_by_label_or_by_the_originals_owner_reference() -> None:
+def test_a_service_is_ours_by_annotation_or_by_the_label_of_an_earlier_version() -> None:
     service = make_service("web-canary")
+    marked = structs.replace(
+        service, metadata=structs.replace(service.metadata, annotations={names.ROLLOUT_UID: "u"})
+    )
+    assert made_for(marked, "u")
+    assert not made_for(marked, "other")
     labelled = structs.replace(
         service, metadata=structs.replace(service.metadata, labels={names.ROLLOUT_UID: "u"})
     )

@@ -111,8 +111,9 @@ def test_annotations_become_one_ingress_beside() -> None:
     assert judged(b"[]").objects[0]["metadata"]["labels"] == {"team": "a"}
 
 
-def test_a_share_of_nothing_needs_no_ingress() -> None:
-    assert judged({"canary": "true"}, msgspec.structs.replace(PLAN, weight=0.0)).objects == ()
+def test_a_share_of_nothing_keeps_the_ingress() -> None:
+    (kept,) = judged({"canary": "true"}, msgspec.structs.replace(PLAN, weight=0.0)).objects
+    assert kept["metadata"]["name"] == "web-canary"
 
 
 def test_annotations_that_are_no_strings_are_refused() -> None:

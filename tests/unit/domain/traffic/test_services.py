@@ -86,8 +86,8 @@ def test_the_copy_takes_nothing_that_is_the_stable_services_own() -> None:
         "metadata": {
             "name": "web-canary",
             "namespace": "demo",
-            "labels": {"app": "web", names.ROLLOUT_UID: "uid"},
-            "annotations": {"konghq.com/path": "/"},
+            "labels": {"app": "web"},
+            "annotations": {"konghq.com/path": "/", names.ROLLOUT_UID: "uid"},
         },
         "spec": {
             "type": "ClusterIP",
@@ -111,7 +111,7 @@ def test_a_pin_of_the_stable_service_is_replaced_and_odd_parts_do_not_matter() -
     made = body(source)
     assert made["spec"]["selector"] == {"app": "web", "pod-template-hash": "new"}
     assert made["spec"]["ports"] == []
-    assert "annotations" not in made["metadata"]
+    assert made["metadata"]["annotations"] == {names.ROLLOUT_UID: "uid"}
 
 
 def test_a_selector_patch_counts_for_keys_that_are_selected_by() -> None:
