@@ -24,6 +24,8 @@ class Lane(Value, frozen=True):
     """Routes divide its requests now."""
     new: bool
     stable: bool
+    joined: bool = True
+    """A member has pods behind it, ready or not; a lane that nobody needs any more is shut at once."""
 
 
 Sides = dict[str, EmptySide]
@@ -34,6 +36,8 @@ def noted(known: Sides, lanes: tuple[Lane, ...], grace: timedelta, now: datetime
     found: Sides = {}
     for lane in lanes:
         for half, alive, other in ((NEW, lane.new, lane.stable), (STABLE, lane.stable, lane.new)):
+            if half == NEW and not lane.joined:
+                continue
             key = f"{half}/{lane.service}"
             entry = _entry(known.get(key), alive, lane.led and other, grace, now)
             if entry is not None:

@@ -158,6 +158,17 @@ def _behind(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
     return frozenset[str]().union(*parts)
 
 
+def _named_behind(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
+    """UIDs of all pods that a Service selects, ready or not."""
+    return frozenset(
+        endpoint.target_ref.uid
+        for part in seen.slices
+        if part.service == service
+        for endpoint in part.endpoints or ()
+        if endpoint.target_ref is not None
+    )
+
+
 def _leads_to_new(seen: TrafficRoutingSeen, service: str) -> bool:
     ready = _behind(seen, service)
     return any(_ready_behind(member, ready) for member in seen.members)
@@ -188,6 +199,7 @@ def _sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
             led=_is_led(seen, service) and (weight is None or weight < 100),
             new=_leads_to_new(seen, service),
             stable=bool(_behind(seen, service) - new),
+            joined=bool(_named_behind(seen, service) & new),
         )
         for service in _services(seen)
     )

@@ -1,5 +1,7 @@
 """Giving fields back: at the end of a release our field manager owns nothing of an object that is not ours.
 
+Of a Service that is applied server-side it owns nothing at any time: its selector is one atomic field.
+
 Why: a server-side apply of the owner's manifest would otherwise conflict with us for ever (tried: another
 minReadySeconds after a release). Invariant: an entry is removed only if it is still ours where it was seen;
 whoever writes in between wins. Entries are sorted by time, so a status write moves them: it is looked at again a few
@@ -19,6 +21,7 @@ ATTEMPTS = 4
 
 class _Entry(msgspec.Struct, frozen=True):
     manager: str = ""
+    operation: str = ""
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -41,6 +44,12 @@ def disowning(stored: bytes) -> list[Operation]:
                 {"op": "remove", "path": place},
             ]
     return operations
+
+
+def is_applied(stored: bytes) -> bool:
+    """Somebody uses server-side apply on the object: only they can be in conflict with our entries."""
+    entries = msgspec.json.decode(stored, type=_Object).metadata.managed_fields
+    return any(entry.operation == "Apply" for entry in entries)
 
 
 async def hand_back(

@@ -38,7 +38,7 @@ async def pin(writes: Writes, action: PinService) -> Done:
         },
         "spec": {"selector": {action.label: action.revision}},
     }
-    await writes.merge(SERVICES, action.service, patch)
+    await writes.merge_and_disown(SERVICES, action.service, patch, if_applied=True)
     return Done(wrote=True)
 
 
@@ -52,7 +52,7 @@ async def unpin(writes: Writes, action: UnpinService) -> Done:
         },
         "spec": {"selector": {action.label: None}},
     }
-    await writes.merge(SERVICES, action.service, patch)
+    await writes.merge_and_disown(SERVICES, action.service, patch)
     return Done(wrote=True)
 
 

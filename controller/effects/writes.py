@@ -11,7 +11,7 @@ import msgspec
 
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import IN_PROGRESSING
-from controller.effects.ownership import hand_back
+from controller.effects.ownership import hand_back, is_applied
 from controller.errors import AlreadyExists, NotFound
 from controller.kube.client import Propagation
 from controller.kube.resources import Resource
@@ -85,6 +85,25 @@ class Writes:
         """Merge patch; returns the new resource version."""
         answer = await self._kube.merge_patch(resource, key.namespace, key.name, patch)
         return self._remember(resource, answer)
+
+    async def merge_and_disown(
+        self,
+        resource: Resource,
+        key: Key,
+        patch: Mapping[str, object],
+        *,
+        if_applied: bool = False,
+    ) -> None:
+        """Merge patch, then give the fields back; with `if_applied` only where others apply server-side."""
+        answer = await self._kube.merge_patch(resource, key.namespace, key.name, patch)
+        self._remember(resource, answer)
+        if if_applied and not is_applied(answer):
+            return
+        await hand_back(
+            answer,
+            lambda disown: self.patch(resource, key, disown),
+            lambda: self.read(resource, key),
+        )
 
     async def patch(
         self,

@@ -1,0 +1,82 @@
+"""The pin of a Service: who owns its fields afterwards."""
+
+from collections.abc import Mapping
+
+import msgspec
+import pytest
+
+from controller.api.meta import Key
+from controller.api.names import FIELD_MANAGER, POD_TEMPLATE_HASH
+from controller.domain.decision import PinService, UnpinService
+from controller.effects import services
+from controller.effects.writes import Writes
+from controller.kube.resources import SERVICES, Resource
+from tests.component.effects.api_double import ApiDouble, LedgerDouble, Object
+
+KEY = Key("shop", "web")
+PIN = PinService(KEY, "1", POD_TEMPLATE_HASH, "abc")
+UNPIN = UnpinService(KEY, "1", POD_TEMPLATE_HASH)
+
+
+class Owned(ApiDouble):
+    """Notes who owns fields, as the API server does: who patches, beside those who were there."""
+
+    async def merge_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Mapping[str, object],
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> bytes:
+        metadata = _part(patch, "metadata")
+        metadata.pop("resourceVersion", None)
+        changes = {**patch, "metadata": metadata}
+        answer = await super().merge_patch(resource, namespace, name, changes)
+        found = self.one(resource, name)
+        entries = [e for e in found["metadata"]["managedFields"] if e["manager"] != FIELD_MANAGER]
+        entries.append({"manager": FIELD_MANAGER, "operation": "Update"})
+        found["metadata"]["managedFields"] = entries
+        stored: Object = msgspec.json.decode(answer)
+        stored["metadata"]["managedFields"] = entries
+        return msgspec.json.encode(stored)
+
+
+def _part(patch: Mapping[str, object], name: str) -> Object:
+    found = patch.get(name)
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def service(*entries: Object) -> Owned:
+    api = Owned()
+    metadata = {"name": "web", "namespace": "shop", "managedFields": list(entries)}
+    api.put(SERVICES, {"metadata": metadata, "spec": {"selector": {"app": "web"}}})
+    return api
+
+
+def managers(api: Owned) -> list[str]:
+    return [entry["manager"] for entry in api.one(SERVICES, "web")["metadata"]["managedFields"]]
+
+
+@pytest.mark.parametrize("operation", ["Apply", "Update"])
+async def test_nothing_of_a_service_is_ours_once_the_pin_is_off(operation: str) -> None:
+    api = service({"manager": "owner", "operation": operation})
+    await services.pin(Writes(api, LedgerDouble()), PIN)
+    await services.unpin(Writes(api, LedgerDouble()), UNPIN)
+    assert managers(api) == ["owner"]
+    assert api.one(SERVICES, "web")["spec"]["selector"] == {"app": "web"}
+
+
+async def test_a_pin_is_in_nobodys_way_who_applies_server_side() -> None:
+    api = service({"manager": "owner", "operation": "Apply"})
+    await services.pin(Writes(api, LedgerDouble()), PIN)
+    assert managers(api) == ["owner"]
+    assert api.one(SERVICES, "web")["spec"]["selector"][POD_TEMPLATE_HASH] == "abc"
+
+
+async def test_a_pin_costs_one_write_where_nobody_does() -> None:
+    api = service({"manager": "owner", "operation": "Update"})
+    await services.pin(Writes(api, LedgerDouble()), PIN)
+    assert api.writes == []
