@@ -6,7 +6,9 @@ from msgspec import structs
 from controller.api.rollout import Approval, MoonshiftStatus, Phase, StepState
 from controller.domain import reasons
 from controller.domain.decision import Decision, Refusal, Severity
+from controller.domain.rollout.pause import a_person_is_waited_for
 from controller.domain.rollout.phases import decide
+from controller.domain.rollout.situation import Situation
 from controller.domain.rollout.status import condition
 from controller.simulation.world import World
 from tests.unit.builders import (
@@ -354,3 +356,17 @@ def test_a_release_whose_stable_pods_are_gone_for_good_can_still_be_approved() -
     world.people.approve_step(KEY, inner_of(world).current_step_index)
     world.rest()
     assert inner_of(world).current_step_index == 2
+
+
+@pytest.mark.parametrize(("pause", "waits"), [(None, True), (60, False)])
+def test_only_a_step_without_a_timer_waits_for_a_person(pause: int | None, waits: bool) -> None:
+    world = make_world(make_rollout(steps=(make_step("20%", pause=pause), make_step("50%"))))
+    seen = world.observe(KEY)
+    assert seen is not None
+    assert not a_person_is_waited_for(Situation(seen=seen, now=world.cluster.now), status_of(world))
+    release(world)
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
+    seen = world.observe(KEY)
+    assert seen is not None
+    sit = Situation(seen=seen, now=world.cluster.now)
+    assert a_person_is_waited_for(sit, status_of(world)) is waits

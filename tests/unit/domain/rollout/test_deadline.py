@@ -293,3 +293,19 @@ def test_a_stuck_step_of_blue_green_is_taken_back_where_its_plan_says_so() -> No
     wait(world, 120)
     assert sizes_of(world) == {"v1": 10}
     assert status_of(world).phase == "Healthy"
+
+
+def test_work_that_was_done_while_the_spec_was_paused_leaves_no_clock_behind() -> None:
+    strategy = structs.replace(
+        make_strategy(steps=make_steps("20%", "50%"), traffic=False), progress_deadline_seconds=60
+    )
+    world = make_world(make_rollout(strategy=strategy))
+    release(world)
+    world.run_until(lambda: inner_of(world).current_step_state == "StepUpgrade")
+    world.people.pause(KEY)
+    world.rest()
+    assert ours_of(world).held_up_since is not None
+    world.people.pause(KEY, paused=False)
+    world.rest()
+    assert inner_of(world).current_step_state == "StepPaused"
+    assert ours_of(world).held_up_since is None
