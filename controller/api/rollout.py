@@ -387,6 +387,9 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     visits: tuple[StepVisit, ...] = ()
     """The steps of this release in the order they were come to."""
     started_at: datetime | None = None
+    owners_record: str = ""
+    """What the workload's annotation says of its owner's own values (JSON), kept a second time: somebody may replace
+    the workload while no webhook answers. Text, so that no server changes a byte of it."""
     config: TrackedConfig | None = None
     """ConfigMaps and Secrets that are released with the pods; None where nobody asked for it."""
 

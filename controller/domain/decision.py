@@ -248,11 +248,37 @@ class DeletePod(Value, frozen=True, tag=True):
 
 
 class ScaleReplicaSet(Value, frozen=True, tag=True):
-    """An abandoned ReplicaSet has no pods."""
+    """A ReplicaSet wants so many pods: an abandoned one none."""
 
     replica_set: Key
     uid: str
     replicas: int
+
+
+class DeleteReplicaSet(Value, frozen=True, tag=True):
+    """A ReplicaSet is gone, with its pods if it has any: else a workload scaled from zero would begin with it."""
+
+    replica_set: Key
+    uid: str
+
+
+class HoldWorkload(Value, frozen=True, tag=True):
+    """The workload is labelled, marked, held and latched for its release, as admission would have done it.
+
+    `record` is what was kept of its owner's own values (JSON); what the workload itself still records comes first. The
+    limits of a Deployment are the step's, where they are given.
+    """
+
+    kind: KindName
+    workload: Key
+    generation: int
+    rollout: str
+    release: str
+    record: str = ""
+    stable_revision: str = ""
+    beside: bool = False
+    max_surge: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
 
 
 class HoldReplicaSet(Value, frozen=True, tag=True):
@@ -403,7 +429,9 @@ Action = (
     | HoldAutoscaler
     | FreeAutoscaler
     | ScaleReplicaSet
+    | DeleteReplicaSet
     | HoldReplicaSet
+    | HoldWorkload
     | LabelPod
     | MarkPod
     | EnsureRoutes

@@ -14,6 +14,7 @@ from controller.domain.decision import (
     DeleteCanaryDeployment,
     DeleteCanaryService,
     DeletePod,
+    DeleteReplicaSet,
     Done,
     DropConfig,
     EnsureCanaryDeployment,
@@ -22,6 +23,7 @@ from controller.domain.decision import (
     FreeAutoscaler,
     HoldAutoscaler,
     HoldReplicaSet,
+    HoldWorkload,
     KeepConfig,
     LabelPod,
     LabelWorkload,
@@ -50,6 +52,7 @@ from controller.domain.decision import (
 )
 from controller.effects import (
     configs,
+    holding,
     hpa,
     pods,
     podsets,
@@ -148,7 +151,14 @@ class Pass:
                 return await hpa.write(self._writes, action)
             case KeepConfig() | RestoreConfig() | DropConfig():
                 return await configs.bring_about(self._writes, action)
-            case LabelWorkload() | MoveSet() | ReleaseSet() | RevertTemplate() | StampTemplate():
+            case (
+                LabelWorkload()
+                | HoldWorkload()
+                | MoveSet()
+                | ReleaseSet()
+                | RevertTemplate()
+                | StampTemplate()
+            ):
                 return await self._apply_to_any_workload(action)
             case _:
                 return await self._apply_to_workload(action)
@@ -210,7 +220,13 @@ class Pass:
                 assert_never(action)
 
     async def _apply_to_any_workload(
-        self, action: LabelWorkload | MoveSet | ReleaseSet | RevertTemplate | StampTemplate
+        self,
+        action: LabelWorkload
+        | HoldWorkload
+        | MoveSet
+        | ReleaseSet
+        | RevertTemplate
+        | StampTemplate,
     ) -> Outcome:
         resource = known_workload(*action.kind) or self._kinds.resource(action.kind)
         if resource is None:
@@ -218,6 +234,8 @@ class Pass:
         match action:
             case LabelWorkload():
                 return await workloads.label_workload(self._writes, resource, action)
+            case HoldWorkload():
+                return await holding.hold(self._writes, resource, action)
             case RevertTemplate():
                 return await reverts.revert(self._writes, resource, action, self._rollout)
             case StampTemplate():
@@ -237,6 +255,7 @@ class Pass:
         | ScaleCanaryDeployment
         | DeleteCanaryDeployment
         | ScaleReplicaSet
+        | DeleteReplicaSet
         | HoldReplicaSet,
     ) -> Outcome:
         match action:
@@ -252,6 +271,8 @@ class Pass:
                 return await workloads.delete_canary(self._writes, action)
             case ScaleReplicaSet():
                 return await workloads.scale_replica_set(self._writes, action)
+            case DeleteReplicaSet():
+                return await workloads.delete_replica_set(self._writes, action)
             case HoldReplicaSet():
                 return await workloads.hold_replica_set(self._writes, action)
             case _:

@@ -23,7 +23,8 @@ from controller.domain.admission.verdict import (
 from controller.domain.admission.workload import admit_deployment
 from controller.domain.config.references import stamped
 from controller.domain.decision import Done, Outcome, Refusal, RevertTemplate, StampTemplate
-from controller.effects.writes import Operation, Writes, generation_is
+from controller.effects.holding import plain
+from controller.effects.writes import Writes, generation_is
 from controller.errors import NotFound
 from controller.kube.resources import CONTROLLER_REVISIONS, REPLICA_SETS, Resource
 
@@ -72,7 +73,7 @@ async def _write(
     action: RevertTemplate | StampTemplate,
     operations: tuple[PatchOperation, ...],
 ) -> Done:
-    tested = [generation_is(action.generation), *(_plain(operation) for operation in operations)]
+    tested = [generation_is(action.generation), *map(plain, operations)]
     await writes.patch(resource, action.workload, tested)
     return Done(wrote=True)
 
@@ -103,10 +104,3 @@ def kept_template(source: JsonObject) -> JsonObject:
     kept = {name: value for name, value in labels.items() if name != POD_TEMPLATE_HASH}
     template = {name: value for name, value in found.items() if name != "$patch"}
     return changed(template, ("metadata", "labels"), kept or None)
-
-
-def _plain(operation: PatchOperation) -> Operation:
-    plain: Operation = {"op": operation.op, "path": operation.path}
-    if operation.op != "remove":
-        plain["value"] = operation.value
-    return plain

@@ -8,6 +8,7 @@ from controller.api import names
 from controller.api.rollout import OwnersValues
 from controller.domain.decision import (
     DeleteCanaryDeployment,
+    DeleteReplicaSet,
     Done,
     EnsureCanaryDeployment,
     HoldReplicaSet,
@@ -113,10 +114,16 @@ async def hold_replica_set(writes: Writes, action: HoldReplicaSet) -> Done:
 
 
 async def scale_replica_set(writes: Writes, action: ScaleReplicaSet) -> Done:
-    """Empty an abandoned revision."""
+    """Empty an abandoned revision, or bring the stable one back."""
     operations: list[Operation] = [
         {"op": "test", "path": "/metadata/uid", "value": action.uid},
         _set("replicas", action.replicas),
     ]
     await writes.patch(REPLICA_SETS, action.replica_set, operations)
+    return Done(wrote=True)
+
+
+async def delete_replica_set(writes: Writes, action: DeleteReplicaSet) -> Done:
+    """Delete that very ReplicaSet."""
+    await writes.delete(REPLICA_SETS, action.replica_set, action.uid)
     return Done(wrote=True)

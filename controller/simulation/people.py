@@ -43,7 +43,7 @@ def _bare(old: ObjectMeta) -> ObjectMeta:
     return structs.replace(old, labels={}, annotations={})
 
 
-def _raw(workload: Deployment | PodSet) -> JsonObject:
+def raw_of(workload: Deployment | PodSet) -> JsonObject:
     """A workload as admission is given it: no nulls."""
     tree = msgspec.json.decode(msgspec.json.encode(workload))
     without_nulls = {key: value for key, value in tree["spec"].items() if value is not None}
@@ -100,8 +100,8 @@ class People:
         if self.unheard or _unasked(old, new):
             self._cluster.pod_sets.put(new)
             return
-        rollout = governing(_raw(new), tuple(self._cluster.rollouts))
-        verdict = admit_set(_raw(old), _raw(new), rollout, kind_of(new))
+        rollout = governing(raw_of(new), tuple(self._cluster.rollouts))
+        verdict = admit_set(raw_of(old), raw_of(new), rollout, kind_of(new))
         match verdict:
             case Amended(obj=obj):
                 self._cluster.pod_sets.put(
@@ -120,9 +120,9 @@ class People:
         if self.unheard or _unasked(old, new):
             self._cluster.deployments.put(new)
             return
-        rollout = governing(_raw(new), tuple(self._cluster.rollouts))
+        rollout = governing(raw_of(new), tuple(self._cluster.rollouts))
         verdict = admit_deployment(
-            _raw(old), _raw(new), rollout, self._cluster.replica_sets_of(old)
+            raw_of(old), raw_of(new), rollout, self._cluster.replica_sets_of(old)
         )
         match verdict:
             case Unchanged():

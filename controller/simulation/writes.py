@@ -26,6 +26,7 @@ from controller.domain.decision import (
     DeleteCanaryDeployment,
     DeleteCanaryService,
     DeletePod,
+    DeleteReplicaSet,
     Done,
     DropConfig,
     EnsureCanaryDeployment,
@@ -35,6 +36,7 @@ from controller.domain.decision import (
     FreeAutoscaler,
     HoldAutoscaler,
     HoldReplicaSet,
+    HoldWorkload,
     KeepConfig,
     LabelPod,
     LabelWorkload,
@@ -65,6 +67,7 @@ from controller.domain.traffic.canary_service import canary_selector, canary_ser
 from controller.errors import Conflict, NotFound
 from controller.simulation.cluster import Cluster
 from controller.simulation.gateways import lead_routes, set_finalizers
+from controller.simulation.held import hold_workload, write_replica_set
 from controller.simulation.people import People
 from controller.simulation.pods import terminate
 
@@ -123,7 +126,9 @@ class Writes:
                 | PaceDeployment()
                 | ReleaseDeployment()
                 | ScaleReplicaSet()
+                | DeleteReplicaSet()
                 | HoldReplicaSet()
+                | HoldWorkload()
             ):
                 return self._workload(action)
             case _:
@@ -296,7 +301,9 @@ class Writes:
         | PaceDeployment
         | ReleaseDeployment
         | ScaleReplicaSet
-        | HoldReplicaSet,
+        | DeleteReplicaSet
+        | HoldReplicaSet
+        | HoldWorkload,
     ) -> Done:
         match action:
             case LabelWorkload():
@@ -305,19 +312,10 @@ class Writes:
                 self._pace(action)
             case ReleaseDeployment():
                 self._release(action)
-            case HoldReplicaSet(replica_set=key, uid=uid):
-                found = self._cluster.replica_sets.get(key)
-                if found is None or found.metadata.uid != uid:
-                    raise _conflict("the ReplicaSet is another one")
-                self._cluster.min_ready[uid] = names.HOLD_MIN_READY_SECONDS
-                held = structs.replace(found.spec, min_ready_seconds=names.HOLD_MIN_READY_SECONDS)
-                self._cluster.replica_sets.put(structs.replace(found, spec=held))
-            case ScaleReplicaSet(replica_set=key, uid=uid, replicas=replicas):
-                rs = self._cluster.replica_sets.get(key)
-                if rs is None or rs.metadata.uid != uid:
-                    raise _conflict("the ReplicaSet is another one")
-                spec = structs.replace(rs.spec, replicas=replicas)
-                self._cluster.replica_sets.put(structs.replace(rs, spec=spec))
+            case HoldWorkload():
+                return hold_workload(self._cluster, action)
+            case ScaleReplicaSet() | DeleteReplicaSet() | HoldReplicaSet():
+                return write_replica_set(self._cluster, action)
             case _:
                 assert_never(action)
         return Done(wrote=True)

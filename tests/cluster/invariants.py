@@ -124,7 +124,8 @@ class Permission:
         """
         if size == 0 or self.size == 0:
             self.emptied, self.step = True, min(self.step, 1)
-            self.pods = dict.fromkeys(self.pods, self._app.steps[0].pods if size else 0)
+            if size:
+                self.pods = dict.fromkeys(self.pods, self._app.steps[0].pods)
             self.size, self.least = size, 0
             return
         for image, most in self.pods.items():

@@ -219,6 +219,11 @@ class Row:
         await self.disturbance(Story(product.plane, recorder, app), self.step)
 
 
+def emptied(app: Application) -> tuple[Disturbance, ...]:
+    """Whose own controller can be kept from coming back from zero with the new revision."""
+    return (is_scaled_to_zero_and_back,) if app.workload == "Deployment" else ()
+
+
 def table_of(styles: Mapping[str, Application]) -> dict[str, Row]:
     """The rows of these styles, by title."""
     return dict(_rows(styles))
@@ -232,7 +237,7 @@ def _rows(styles: Mapping[str, Application]) -> Iterator[tuple[str, Row]]:
                 title = f"{style}: goes back in batches at step {step}"
                 yield title, Row(app, goes_back_in_batches, step)
         scaled = () if app.on_nodes else WITH_REPLICAS
-        for disturbance in AT_STEP_2:
+        for disturbance in (*AT_STEP_2, *emptied(app)):
             title = f"{style}: {disturbance.__name__.replace('_', ' ')} at step 2"
             yield title, Row(app, disturbance, 2)
         for disturbance in (*AT_EVERY_STEP, *scaled):

@@ -64,7 +64,7 @@ def admit_set(
     record = updated_record(record, old, marked)
     if template_changed(old, marked) and not ending(rollout):
         renewed = msgspec.structs.replace(record, release=release_identity(old, marked))
-        return amended(new, _latched(marked, renewed, kind, beside=is_held(old)))
+        return amended(new, latched_set(marked, renewed, kind, beside=is_held(old)))
     return amended(new, _protected(old, marked, record, kind))
 
 
@@ -106,7 +106,7 @@ def _begun(old: JsonObject, new: JsonObject, rollout: Rollout, kind: WorkloadKin
     mark = msgspec.json.encode({"rolloutName": rollout.metadata.name}).decode()
     new = changed(new, ("metadata", "annotations", IN_PROGRESSING), mark)
     beside = rollout.spec.strategy.blue_green is not None and kind is WorkloadKind.CLONE_SET
-    return _latched(new, first_record(old, new, kind), kind, beside=beside)
+    return latched_set(new, first_record(old, new, kind), kind, beside=beside)
 
 
 def first_record(old: JsonObject, new: JsonObject, kind: WorkloadKind) -> OwnersRecord:
@@ -132,9 +132,10 @@ def releasable(obj: JsonObject, kind: WorkloadKind) -> bool:
     return kind is WorkloadKind.DAEMON_SET or not by_hand
 
 
-def _latched(
+def latched_set(
     obj: JsonObject, record: OwnersRecord, kind: WorkloadKind, *, beside: bool
 ) -> JsonObject:
+    """The set with nothing allowed to move, and the token of its release."""
     own = {} if record.strategy is msgspec.UNSET else record.strategy
     strategy = held(kind, own)
     if beside:

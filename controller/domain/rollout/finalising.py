@@ -38,7 +38,7 @@ class Goal(StrEnum):
     DELETING = "RolloutDeleting"
     WORKLOAD_GONE = "WorkloadGone"
     SCALED_AWAY = "ScaledAway"
-    """The workload has no replicas: nothing may lead to one revision only when they come back."""
+    """The workload has, or had, no replicas: the stable revision comes back alone, and the release begins again."""
 
 
 Part = Callable[[Situation, RolloutStatus], Stop | None]
@@ -178,6 +178,23 @@ def _fit(sit: Situation, status: RolloutStatus) -> Stop | None:
     return Stop(status=status, actions=actions) if actions else None
 
 
+def _only_stable_returns(sit: Situation, status: RolloutStatus) -> Stop | None:
+    return mechanism_of(sit).only_stable_returns(sit, status) if not sit.replicas else None
+
+
+def _bring_stable_back(sit: Situation, status: RolloutStatus) -> Stop | None:
+    return mechanism_of(sit).bring_stable_back(sit, status) if sit.replicas else None
+
+
+def _margin_of_pods(sit: Situation, status: RolloutStatus) -> Stop | None:
+    """Nothing that routes led to a moment ago goes at once; where there are no pods, nothing is lost."""
+    return _margin(sit, status) if sit.replicas else None
+
+
+def _send_new_away(sit: Situation, status: RolloutStatus) -> Stop | None:
+    return mechanism_of(sit).send_new_away(sit, status) if sit.replicas else None
+
+
 def _release_control(sit: Situation, status: RolloutStatus) -> Stop | None:
     """The mark of the release goes; from here on admission no longer protects the workload."""
     if not _still_held(sit) and not _marked(sit):
@@ -261,8 +278,12 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
     ),
     Goal.SCALED_AWAY: (
+        (FinalisingStep.RESUME_WORKLOAD, _only_stable_returns),
+        (FinalisingStep.RESUME_WORKLOAD, _bring_stable_back),
         (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        (FinalisingStep.ROUTE_TO_STABLE, _margin_of_pods),
+        (FinalisingStep.RESUME_WORKLOAD, _send_new_away),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
         (FinalisingStep.RESUME_WORKLOAD, _fit),

@@ -15,6 +15,10 @@ NOT_HELD = (
     "(the controller was away, or had not labelled the workload yet), or the workload had no replicas, the same "
     "rollout-id, or a strategy that its owner carries out by hand"
 )
+HELD_AGAIN = (
+    "the workload had lost the label, the marks or the hold of its release, and admission was not asked: "
+    "it is held again"
+)
 WITHDRAWN = "no pod of the new version is ready: its traffic goes to the stable one"
 CONFIRM = "you need manually confirm to enter the next step"
 HEALTHY = "workload deployment is completed"
@@ -30,7 +34,7 @@ DISABLING = "Rollout is disabling: traffic goes back to stable, then the workloa
 TERMINATING = "Rollout is terminating: traffic goes back to stable, then the workload is released"
 WORKLOAD_NOT_FOUND = "Workload Not Found"
 PAUSED = "Rollout is paused by spec.strategy.paused"
-SCALED_AWAY = "workload has no replicas: the release starts again at step 1 when it has some"
+SCALED_AWAY = "workload has no replicas, or had none: the release starts again at step 1 with the stable revision"
 
 
 def waiting(seconds: int) -> str:

@@ -27,6 +27,8 @@ from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.guarding import new_side_is_led_away
 from controller.domain.rollout.jump import following, go_to, read_jump
+from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.moving.holding import hold_again, lost_its_hold, values_are_lost
 from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.pause import read_mailbox
 from controller.domain.rollout.record import recorded
@@ -83,6 +85,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         config=position(status).config,
         visits=opened((), 1, sit.now),
         started_at=sit.now,
+        owners_record=_recorded_values(sit),
         route_plan=routing.observed_plan(sit) or "",
         empty_sides=position(status).empty_sides,
     )
@@ -103,6 +106,11 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
     before = stable_in_words(sit, stable[0]) or "unknown"
     text = f"release of {new_in_words(sit)} started; stable is {before}"
     return Advance(status, (Note(reasons.RELEASE_STARTED, text),))
+
+
+def _recorded_values(sit: Situation) -> str:
+    """What the workload records of its owner's own values; empty where that cannot be read."""
+    return sit.meta.annotations[names.ORIGINAL_STRATEGY] if sit.owners is not None else ""
 
 
 def _check(sit: Situation, status: RolloutStatus) -> Turn:
@@ -198,19 +206,53 @@ def decide_release(sit: Situation, status: RolloutStatus) -> Turn:
     """The next turn of a release under way."""
     status = routing.noted_routes(sit, status)
     status = with_canary(status, observed_workload_generation=sit.meta.generation)
-    goal = position(status).goal
     if workload_was_replaced(sit, status):
         return workload_gone(sit, status)
     if rolled_back(sit, status):
         in_batches = returns_in_batches(sit, status) and not position(status).returning
         return _return(sit, status) if in_batches else _cancel(sit, status)
+    if position(status).goal in UNHELD_IS_LOST and lost_its_hold(sit):
+        return _hold_again(sit, status)
+    return _decide_held(sit, _remembered(sit, status))
+
+
+UNHELD_IS_LOST = ("", Goal.CONTINUOUS, Goal.SCALED_AWAY)
+"""Goals under which the workload is held; the others give it back."""
+
+
+def _remembered(sit: Situation, status: RolloutStatus) -> RolloutStatus:
+    """What the workload records of its owner's own values, should the workload lose it."""
+    if sit.owners is None:
+        return status
+    return with_position(status, owners_record=_recorded_values(sit))
+
+
+def _hold_again(sit: Situation, status: RolloutStatus) -> Turn:
+    """Somebody took off what admission had put on, and no webhook was there to keep it: it waits for nobody."""
+    problem = values_are_lost(sit, status)
+    if problem is not None:
+        return Stop(status, problem=problem)
+    note = Note(reasons.HELD_AGAIN, messages.HELD_AGAIN, Severity.WARNING)
+    action = hold_again(sit, status)
+    if position(status).state in PAST_PODS:
+        # The latch comes off with the step's own pods.
+        status = enter(status, StepState.STEP_UPGRADE, sit.now)
+    return Stop(status, (action,), notes=(note,))
+
+
+PAST_PODS = (StepState.STEP_TRAFFIC_ROUTING, StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED)
+
+
+def _decide_held(sit: Situation, status: RolloutStatus) -> Turn:
+    """The next turn of a release whose workload is held, or is being given back."""
+    goal = position(status).goal
     if another_revision_came(sit, status):
         return _start_over(sit, status)
-    if goal:
+    if goal and goal != Goal.SCALED_AWAY:
         return _end(sit, status, Goal(goal))
     status = counted(sit, about_this_template(sit, status))
-    if scaled_away(sit):
-        return _wait_for_replicas(sit, status)
+    if goal or scaled_away(sit) or mechanism_of(sit).returned_as_new(sit, status):
+        return _come_back(sit, status)
     if new_side_is_led_away(sit, status):
         return _withdraw(sit, status)
     return _go_on(sit, status)
@@ -237,11 +279,11 @@ def _go_on(sit: Situation, status: RolloutStatus) -> Turn:
 def _refreshed(sit: Situation, status: RolloutStatus) -> RolloutStatus:
     """The owner's rollout id may change mid-way; the same template may have been admitted again.
 
-    Before the first move, what runs is stable even when it is not what was recorded: a workload that comes back from
-    zero replicas is given its newest revision.
+    Before the first move, what runs is stable where nothing was known to be. Never where something was: a workload that
+    comes back from zero replicas is given its newest revision by its own controller.
     """
     status = with_canary(status, observed_rollout_id=observed_id(sit, status))
-    if sit.latched and not sit.returning:
+    if sit.latched and not sit.returning and not position(status).stable_revision:
         revision, template = _stable_after(sit, status)
         status = with_canary(status, stable_revision=revision)
         status = with_position(status, stable_revision=revision, stable_template=template)
@@ -316,8 +358,15 @@ def _start_over(sit: Situation, status: RolloutStatus) -> Turn:
     return structs.replace(begun, notes=(note, *begun.notes), actions=record)
 
 
-def _wait_for_replicas(sit: Situation, status: RolloutStatus) -> Turn:
-    """Put traffic right, and be at the start of step 1 when the workload has replicas again."""
+def _come_back(sit: Situation, status: RolloutStatus) -> Turn:
+    """Scaled to zero: put traffic right, and see to it that only the stable revision comes back, at step 1.
+
+    Where it was back as the new revision before anybody looked, the step begins again with no new pod.
+    """
+    if position(status).goal != Goal.SCALED_AWAY:
+        # The goal is written first: a workload that is latched with no stable pod may have lost them in another way.
+        begun = with_position(status, goal=Goal.SCALED_AWAY)
+        return Stop(progressing(begun, reasons.IN_ROLLING, messages.SCALED_AWAY, sit.now))
     stop = finalise(sit, status, Goal.SCALED_AWAY)
     if stop is not None:
         return stop
@@ -325,7 +374,10 @@ def _wait_for_replicas(sit: Situation, status: RolloutStatus) -> Turn:
         status = with_position(status, endpoints_ready_since={})
         status = with_canary(status, finalising_step=FinalisingStep.NONE)
         status = go_to(sit, status, 1)
-    return Stop(progressing(status, reasons.IN_ROLLING, messages.SCALED_AWAY, sit.now))
+        status = with_position(status, visits=opened((), 1, sit.now))
+    if scaled_away(sit):
+        return Stop(progressing(status, reasons.IN_ROLLING, messages.SCALED_AWAY, sit.now))
+    return Advance(_in_rolling(sit, with_position(status, goal="")))
 
 
 def workload_gone(sit: Situation, status: RolloutStatus) -> Turn:
@@ -380,6 +432,7 @@ def ended(sit: Situation, status: RolloutStatus) -> RolloutStatus:
         held_up_since=None,
         worked_since=None,
         release="",
+        owners_record="",
         routed_at=None,
         route_plan="",
         returning=False,

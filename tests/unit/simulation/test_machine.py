@@ -217,6 +217,31 @@ class Releases(RuleBasedStateMachine):
         self.world.people.replace(KEY, manifest.spec)
 
     @precondition(lambda self: self.there)
+    @rule(version=st.sampled_from(("", *("v1", "v2", "v3"))), rounds=st.integers(0, 3))
+    @noted
+    def replace_the_manifest_while_no_webhook_answers(self, version: str, rounds: int) -> None:
+        """The Deployment's own controller goes on at once; for so long what was made is not ours."""
+        self.excuse()
+        spec = workload_of(self.world).spec
+        if version:
+            self.abandon(version)
+        surge, unavailable = self.limits
+        manifest = make_deployment(
+            replicas=spec.replicas,
+            max_surge=surge,
+            max_unavailable=unavailable,
+            min_ready_seconds=self.min_ready,
+        )
+        same = structs.replace(manifest.spec, template=spec.template)
+        wanted = structs.replace(manifest.spec, template=template(version)) if version else same
+        self.watch.most_new = 10**6
+        self.world.people.unheard = True
+        self.world.people.replace(KEY, wanted)
+        self.world.people.unheard = False
+        for _ in range(rounds):
+            self.one_round()
+
+    @precondition(lambda self: self.there)
     @rule()
     @noted
     def take_the_label_off(self) -> None:

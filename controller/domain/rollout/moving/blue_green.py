@@ -6,13 +6,14 @@ Invariant: nothing is sized by an autoscaler while the pods are doubled.
 """
 
 from controller.api import names
+from controller.api.quantity import IntOrPercent, scaled_up
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action, HoldReplicaSet, PaceDeployment
-from controller.domain.pods.deployment import Knobs, latched, write_knobs, written
+from controller.domain.pods.deployment import WrittenKnobs, latched, written
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
-from controller.domain.rollout.moving.paced_deployment import clear_abandoned, present_knobs
+from controller.domain.rollout.moving.paced_deployment import clear_abandoned
 from controller.domain.rollout.situation import Situation, position
 from controller.domain.rollout.turn import Stop
 
@@ -33,11 +34,8 @@ class BlueGreenDeployment(Deployments):
     def grow(
         self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
-        """As much surge as the step wants new pods; it never shrinks."""
-        if sit.owners is None:
-            return ()
-        surge = max(sit.batch(index), present_knobs(sit).new_pods)
-        values = write_knobs(Knobs(surge, 0), sit.replicas)
+        """As much surge as the step wants new pods; a step back takes none away."""
+        values = WrittenKnobs(_surge(sit, index), "0%")
         if not latched(sit.deployment) and written(sit.deployment, values):
             return ()
         return (
@@ -72,6 +70,20 @@ class BlueGreenDeployment(Deployments):
     def refill(self, sit: Situation, stable: Readiness) -> tuple[Action, ...] | None:
         """The stable revision has never shrunk."""
         return None
+
+
+def _surge(sit: Situation, index: int) -> IntOrPercent:
+    """The step's own share, as its owner wrote it: of every size its rounding is then the plan's.
+
+    A percentage reckoned from pods (3 of 5 are 60 %) would make one too many of the next size, and keep it for ever.
+    What an earlier step wrote stays while it is more.
+    """
+    asked = sit.step(index).replicas
+    share: IntOrPercent = asked if isinstance(asked, str) else sit.batch(index)
+    rolling = sit.deployment.spec.strategy.rolling_update
+    present = (rolling.max_surge if rolling is not None else None) or 0
+    more = min(sit.replicas, scaled_up(present, sit.replicas)) > sit.batch(index)
+    return present if more and not latched(sit.deployment) else share
 
 
 def _hold_stable(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:

@@ -9,6 +9,7 @@ from controller.api.workload_kinds import KNOWN_WORKLOADS
 from controller.domain import reasons
 from controller.domain.decision import Action, Refusal, ReleaseDeployment
 from controller.domain.pods.deployment import owners_limits, paused_by_its_owner
+from controller.domain.rollout.moving.from_zero import FromZero
 from controller.domain.rollout.situation import Situation
 from controller.domain.rollout.turn import Stop
 
@@ -34,7 +35,7 @@ def marks_to_remove(
     )
 
 
-class Deployments:
+class Deployments(FromZero):
     """The end of a release of a Deployment."""
 
     def fit(self, sit: Situation) -> tuple[Action, ...]:

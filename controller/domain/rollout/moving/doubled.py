@@ -47,8 +47,6 @@ class DoubledCloneSet(Sets):
         self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
         """As many pods beside the old ones as the step wants; they never become fewer."""
-        if sit.owners is None:
-            return ()
         plan = doubled(sit.replicas, sit.batch(index), _present(sit))
         strategy = surging(owners_strategy(sit), plan.partition, plan.surge)
         fields = (*_min_ready(sit, HOLD_MIN_READY_SECONDS), *_named(sit, plan.named))

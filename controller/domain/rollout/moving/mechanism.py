@@ -42,6 +42,22 @@ class Mechanism(Protocol):
         """Take away pods that their owner does not ask for any more, where the hold keeps their controller from it."""
         ...
 
+    def only_stable_returns(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """The workload has no replicas: nothing but the stable revision comes back when it has some; None when so."""
+        ...
+
+    def returned_as_new(self, sit: Situation, status: RolloutStatus) -> bool:
+        """It had none for a while, and came back as the new revision although the step leaves stable pods."""
+        ...
+
+    def bring_stable_back(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """The stable revision's pods are there and ready; None when they are."""
+        ...
+
+    def send_new_away(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """No pod is of the new revision; None when none is."""
+        ...
+
     def clear_abandoned(self, sit: Situation, status: RolloutStatus) -> Stop | None:
         """Make way for another revision: what the release before it left behind goes; None when nothing is left."""
         ...

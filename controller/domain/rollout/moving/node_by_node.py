@@ -31,8 +31,6 @@ class NodeByNode(Sets):
         self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
         """The next pods to go; before the first of them, the set is held and the latch is off."""
-        if sit.owners is None:
-            return ()
         holding = set_strategy(sit, held(sit.workload.kind, owners_strategy(sit)))
         return holding or _deletions(sit, index)
 

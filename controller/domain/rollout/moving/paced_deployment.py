@@ -1,7 +1,7 @@
 """Partition style of a native Deployment: its own controller does the work, paced by its knobs.
 
 A latched Deployment loses abandoned revisions before its first move; then it grows, and gives the old share back. The
-arithmetic is in `pods/pacing`. Invariant: nothing is moved without the owner's own values to give back.
+arithmetic is in `pods/pacing`. Invariant: knobs come from the plan, never from counts of pods.
 """
 
 from controller.api import names
@@ -141,9 +141,7 @@ def present_knobs(sit: Situation) -> Knobs:
 
 
 def pace(sit: Situation, index: int, counted: Readiness, *, give_back: bool) -> tuple[Action, ...]:
-    """The next move of the Deployment's knobs, or nothing; never without the owner's own values."""
-    if sit.owners is None:
-        return ()
+    """The next move of the Deployment's knobs, or nothing."""
     current = present_knobs(sit)
     enough = batch_is_ready(sit, index, counted)
     knobs = next_knobs(

@@ -44,8 +44,6 @@ class PartitionedSet(Sets):
         self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
         """The step's partition."""
-        if sit.owners is None:
-            return ()
         kind = sit.workload.kind
         strategy = partitioned(kind, owners_strategy(sit), _partition(sit, index))
         return set_strategy(sit, strategy)

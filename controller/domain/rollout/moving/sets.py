@@ -80,6 +80,22 @@ def blocked_set(sit: Situation, status: RolloutStatus) -> Stop | None:
 class Sets:
     """What does not differ between the kinds."""
 
+    def only_stable_returns(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """Nothing: a set of no pods is of its newest revision, says its own controller."""
+        return None
+
+    def returned_as_new(self, sit: Situation, status: RolloutStatus) -> bool:
+        """Not told from another case."""
+        return False
+
+    def bring_stable_back(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """Nothing."""
+        return None
+
+    def send_new_away(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """Nothing."""
+        return None
+
     def regrow(self, sit: Situation, index: int) -> tuple[Action, ...]:
         """Nothing: the set's own controller brings its pods back."""
         return ()

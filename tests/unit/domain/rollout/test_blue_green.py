@@ -325,6 +325,29 @@ def test_scaled_mid_way_both_revisions_keep_their_share() -> None:
     assert sizes_of(world) == {"v1": 3, "v2": 3}
 
 
+@pytest.mark.parametrize("asked", ["50%", 2])
+def test_the_share_is_the_steps_of_every_size_a_scaled_workload_has(asked: str | int) -> None:
+    world = blue_green(make_step(asked, "0%"), replicas=5)
+    release(world)
+    world.rest()
+    for size in (5, 6, 7, 8, 4, 1, 9):
+        world.people.edit(KEY, replicas=size)
+        world.rest()
+        wanted = -(-size // 2) if asked == "50%" else min(size, 2)
+        assert sizes_of(world) == {"v1": size, "v2": wanted}, size
+
+
+def test_a_step_back_takes_no_new_pod_away() -> None:
+    world = blue_green(replicas=4)
+    release(world)
+    world.rest()
+    approve(world)
+    assert sizes_of(world) == {"v1": 4, "v2": 4}
+    world.people.jump(KEY, 1)
+    world.rest()
+    assert sizes_of(world) == {"v1": 4, "v2": 4}
+
+
 def test_a_workload_that_was_paused_by_its_owner_is_waited_for() -> None:
     world = blue_green()
     release(world)

@@ -138,12 +138,13 @@ def test_a_scaled_canary_release_grows_and_never_shrinks() -> None:
     assert sizes_of(world) == {"v1": 5, "+v2": 4}
 
 
-def test_one_pod_scaled_up_after_the_step_took_it_is_not_pinned_to_nothing() -> None:
+def test_one_pod_scaled_up_after_the_step_took_it_is_the_steps_share_again() -> None:
     world = started(replicas=1, watched=False)
     world.people.edit(KEY, replicas=2)
     world.rest()
-    assert sizes_of(world) == {"v2": 2}
-    assert pin_of(world) == ""
+    assert sizes_of(world) == {"v1": 1, "v2": 1}
+    assert inner_of(world).stable_revision == revision_of(world, "v1")
+    assert pin_of(world) == revision_of(world, "v1")
 
 
 # --- owner and world get in the way -------------------------------------------------------------
@@ -234,22 +235,6 @@ def test_a_canary_deployment_deleted_before_its_route_is_made_again_before_it() 
     assert inner_of(world).current_step_state == StepState.STEP_PAUSED
 
 
-def test_after_zero_replicas_what_runs_is_stable_for_a_template_that_came_meanwhile() -> None:
-    world = started(watched=False)
-    world.people.edit(KEY, replicas=0)
-    world.rest()
-    release(world, "v3")
-    world.rest()
-    world.people.edit(KEY, replicas=10)
-    world.rest()
-    assert sizes_of(world) == {"v2": 8, "v3": 2}
-    assert pin_of(world) == revision_of(world, "v2")
-    assert inner_of(world).stable_revision == revision_of(world, "v2")
-    release(world, "v2")
-    world.rest()
-    assert sizes_of(world) == {"v2": 10}
-
-
 def test_a_crash_before_the_status_leaves_nothing_pinned_for_a_vanished_workload() -> None:
     world = make_world()
     release(world)
@@ -317,22 +302,6 @@ def test_a_workload_that_never_ran_has_no_stable_revision() -> None:
     decision = decide(structs.replace(seen, workload=empty), world.cluster.now)
     assert position_of(decision.status).stable_revision == ""
     assert "stable is unknown" in decision.notes[0].message
-
-
-def test_a_workload_whose_record_was_lost_is_not_paced() -> None:
-    world = started(watched=False)
-    workload = workload_of(world)
-    bare = structs.replace(
-        workload.metadata,
-        annotations={names.IN_PROGRESSING: workload.metadata.annotations[names.IN_PROGRESSING]},
-    )
-    world.cluster.deployments.put(structs.replace(workload, metadata=bare))
-    world.people.approve_step(KEY, 1)
-    for _ in range(4):
-        world.pass_over(KEY)
-        world.tick()
-    assert inner_of(world).current_step_index == 2
-    assert sizes_of(world) == {"v1": 8, "v2": 2}
 
 
 def test_a_release_that_is_completed_has_no_step_left() -> None:

@@ -1,0 +1,113 @@
+"""What a workload gets back that lost what admission had put on it."""
+
+import pytest
+
+from controller.api.jsontree import JsonObject, changed, child, text
+from controller.api.names import (
+    HOLD_MIN_READY_SECONDS,
+    IN_PROGRESSING,
+    LATCH,
+    ORIGINAL_STRATEGY,
+    STABLE_REVISION,
+    WORKLOAD_TYPE,
+)
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain.admission.again import Lost, held_again
+from controller.domain.admission.hold import record_of
+from tests.unit.domain.admission.objects import deployment
+from tests.unit.domain.admission.test_podset import EVERY, held, pod_set, strategy_of
+from tests.unit.domain.admission.test_workload import held as held_deployment
+
+DEPLOYMENT = WorkloadKind.DEPLOYMENT
+
+
+def lost(record: str = "", **fields: object) -> Lost:
+    return Lost("r", "release-1", record, "h1", **fields)  # type: ignore[arg-type] # by name
+
+
+def recorded(obj: JsonObject) -> str:
+    return text(obj, "metadata", "annotations", ORIGINAL_STRATEGY)
+
+
+def bare(obj: JsonObject) -> JsonObject:
+    """Nothing of ours in the metadata."""
+    return changed(changed(obj, ("metadata", "annotations"), None), ("metadata", "labels"), None)
+
+
+def test_a_bare_manifest_is_held_and_its_values_are_the_owners() -> None:
+    again = held_again(bare(deployment("v2", minReadySeconds=7)), DEPLOYMENT, lost())
+    record = record_of(again)
+    assert record is not None
+    assert (record.release, record.min_ready_seconds, record.progress_deadline_seconds) == (
+        "release-1",
+        7,
+        600,
+    )
+    assert record.strategy == child(deployment(), "spec", "strategy")
+    assert child(again, "spec")["paused"] is True
+    assert child(again, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    assert text(again, "metadata", "annotations", LATCH) == "release-1"
+    assert text(again, "metadata", "annotations", IN_PROGRESSING) == '{"rolloutName":"r"}'
+    labels = child(again, "metadata", "labels")
+    assert labels == {WORKLOAD_TYPE: "deployment", STABLE_REVISION: "h1"}
+
+
+def test_limits_are_the_steps_where_they_are_known() -> None:
+    limits: JsonObject = {"maxSurge": 0, "maxUnavailable": "20%"}
+    again = held_again(deployment("v2"), DEPLOYMENT, lost(limits=limits))
+    assert child(again, "spec", "strategy", "rollingUpdate") == limits
+    kept = held_again(deployment("v2"), DEPLOYMENT, lost())
+    assert child(kept, "spec", "strategy") == child(deployment(), "spec", "strategy")
+
+
+def test_a_held_workload_without_its_record_gets_the_one_of_status() -> None:
+    old = held_deployment("v2", minReadySeconds=4)
+    again = held_again(bare(old), DEPLOYMENT, lost(recorded(old)))
+    one, other = record_of(old), record_of(again)
+    assert one is not None
+    assert other is not None
+    assert (one.strategy, one.min_ready_seconds) == (other.strategy, other.min_ready_seconds)
+
+
+def test_a_record_that_is_still_there_is_the_newest() -> None:
+    old = held_deployment("v2", minReadySeconds=4)
+    again = held_again(old, DEPLOYMENT, lost('{"release":"x","minReadySeconds":9}'))
+    record = record_of(again)
+    assert record is not None
+    assert (record.release, record.min_ready_seconds) == ("release-1", 4)
+
+
+@EVERY
+def test_a_set_that_kept_its_strategy_gets_the_record_of_status(kind: WorkloadKind) -> None:
+    own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}
+    old = held(kind, own)
+    again = held_again(bare(old), kind, lost(recorded(old)))
+    record = record_of(again)
+    assert record is not None
+    assert record.strategy == own
+    assert strategy_of(again) == strategy_of(old)
+    assert child(again, "metadata", "labels")[WORKLOAD_TYPE] == kind.label
+
+
+@pytest.mark.parametrize("known", [True, False])
+@EVERY
+def test_a_set_that_was_replaced_has_its_owners_strategy_recorded(
+    kind: WorkloadKind, known: bool
+) -> None:
+    own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 3}}
+    record_text = recorded(held(kind)) if known else ""
+    again = held_again(bare(pod_set("v2", strategy=own)), kind, lost(record_text))
+    record = record_of(again)
+    assert record is not None
+    assert record.strategy == own
+    assert strategy_of(again) == strategy_of(held(kind, own))
+
+
+def test_a_cloneset_beside_itself_is_held_by_min_ready_seconds_again() -> None:
+    obj = changed(pod_set("v2"), ("spec", "minReadySeconds"), HOLD_MIN_READY_SECONDS)
+    kept = '{"release":"x","minReadySeconds":5,"strategy":{"maxUnavailable":1}}'
+    again = held_again(bare(obj), WorkloadKind.CLONE_SET, lost(kept, beside=True))
+    record = record_of(again)
+    assert record is not None
+    assert (record.min_ready_seconds, record.strategy) == (5, {"maxUnavailable": 1})
+    assert child(again, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS

@@ -1,0 +1,140 @@
+"""A Deployment that is scaled to zero in mid-release and back: only its stable revision comes back by itself."""
+
+from collections.abc import Callable
+
+import pytest
+
+from controller.api.rollout import BlueGreenStrategy, Phase, Strategy
+from controller.simulation.world import World
+from tests.unit.builders import (
+    KEY,
+    make_rollout,
+    make_routing,
+    make_steps,
+    make_world,
+    ours_of,
+    release,
+    revision_of,
+    sizes_of,
+    status_of,
+    with_spec,
+)
+from tests.unit.domain.rollout.scenes import approve, started
+
+
+def finish(world: World) -> None:
+    """Every step is approved."""
+    for _ in range(4):
+        if status_of(world).phase == Phase.PROGRESSING:
+            approve(world)
+
+
+ZERO = pytest.mark.parametrize("style", ["partition", "canary", "blueGreen"])
+
+
+def at_half(style: str) -> World:
+    """A release that waits at 50 %."""
+    if style == "blueGreen":
+        plan = BlueGreenStrategy(steps=make_steps("20%", "50%"), traffic_routings=(make_routing(),))
+        world = make_world(with_spec(make_rollout(), strategy=Strategy(blue_green=plan)))
+        release(world)
+        world.rest()
+    else:
+        world = started(style, watched=False)
+    approve(world)
+    return world
+
+
+def emptied(style: str) -> World:
+    """A release at 50 % whose workload is scaled to zero."""
+    world = at_half(style)
+    world.people.edit(KEY, replicas=0)
+    return world
+
+
+def most_new(world: World) -> Callable[[], int]:
+    """The most pods of v2 at any instant from now on."""
+    seen: list[int] = []
+    world.watchers.append(lambda: seen.append(sizes_of(world).get("v2", 0)))
+    return lambda: max(seen, default=0)
+
+
+@ZERO
+def test_after_zero_replicas_the_first_steps_share_and_never_more_is_new(style: str) -> None:
+    world = emptied(style)
+    world.rest()
+    most = most_new(world)
+    world.people.edit(KEY, replicas=10)
+    world.rest()
+    new = "+v2" if style == "canary" else "v2"
+    assert sizes_of(world) == {"v1": 8 if style == "partition" else 10, new: 2}
+    assert most() == (0 if style == "canary" else 2)
+    assert ours_of(world).stable_revision == revision_of(world, "v1")
+    assert ours_of(world).step == 1
+    approve(world)
+    release(world, "v1")
+    world.rest()
+    assert sizes_of(world) == {"v1": 10}
+
+
+@pytest.mark.parametrize("ticks", range(9))
+@ZERO
+def test_to_zero_and_back_at_once_ends_with_the_first_steps_share(style: str, ticks: int) -> None:
+    world = emptied(style)
+    for _ in range(ticks):
+        world.tick()
+    world.people.edit(KEY, replicas=10)
+    world.rest()
+    new = sum(size for name, size in sizes_of(world).items() if "v2" in name)
+    assert new in (2, 5)
+    assert sizes_of(world)["v1"] == (10 - new if style == "partition" else 10)
+    assert ours_of(world).stable_revision == revision_of(world, "v1")
+    finish(world)
+    assert sizes_of(world) == {"v2": 10}
+
+
+@ZERO
+def test_nobody_looks_while_it_goes_to_zero_and_back(style: str) -> None:
+    """The controller is away: the new version has taken everything, and serves."""
+    world = emptied(style)
+    for _ in range(6):
+        world.tick()
+    world.people.edit(KEY, replicas=10)
+    for _ in range(8):
+        world.tick()
+    world.rest()
+    assert sizes_of(world)["v1"] >= 8
+    assert sizes_of(world).get("v2", 0) <= 5
+    assert ours_of(world).stable_revision == revision_of(world, "v1")
+
+
+def test_from_zero_an_older_release_that_was_made_last_does_not_come_back_either() -> None:
+    """History v1, v2, undone to v1; then v3: from zero the Deployment's controller takes what was made last."""
+    world = make_world()
+    for version in ("v2", "v1"):
+        release(world, version)
+        world.rest()
+        finish(world)
+    assert sizes_of(world) == {"v1": 10}
+    release(world, "v3")
+    world.rest()
+    world.people.edit(KEY, replicas=0)
+    world.rest()
+    world.people.edit(KEY, replicas=10)
+    world.rest()
+    assert sizes_of(world) == {"v1": 8, "v3": 2}
+
+
+def test_a_template_that_comes_at_zero_is_released_over_what_was_stable() -> None:
+    world = started(watched=False)
+    world.people.edit(KEY, replicas=0)
+    world.rest()
+    release(world, "v3")
+    world.rest()
+    world.people.edit(KEY, replicas=10)
+    world.rest()
+    assert sizes_of(world) == {"v1": 8, "v3": 2}
+    assert ours_of(world).stable_revision == revision_of(world, "v1")
+    release(world, "v1")
+    world.rest()
+    assert sizes_of(world) == {"v1": 10}
