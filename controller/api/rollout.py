@@ -390,6 +390,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     owners_record: str = ""
     """What the workload's annotation says of its owner's own values (JSON), kept a second time: somebody may replace
     the workload while no webhook answers. Text, so that no server changes a byte of it."""
+    went_on: bool = False
+    """The workload lost its hold and went on to the new version by itself; it is held again, as it is."""
     config: TrackedConfig | None = None
     """ConfigMaps and Secrets that are released with the pods; None where nobody asked for it."""
 

@@ -284,6 +284,11 @@ def _both(problem: Refusal | None, other: Refusal | None) -> Refusal | None:
     """Requests come first, unless the other problem is why nobody answers; what else is wrong is said with it."""
     if problem is None or other is None:
         return problem or other
-    if other.reason in (reasons.SERVICE_NOT_FOUND, reasons.SERVICE_WITHOUT_SELECTOR):
+    causes = (
+        reasons.SERVICE_NOT_FOUND,
+        reasons.SERVICE_WITHOUT_SELECTOR,
+        reasons.STABLE_REVISION_GONE,
+    )
+    if other.reason in causes:
         problem, other = other, problem
     return structs.replace(problem, message=f"{problem.message}; besides: {other.message}")

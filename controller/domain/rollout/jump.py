@@ -2,8 +2,7 @@
 
 `nextStepIndex` is a mailbox: a client writes the step it wants there, any that does not simply follow. That cannot say
 "the next one, without waiting for this one", nor is it safe to repeat, so `moonshift jump` leaves its wish in our own
-part of the status; there the step after the last one stands for the end. Invariant: a jump moves the position only;
-pods of the new revision are never taken away by one.
+part of the status. Invariant: a jump moves the position only; pods of the new revision are never taken away by one.
 """
 
 from controller.api.rollout import RolloutStatus, StepState
@@ -72,8 +71,6 @@ def read_jump(sit: Situation, status: RolloutStatus) -> Advance | None:
     if index is None:
         return _index_put_back(status)
     here, steps = position(status).step, len(sit.steps)
-    if position(status).jump == steps + 1:
-        return _promoted(sit, status)
     if not 1 <= index <= steps or old_pods_are_going(sit, here, index):
         emptied = with_canary(with_position(status, jump=0), next_step_index=following(sit, here))
         known = f"the plan has steps 1 to {steps}"
@@ -85,12 +82,3 @@ def read_jump(sit: Situation, status: RolloutStatus) -> Advance | None:
         return Advance(emptied, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
     text = f"jumped from step({here}) to step({index})"
     return Advance(go_to(sit, status, index), (Note(reasons.JUMPED, text),))
-
-
-def _promoted(sit: Situation, status: RolloutStatus) -> Advance:
-    """The step after the last one is the end: everything that is left is approved."""
-    text = f"promoted from step({position(status).step}): every step that was left is approved"
-    last = len(sit.steps)
-    status = with_position(status, jump=0, step=last)
-    status = with_canary(status, current_step_index=last, next_step_index=NONE_FOLLOWS)
-    return Advance(enter(status, StepState.COMPLETED, sit.now), (Note(reasons.JUMPED, text),))

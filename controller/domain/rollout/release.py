@@ -29,6 +29,7 @@ from controller.domain.rollout.guarding import new_side_is_led_away
 from controller.domain.rollout.jump import following, go_to, read_jump
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.moving.holding import hold_again, lost_its_hold, values_are_lost
+from controller.domain.rollout.moving.stable_gone import stable_is_gone
 from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.pause import read_mailbox
 from controller.domain.rollout.record import recorded
@@ -234,6 +235,8 @@ def _hold_again(sit: Situation, status: RolloutStatus) -> Turn:
         return Stop(status, problem=problem)
     note = Note(reasons.HELD_AGAIN, messages.HELD_AGAIN, Severity.WARNING)
     action = hold_again(sit, status)
+    if stable_is_gone(sit, status) is not None:
+        status = with_position(status, went_on=True)
     if position(status).state in PAST_PODS:
         # The latch comes off with the step's own pods.
         status = enter(status, StepState.STEP_UPGRADE, sit.now)
@@ -291,11 +294,12 @@ def _refreshed(sit: Situation, status: RolloutStatus) -> RolloutStatus:
 
 
 def _with_problem(sit: Situation, turn: Turn) -> Turn:
-    """Say what is missing when a step has to wait for a Service or a gateway object."""
+    """Say what is missing: the stable version, a Service or a gateway object."""
     if isinstance(turn, Advance):
         return turn
     missing = (
-        routing.unusable_services(sit)
+        stable_is_gone(sit, turn.status)
+        or routing.unusable_services(sit)
         or routing.unreadable_routes(sit)
         or selects_no_new_pod(sit, turn.status)
     )

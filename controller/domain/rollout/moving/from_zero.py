@@ -46,9 +46,14 @@ class FromZero:
         return Stop(status, first) if first else None
 
     def returned_as_new(self, sit: Situation, status: RolloutStatus) -> bool:
-        """Held at a step that leaves stable pods, and none is wanted: only scaling from zero does that."""
+        """Held at a step that leaves stable pods, and none is wanted: only scaling from zero does that.
+
+        Not where it went on by itself while it was not held: then people say what is wanted (`stable_gone`).
+        """
         stable = stable_replica_set(sit, status)
         if stable is None or stable.active or sit.style is Style.CANARY:
+            return False
+        if position(status).went_on:
             return False
         held = sit.deployment.spec.min_ready_seconds == names.HOLD_MIN_READY_SECONDS
         filled = any(rs.active for rs in _others(sit, stable))

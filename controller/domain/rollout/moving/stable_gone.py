@@ -1,8 +1,8 @@
 """A Deployment under release none of whose pods is of the stable version any more, although its steps leave some.
 
 Why: somebody deleted the stable ReplicaSet, or the Deployment went on by itself while it was not held. Nothing can be
-waited for then, and no approval means what it says. Invariant: said, never put right by itself: the new version serves
-everybody already, and which of the two is wanted is for people to say.
+waited for then. Invariant: said, never put right by itself: the new version serves everybody already, and which of the
+two is wanted is for people to say; approvals and jumps are heard meanwhile.
 """
 
 from msgspec import json

@@ -170,7 +170,8 @@ def test_pods_replaced_by_force_at_a_step_are_said_and_not_only_that_it_waits() 
     replace_by_force(world)
     wait(world, 30)
     assert pin_of(world) == ""
-    assert stalled(world)
+    assert reason_of(world, "Stalled") == "StableRevisionGone"
+    assert "all requests go to the new revision" in status_of(world).message
     assert "approval" not in status_of(world).message.split(": all requests")[0]
 
 

@@ -1,21 +1,24 @@
 """A release none of whose pods is stable any more says so, and goes back or to its end as people say."""
 
+from collections.abc import Callable
+
 import pytest
 
+from controller.api.names import HOLD_MIN_READY_SECONDS
 from controller.domain import reasons
 from controller.domain.rollout.status import condition
 from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     make_deployment,
+    make_steps,
     release,
     revision_of,
     sizes_of,
     status_of,
-    wait,
     workload_of,
 )
-from tests.unit.domain.rollout.scenes import approve
+from tests.unit.domain.rollout.scenes import approve, started
 from tests.unit.domain.rollout.test_from_zero import at_half
 
 
@@ -63,9 +66,7 @@ def test_a_release_that_went_on_by_itself_is_held_and_said() -> None:
     reason, text = stalled(world)
     assert reason == reasons.STABLE_REVISION_GONE
     assert "wants none" in text
-    assert workload_of(world).spec.paused
-    approve(world)
-    assert stalled(world)[0] == reasons.STABLE_REVISION_GONE
+    assert workload_of(world).spec.min_ready_seconds == HOLD_MIN_READY_SECONDS
 
 
 def test_undo_goes_back_to_the_stable_version() -> None:
@@ -77,21 +78,27 @@ def test_undo_goes_back_to_the_stable_version() -> None:
 
 
 @pytest.mark.parametrize("lose", [deleted_stable, gone_on])
-def test_promote_ends_the_release_with_what_runs(lose: object) -> None:
-    assert callable(lose)
-    world = lose(at_half("partition"))
-    world.people.jump(KEY, 3)
+def test_promote_ends_the_release_with_what_runs(lose: Callable[[World], World]) -> None:
+    """It jumps to the last step, and approves that."""
+    world = at_first_step()
+    lose(world)
+    assert stalled(world)[0] == reasons.STABLE_REVISION_GONE
+    world.people.jump(KEY, 2)
     world.rest()
+    assert stalled(world)[0] == reasons.STABLE_REVISION_GONE
+    approve(world)
     assert sizes_of(world) == {"v2": 10}
     assert status_of(world).phase == "Healthy"
-    assert workload_of(world).spec.paused is False
-    wait(world, 3)
+    assert workload_of(world).spec.min_ready_seconds == 0
 
 
-@pytest.mark.parametrize("style", ["partition", "canary", "blueGreen"])
-def test_promote_approves_every_step_that_is_left(style: str) -> None:
-    world = at_half(style)
-    world.people.jump(KEY, 3)
-    world.rest()
+def at_first_step() -> World:
+    """A release that waits at 20 %."""
+    return started(watched=False)
+
+
+def test_a_step_that_takes_all_pods_is_no_loss() -> None:
+    world = started(steps=make_steps("20%", "100%", "100%"), watched=False)
+    approve(world)
     assert sizes_of(world) == {"v2": 10}
-    assert status_of(world).phase == "Healthy"
+    assert stalled(world)[0] == ""
