@@ -116,7 +116,15 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     show_default=True,
     help="Largest percentage of a partition step that routes traffic.",
 )
-@click.option("--filter-workload-type", type=bool, is_flag=False, flag_value="true", default=True)
+@click.option(
+    "--filter-workload-type",
+    type=bool,
+    is_flag=False,
+    flag_value="true",
+    default=False,
+    show_default=True,
+    help="Refuse Rollouts of kinds that are not known by name, whatever label their objects carry.",
+)
 @click.option("--kube-api-qps", type=float, default=200, show_default=True)
 @click.option("--kube-api-burst", type=int, default=400, show_default=True)
 @click.option(

@@ -37,7 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rollout_workers: int = 8
     trafficrouting_workers: int = 3
     partition_percent_limit: int = 50
-    filter_workload_type: bool = True
+    filter_workload_type: bool = False
     kube_api_qps: float = 200
     kube_api_burst: int = 400
     allow_cluster_scoped: bool = False

@@ -21,6 +21,7 @@ from controller.api.names import (
     TRAFFIC_ROUTING,
     V1ALPHA1,
     V1BETA1,
+    WORKLOAD_TYPE,
 )
 from controller.api.quantity import is_count, parse_percent, parse_share
 from controller.api.regex import uncompilable
@@ -60,7 +61,8 @@ class Rules(msgspec.Struct, frozen=True):
     """What the administrator set by flags."""
 
     partition_percent_limit: int = 50
-    filter_workload_type: bool = True
+    filter_workload_type: bool = False
+    """Refuse Rollouts of kinds that are not known by name, whatever label their objects carry."""
     tracks_config: bool = False
 
 
@@ -89,6 +91,7 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
     found = _idle_annotation(beta)
     canary = child(spec, "strategy", "canary")
     found += _idle_steps(items(canary, "steps"))
+    found += _unknown_kind(spec)
     found += _pauses_below_zero(spec)
     found += idle_fields(spec, uses_extra_workload(spec))
     shared = _entries(canary) if _shares_service(canary) else []
@@ -99,6 +102,18 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
         if child(entry, "ingress")
     ]
     return (*found, *advice(obj))
+
+
+def _unknown_kind(spec: JsonObject) -> list[str]:
+    """A kind that is known by the label of its object alone, which a Rollout does not show."""
+    group, kind = group_kind = _group_kind(child(spec, "workloadRef"))
+    if group_kind in KNOWN_WORKLOADS:
+        return []
+    word = (
+        f"a {kind} of group {group} is released only where it works like a StatefulSet and carries the label "
+        f"{WORKLOAD_TYPE}: statefulset"
+    )
+    return [word]
 
 
 def _idle_annotation(beta: JsonObject) -> list[str]:
@@ -191,7 +206,9 @@ def _check_workload(spec: JsonObject, rules: Rules) -> Findings:
     if group_kind == ("apps", "ReplicaSet"):
         detail = "a ReplicaSet has no revisions; name the Deployment that owns it"
         return (FieldError(path, Fault.UNSUPPORTED, detail),)
-    if rules.filter_workload_type and group_kind not in KNOWN_WORKLOADS:
+    # The groups of Kubernetes' own kinds have no dot, but for such as end in k8s.io; those of installed kinds have one.
+    installed = "." in group and not rules.filter_workload_type
+    if not installed and group_kind not in KNOWN_WORKLOADS:
         known = ", ".join(f"{kind}.{group}" for group, kind in sorted(KNOWN_WORKLOADS))
         return (
             FieldError(path, Fault.UNSUPPORTED, f"{described} cannot be released; {known} can"),

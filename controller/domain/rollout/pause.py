@@ -61,7 +61,8 @@ def _stalled_by(sit: Situation) -> Condition | None:
     found = condition(sit.seen.rollout.status, "Stalled")
     if found is None or found.status != "True" or sit.seen.config is not None:
         return None
-    return None if found.reason == reasons.SIDE_WITHOUT_ENDPOINTS else found
+    ways_out = (reasons.SIDE_WITHOUT_ENDPOINTS, reasons.STABLE_REVISION_GONE)
+    return None if found.reason in ways_out else found
 
 
 def _may_be_approved(sit: Situation, status: RolloutStatus) -> bool:
