@@ -40,6 +40,12 @@ def _held_fields(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[
     ]
     name = _name(new)
     warnings = []
+    if _as_written(new, stored) and "spec.paused" in kept:
+        kept.remove("spec.paused")
+        if child(new, "spec").get("paused") is True:
+            warnings.append(
+                f"{name} is under a release, which does not go on while you keep spec.paused true"
+            )
     if kept:
         warnings.append(
             f"{name} is under a release: {', '.join(kept)} as you wrote it is kept for the end, until then it is held"
@@ -55,8 +61,14 @@ def _name(workload: JsonObject) -> str:
     return f"{text(workload, 'kind')} {text(workload, 'metadata', 'name')}"
 
 
+def _as_written(new: JsonObject, stored: JsonObject) -> bool:
+    """`spec.paused` has its effect at once: the latch does not decide it."""
+    return same(child(new, "spec").get("paused"), child(stored, "spec").get("paused"))
+
+
 def _resumed(old: JsonObject, new: JsonObject) -> bool:
-    return child(old, "spec").get("paused") is True and child(new, "spec").get("paused") is False
+    # kubectl takes the field away, others write false.
+    return child(old, "spec").get("paused") is True and child(new, "spec").get("paused") is not True
 
 
 def _record(workload: JsonObject) -> JsonObject | None:

@@ -54,10 +54,23 @@ def test_a_manifest_applied_again_as_it_was_is_no_news() -> None:
     assert said(old, again) == ()
 
 
-def test_a_resume_while_traffic_is_not_safe_is_answered() -> None:
+@pytest.mark.parametrize("paused", [False, None], ids=["written", "taken away by kubectl"])
+def test_a_resume_while_traffic_is_not_safe_is_answered(paused: bool | None) -> None:
     old = stored(deployment("v1"), with_image(deployment("v1"), "v2"))
-    (warning,) = said(old, changed(copy.deepcopy(old), ("spec", "paused"), False))
+    (warning,) = said(old, changed(copy.deepcopy(old), ("spec", "paused"), paused))
     assert warning.startswith("Deployment web stays paused until traffic is safe")
+
+
+def test_a_pause_that_takes_effect_at_once_is_said_to_stop_the_release() -> None:
+    old = held()
+    paused = changed(copy.deepcopy(old), ("spec", "paused"), True)
+    (warning,) = said(old, paused)
+    assert warning == (
+        "Deployment web is under a release, which does not go on while you keep spec.paused true"
+    )
+    assert (
+        said(stored(old, paused), changed(copy.deepcopy(paused), ("spec", "paused"), False)) == ()
+    )
 
 
 def test_a_record_that_cannot_be_read_says_nothing() -> None:
