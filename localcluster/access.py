@@ -90,6 +90,17 @@ class Access:
         Raises:
             CommandFailed: it ended with an error; the message is its standard error.
         """
+        output, _ = await self.kubectl_said(*arguments, user=user, input=input)
+        return output
+
+    async def kubectl_said(
+        self, *arguments: str, user: str = "admin", input: str | None = None
+    ) -> tuple[str, str]:
+        """Run kubectl and return what it wrote, and what it wrote to standard error: warnings of admission.
+
+        Raises:
+            CommandFailed: it ended with an error; the message is its standard error.
+        """
         cache = self.layout.directory / "kubectl-cache"
         process = await asyncio.create_subprocess_exec(
             str(self.kubectl_path),
@@ -114,7 +125,7 @@ class Access:
                 await process.wait()
         if process.returncode != 0:
             raise CommandFailed(f"kubectl {' '.join(arguments)}: {errors.decode().strip()}")
-        return output.decode()
+        return output.decode(), errors.decode()
 
     async def apply(self, manifests: str, *, user: str = "admin", server_side: bool = False) -> str:
         """Apply YAML documents; `server_side` for objects too large for the last-applied annotation."""

@@ -29,7 +29,20 @@ class Together:
             if name not in self._tasks:
                 self._tasks[name] = asyncio.create_task(run(scenario), name=name)
 
+    def tasks(self) -> tuple[asyncio.Task[None], ...]:
+        """Those that have been begun."""
+        return tuple(self._tasks.values())
+
+    def with_those_of(self, others: "Together") -> "Together":
+        """These and others, whose results are asked for in one place."""
+        self._tasks |= others._tasks
+        return self
+
+    async def ended(self) -> None:
+        """Return when all scenarios have ended, well or not."""
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
     async def result(self, name: str) -> None:
         """Return when all scenarios have ended and this one well; raise what it raised."""
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await self.ended()
         await self._tasks[name]

@@ -88,12 +88,17 @@ def _section(trouble: Trouble) -> str:
         for row in trouble.rows
         for forms, reason in row.derived.items()
     ]
+    notes += [
+        f"* Played once more with the controller killed in the midst of it: {_names(row.killed)}."
+        for row in trouble.rows
+        if row.killed
+    ]
     notes += [f"* {_names(forms)}: {reason}." for forms, reason in trouble.except_for.items()]
     return "\n".join([*lines, "", *dict.fromkeys(notes)])
 
 
 def _line(row: Row) -> str:
-    said = "<br>".join(map(_quoted, row.says)) or "nothing: nothing is wrong"
+    said = "<br>".join(map(_quoted, row.says)) or "nothing: the release is as it was"
     typed = "<br>".join(f"`{text}`" if text in row.commands else text for text in row.do)
     return f"| {_names(row.forms)} | {row.happens} | {said} | {typed} |".replace("||", "\\|\\|")
 

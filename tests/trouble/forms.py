@@ -4,6 +4,7 @@ All are released in two steps, 20 % and 50 % of pods and traffic, each of which 
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from localcluster.api import JsonObject
 from tests.cluster import manifests
@@ -60,6 +61,8 @@ CLONES_DOUBLED = Form("CloneSet", "blue-green")
 ADVANCED_STATEFUL = Form("Advanced StatefulSet")
 ADVANCED_DAEMON = Form("Advanced DaemonSet")
 
+SETS = (STATEFUL, CLONES, ADVANCED_STATEFUL)
+ON_NODES = (DAEMON, ADVANCED_DAEMON)
 DEPLOYMENTS = (PACED, CANARY, BLUE_GREEN)
 NATIVE = (*DEPLOYMENTS, STATEFUL, DAEMON)
 KRUISE = (CLONES, CLONES_DOUBLED, ADVANCED_STATEFUL, ADVANCED_DAEMON)
@@ -74,9 +77,12 @@ def percent_steps() -> list[JsonObject]:
     ]
 
 
-def rollout(app: Application) -> JsonObject:
-    """The Rollout of an application of a form."""
-    return manifests.rollout(app, percent_steps())
+def rollout(app: Application, **more: Any) -> JsonObject:
+    """The Rollout of an application of a form; `more` are fields of its strategy."""
+    body = manifests.rollout(app, percent_steps())
+    (plan,) = body["spec"]["strategy"].values()
+    plan |= more
+    return body
 
 
 def sized(app: Application, replicas: int) -> Application:

@@ -5,34 +5,48 @@ or a command of this scene. It must not judge releases: that is `tests.cluster.i
 """
 
 import asyncio
+import contextlib
 import os
+import shlex
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-from demo.stage import ROOT
+import yaml
+
+from demo.stage import ROOT, Product
 from localcluster.api import JsonObject
-from localcluster.errors import CommandFailed, RequestRefused
-from localcluster.history import Change
-from localcluster.plane import Plane
+from localcluster.errors import CommandFailed, NotReady, RequestRefused
+from localcluster.history import Change, Key, Kind
 from localcluster.record import Recorder
 from tests.cluster.invariants import Violation
-from tests.cluster.kinds import EVENTS, ROLLOUTS
-from tests.cluster.story import RELEASE_SECONDS, Story
+from tests.cluster.kinds import EVENTS, PODS, ROLLOUTS, path_of
+from tests.cluster.manifests import STABLE_IMAGE
+from tests.cluster.story import (
+    RELEASE_SECONDS,
+    WORKLOAD_TYPE,
+    Story,
+    condition,
+    step_of,
+    sub_status,
+)
+from tests.cluster.view import deleting, image_of, ready
 from tests.trouble import forms
 from tests.trouble.forms import Form
-from tests.trouble.stranded import stranded
 from tests.trouble.table import Row, Said
 
 CLI_SECONDS = 60.0
+PATIENCE_SECONDS = 100.0
+"""Longer than the minute after which pods that are not made are told of."""
+State = Mapping[Key, JsonObject]
 Hook = Callable[[], Awaitable[None]]
 
 
 class Scene(Story):
     """A story of a row; what was said and done in it is kept."""
 
-    def __init__(self, plane: Plane, recorder: Recorder, form: Form, row: Row, namespace: str):
-        super().__init__(plane, recorder, form.application(namespace))
+    def __init__(self, running: Product, recorder: Recorder, form: Form, row: Row, namespace: str):
+        super().__init__(running.plane, recorder, form.application(namespace))
+        self.running = running
         self.form = form
         self.row = row
         self.answers: list[Said] = []
@@ -52,9 +66,19 @@ class Scene(Story):
         """Write down that the Rollout was told to go, by a command."""
         self._note("delete", self._last)
 
+    def begins_anew(self) -> None:
+        """What was before is judged no more: what follows is about another workload of the same name."""
+        self._since = max(change.resource_version for change in self.recorder.history())
+        self._audit_mark = self.plane.audit.mark()
+        self.deeds.clear()
+        self.expected.clear()
+
     async def moment(self) -> None:
         """The moment at which a crash would hurt the most."""
         if self.at_its_worst is not None:
+            self.excused["EmptySides"] = (
+                "nobody is at work until the Lease of the killed one runs out"
+            )
             await self.at_its_worst()
 
     # --- what is typed ----------------------------------------------------------------------------
@@ -62,17 +86,34 @@ class Scene(Story):
     async def does(self, command: str, *, user: str = "developer", fails: bool = False) -> str:
         """Run a command of the document; `<kind>` is the workload's kind. Its output is kept as printed."""
         self.done.append(command)
-        words = command.replace("<kind>", self.form.resource).split()[1:]
+        words = shlex.split(command.replace("<kind>", self.form.resource))[1:]
         try:
             if words[0] == "moonshift":
                 return await self._moonshift(*words[1:], user=user)
-            output = await self.plane.kubectl(*words, "-n", self.app.namespace, user=user)
+            return await self.types(*words, user=user)
         except CommandFailed as failed:
-            self.answers.append(Said("refused", _words_of(failed)))
             if not fails:
                 raise
             return str(failed)
+
+    async def types(
+        self, *words: str, user: str = "developer", body: JsonObject | None = None
+    ) -> str:
+        """Run kubectl in the namespace; what it prints, warns of and refuses is kept."""
+        try:
+            output, warned = await self.plane.kubectl_said(
+                *words,
+                *("-n", self.app.namespace),
+                user=user,
+                input=None if body is None else yaml.safe_dump(body),
+            )
+        except CommandFailed as failed:
+            self.answers.append(Said("refused", _words_of(failed)))
+            raise
         self.answers += [Said("printed", line) for line in output.splitlines()]
+        self.answers += [
+            Said("warned", line.removeprefix("Warning: ")) for line in warned.splitlines()
+        ]
         return output
 
     async def _moonshift(self, *words: str, user: str) -> str:
@@ -115,6 +156,99 @@ class Scene(Story):
             seconds,
         )
 
+    async def eventually(self, holds: Callable[[State], bool], what: str) -> None:
+        """Wait until what is there now is as it should be."""
+        await self.recorder.caught_up()
+        try:
+            await self.recorder.until_state(
+                lambda state: holds(self._here(state)), PATIENCE_SECONDS
+            )
+        except NotReady as late:
+            told = f"never so: {what}\n{late}\n{self.report()}\n{self._pods()}"
+            raise NotReady(told) from late
+
+    async def never(self, seconds: float, happens: Callable[[Change], bool]) -> None:
+        """Watch that something does not happen for a while: the length of the while is what is tested."""
+        await self.recorder.caught_up()
+        seen = {change.resource_version for change in self.recorder.history()}
+
+        def news(change: Change) -> bool:
+            ours = change.key.namespace == self.app.namespace
+            return ours and change.resource_version not in seen and happens(change)
+
+        with contextlib.suppress(NotReady):
+            found = await self.recorder.until(news, seconds)
+            raise AssertionError(f"it happened: {found.key} {found.object.get('status')}")
+
+    async def labelled_again(self) -> None:
+        """The workload carries the label that admission selects by, now."""
+        key = self.key(self.workload)
+        await self.eventually(
+            lambda state: WORKLOAD_TYPE in (state[key]["metadata"].get("labels") or {}),
+            "the workload is labelled",
+        )
+
+    async def at_its_share(self) -> int:
+        """The step waits for its approval with as many ready new and old pods as it says; answers the step."""
+        await self.eventually(self._shares, "the pods are those of the step")
+        return step_of(await self.status())
+
+    def _shares(self, state: State) -> bool:
+        status = state.get(self.key(ROLLOUTS), {}).get("status") or {}
+        inner = sub_status(status)
+        if inner.get("currentStepState") != "StepPaused" or status.get("phase") != "Progressing":
+            return False
+        share = self.app.steps[inner["currentStepIndex"] - 1].traffic or 0
+        new = -(-share * self.size // 100)
+        old = self.size if self.app.beside else self.size - new
+        found = [pod for pod in _pods_in(state, self.app.name) if not deleting(pod)]
+        if not all(map(ready, found)):
+            return False
+        images = [image_of(pod) for pod in found]
+        return images.count(STABLE_IMAGE) == old and len(images) - old == new
+
+    async def made_again(self, kind: Kind) -> None:
+        """A Service that is made again has another address."""
+        key = self.key(kind)
+        live = await self.client.get(path_of(key))
+        for name in ("clusterIP", "clusterIPs"):
+            self.expected[key]["spec"][name] = live["spec"][name]
+
+    async def no_pods(self) -> None:
+        """The last pod has gone."""
+        await self.eventually(lambda state: not _pods_in(state, self.app.name), "no pod is left")
+
+    def _here(self, state: Mapping[Key, JsonObject]) -> State:
+        return {key: obj for key, obj in state.items() if key.namespace == self.app.namespace}
+
+    def _pods(self) -> str:
+        told = (
+            f"{pod['metadata']['name']} {image_of(pod)} {'ready' if ready(pod) else 'not ready'}"
+            for pod in self.pods()
+        )
+        return "\n".join(told)
+
+    async def stalled(self, reason: str = "") -> str:
+        """The Rollout is Stalled now; answers what is said."""
+        key = self.key(ROLLOUTS)
+
+        def is_stalled(state: State) -> bool:
+            found = condition(state.get(key, {}).get("status") or {}, "Stalled")
+            return found.get("status") == "True" and reason in ("", found["reason"])
+
+        await self.eventually(is_stalled, f"Stalled {reason}")
+        return str(condition(await self.status(), "Stalled")["message"])
+
+    async def goes_on(self) -> None:
+        """The Rollout is not Stalled any more."""
+        key = self.key(ROLLOUTS)
+        await self.eventually(
+            lambda state: (
+                condition(state.get(key, {}).get("status") or {}, "Stalled").get("status") != "True"
+            ),
+            "not Stalled",
+        )
+
     def said(self) -> Iterator[Said]:
         """Everything that was said to anybody."""
         yield from self.answers
@@ -126,14 +260,20 @@ class Scene(Story):
     async def violations(self, *, ended: bool = True) -> list[Violation]:
         """Every broken rule but those that the trouble itself breaks."""
         found = await super().violations(ended=ended)
-        history = self.recorder.history()
-        found += stranded(self.app, history, self.times(history), datetime.now(UTC))
         return [violation for violation in found if violation.rule not in self.excused]
 
     def unsaid(self) -> list[Said]:
         """Sentences of the row that nobody said."""
         heard = {*self.said()}
         return [said for said in self.row.says if not any(map(said.same_as, heard))]
+
+
+def _pods_in(state: State, app: str) -> list[JsonObject]:
+    return [
+        obj
+        for key, obj in state.items()
+        if key.kind == PODS and obj["metadata"].get("labels", {}).get("app") == app
+    ]
 
 
 def said_in(change: Change, namespace: str) -> Iterator[Said]:
@@ -154,4 +294,4 @@ def said_in(change: Change, namespace: str) -> Iterator[Said]:
 
 def _words_of(refused: Exception) -> str:
     """The words after those that only say which command it was."""
-    return str(refused).strip()
+    return str(refused).partition(": ")[2].strip()

@@ -17,6 +17,11 @@ HOLE = re.compile(r"<[^<>]+>")
 """A part of a sentence or a command that differs from run to run."""
 
 
+def _pattern(text: str) -> re.Pattern[str]:
+    parts = (re.escape(part) for part in HOLE.split(text))
+    return re.compile(".+?".join(parts), re.DOTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """A sentence, and where it is read: a condition, `message`, an Event's reason, `refused`, `warned`, `printed`."""
@@ -27,12 +32,12 @@ class Said:
     @property
     def pattern(self) -> re.Pattern[str]:
         """The sentence as it must be found, whole."""
-        parts = (re.escape(part) for part in HOLE.split(self.text))
-        return re.compile(".+?".join(parts), re.DOTALL)
+        return _pattern(self.text)
 
     def same_as(self, heard: "Said") -> bool:
         """Whether what was heard is this sentence, and was read where this one is."""
-        return self.where == heard.where and self.pattern.fullmatch(heard.text) is not None
+        where = _pattern(self.where).fullmatch(heard.where)
+        return where is not None and self.pattern.fullmatch(heard.text) is not None
 
 
 Scenario = Callable[[Any], Awaitable[None]]
@@ -50,6 +55,10 @@ class Row:
     played: tuple[Form, ...]
     often: tuple[Form, ...] = ()
     """Those of `played` that are part of every run; the others are played by `make test-full`."""
+    alone: bool = False
+    """It changes what all namespaces share, so it is played after all others, by itself."""
+    killed: tuple[Form, ...] = ()
+    """Those of `played` that are played once more, with the controller killed at the worst moment."""
     derived: Mapping[tuple[Form, ...], str] = field(default_factory=dict)
     """Forms that are not played, with the reason why the row holds for them."""
 

@@ -30,7 +30,7 @@ def test_every_row_says_what_happens_and_what_to_do(trouble: Trouble) -> None:
         assert inspect.getdoc(row.scenario), row.scenario
         assert row.do, row.scenario
         assert row.played, row.scenario
-        assert {*row.often} <= {*row.played} <= {*FORMS}
+        assert {*row.often, *row.killed} <= {*row.played} <= {*FORMS}
         assert all(text.strip() == text and text for said in row.says for text in [said.text])
 
 

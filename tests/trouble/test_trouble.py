@@ -3,9 +3,10 @@
 The rows of a run go on at the same time, each in a namespace of its own; the first test waits for all of them.
 """
 
+import asyncio
 import os
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 
@@ -25,28 +26,30 @@ from tests.cluster import manifests
 from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE
 from tests.cluster.together import Together
 from tests.trouble.rows import TROUBLES
-from tests.trouble.scene import Scene
+from tests.trouble.scene import Hook, Scene
 from tests.trouble.table import Case, cases_of
+from tests.trouble.together import Appointment
 
-AT_ONCE = 10
+AT_ONCE = 14
 CASES = {case.title: case for case in cases_of(TROUBLES)}
 TEST = "test_trouble"
+KILLED = "test_trouble_though_the_controller_is_killed_at_the_worst_moment"
 
 
-def parameters() -> list[ParameterSet]:
+def parameters(cases: Mapping[str, Case]) -> list[ParameterSet]:
     """Every case; those that are not part of every run are marked."""
     return [
         pytest.param(title, marks=[] if case.often else pytest.mark.full)
-        for title, case in CASES.items()
+        for title, case in cases.items()
     ]
 
 
-def selected(request: pytest.FixtureRequest) -> list[Case]:
-    """The cases of this run."""
+def selected(request: pytest.FixtureRequest, *tests: str) -> list[Case]:
+    """The cases of this run, of these tests."""
     titles = {
         str(item.callspec.params["title"])
         for item in request.session.items
-        if isinstance(item, pytest.Function) and item.originalname == TEST
+        if isinstance(item, pytest.Function) and item.originalname in tests
     }
     return [CASES[title] for title in sorted(titles)]
 
@@ -56,7 +59,7 @@ async def ground(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[tuple[Product, Recorder]]:
     """Give Moonshift on a plane of its own, with OpenKruise's manager where a case needs it, and a recording."""
-    of_kruise = any(case.form.of_kruise for case in selected(request))
+    of_kruise = any(case.form.of_kruise for case in selected(request, TEST, KILLED))
     await _build(of_kruise)
     async with AsyncExitStack() as stack:
         plane = await stack.enter_async_context(Plane.start(tmp_path_factory.mktemp("plane")))
@@ -89,13 +92,20 @@ async def scene_of(case: Case, running: Product, recorder: Recorder) -> Scene:
     """A scene in a namespace of its own."""
     namespace = f"test-{uuid.uuid4().hex[:10]}"
     await running.plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
-    return Scene(running.plane, recorder, case.form, case.row, namespace)
+    return Scene(running, recorder, case.form, case.row, namespace)
 
 
-async def play(case: Case, running: Product, recorder: Recorder) -> None:
+async def play(
+    case: Case, running: Product, recorder: Recorder, at_its_worst: Hook | None = None
+) -> None:
     """Live through a row; everything it promises was done and said."""
     scene = await scene_of(case, running, recorder)
-    await case.row.scenario(scene)
+    scene.at_its_worst = at_its_worst
+    try:
+        await case.row.scenario(scene)
+    except Exception as error:
+        error.add_note(f"said so far:\n{said_list(scene)}")
+        raise
     await recorder.caught_up()
     unsaid = scene.unsaid()
     assert not unsaid, f"never said: {unsaid}\nsaid: {said_list(scene)}\n{scene.report()}"
@@ -108,16 +118,78 @@ def said_list(scene: Scene) -> str:
     return "\n".join(dict.fromkeys(f"  {said.where}: {said.text}" for said in scene.said()))
 
 
+def killed_cases() -> dict[str, Case]:
+    """Cases that are played once more, with a kill at their worst moment."""
+    return {title: case for title, case in CASES.items() if case.form in case.row.killed}
+
+
+async def play_killed(case: Case, running: Product, recorder: Recorder, kill: Appointment) -> None:
+    """Live through a row in which the controller is killed when it hurts the most."""
+    met = False
+
+    async def meet() -> None:
+        nonlocal met
+        met = True
+        await kill.arrive()
+
+    try:
+        await play(case, running, recorder, meet)
+    finally:
+        if not met:
+            await kill.miss()
+
+
+@pytest.fixture(scope="module")
+async def killed(
+    request: pytest.FixtureRequest, ground: tuple[Product, Recorder], troubles: Together
+) -> Together:
+    """Give the selected cases with a kill, running; the others are over by then."""
+    await troubles.ended()
+    running, recorder = ground
+    chosen = selected(request, KILLED)
+
+    async def kill() -> None:
+        await running.controller.kill()
+        await running.controller.start()
+
+    appointment = Appointment(len(chosen), kill)
+    together = Together(len(chosen) or 1)
+    together.start(
+        (case.title, partial(play_killed, case, running, recorder, appointment)) for case in chosen
+    )
+    return together
+
+
 @pytest.fixture(scope="module")
 async def troubles(request: pytest.FixtureRequest, ground: tuple[Product, Recorder]) -> Together:
     """Give the selected cases, running."""
     together = Together(AT_ONCE)
-    together.start((case.title, partial(play, case, *ground)) for case in selected(request))
-    return together
+    chosen = selected(request, TEST)
+    together.start((c.title, partial(play, c, *ground)) for c in chosen if not c.row.alone)
+    others, by_itself = together.tasks(), asyncio.Lock()
+
+    async def play_alone(case: Case) -> None:
+        await asyncio.gather(*others, return_exceptions=True)
+        async with by_itself:
+            await play(case, *ground)
+
+    last = Together(AT_ONCE)
+    last.start((c.title, partial(play_alone, c)) for c in chosen if c.row.alone)
+    return together.with_those_of(last)
 
 
 @pytest.mark.timeout(1800)
 @pytest.mark.requires_plane
-@pytest.mark.parametrize("title", parameters())
+@pytest.mark.parametrize("title", parameters(CASES))
 async def test_trouble(title: str, troubles: Together) -> None:
     await troubles.result(title)
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.requires_plane
+@pytest.mark.full
+@pytest.mark.parametrize("title", killed_cases())
+async def test_trouble_though_the_controller_is_killed_at_the_worst_moment(
+    title: str, killed: Together
+) -> None:
+    await killed.result(title)

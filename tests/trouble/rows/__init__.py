@@ -1,6 +1,12 @@
 """The troubles, a file for each family."""
 
-from tests.trouble.rows import rollouts
+from tests.trouble.rows import approvals, manifests, pods, rollouts, routes
 from tests.trouble.table import Trouble
 
-TROUBLES: tuple[Trouble, ...] = (*rollouts.TROUBLES,)
+TROUBLES: tuple[Trouble, ...] = (
+    *rollouts.TROUBLES,
+    *manifests.TROUBLES,
+    *approvals.TROUBLES,
+    *pods.TROUBLES,
+    *routes.TROUBLES,
+)

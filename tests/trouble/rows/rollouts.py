@@ -1,9 +1,13 @@
 """What people do to the Rollout itself while it releases."""
 
+from dataclasses import replace
+
+from tests.cluster import manifests
 from tests.cluster.kinds import ROLLOUTS
-from tests.cluster.manifests import STABLE_IMAGE, THIRD_IMAGE
+from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, StepPlan
 from tests.cluster.story import assert_kept, conclude
-from tests.trouble.forms import KRUISE, NATIVE, PACED
+from tests.trouble import forms
+from tests.trouble.forms import BLUE_GREEN, CANARY, DAEMON, KRUISE, NATIVE, PACED, STATEFUL
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
 
@@ -20,7 +24,8 @@ async def goes_back_to_the_old_template(scene: Scene) -> None:
 
 
 async def makes_way_for_a_third_revision(scene: Scene) -> None:
-    """Traffic goes back to the old pods, the abandoned ones go after the grace period, and the steps begin again."""
+    """Traffic goes back to the old pods, the abandoned ones go after the grace period, and the steps begin
+    again."""
     await scene.begin()
     await scene.reach(2)
     await scene.restart(THIRD_IMAGE)
@@ -53,6 +58,48 @@ async def is_disabled(scene: Scene) -> None:
     assert_kept(await scene.violations(), scene)
 
 
+async def has_its_plan_edited(scene: Scene) -> None:
+    """A step is put in behind the one that waits; the release goes on with the new plan."""
+    await scene.begin()
+    await scene.reach(1)
+    strategy = "blueGreen" if scene.app.blue_green else "canary"
+    more = {"replicas": "40%", "traffic": "40%", "pause": {}}
+    first, last = forms.percent_steps()
+    await scene.amend({"spec": {"strategy": {strategy: {"steps": [first, more, last]}}}})
+    await scene.event("PlanEdited")
+    await scene.moment()
+    scene.app = replace(scene.app, steps=(StepPlan(1, 20), StepPlan(2, 40), StepPlan(2, 50)))
+    for step in (1, 2, 3):
+        await scene.paused_at(step)
+        await scene.approve(step)
+    await conclude(scene)
+
+
+async def loses_its_workload(scene: Scene) -> None:
+    """Services and routes are given back. A workload that is made again with the same name begins anew: what
+    it is made with is its stable template."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.does("kubectl delete <kind>/shop")
+    await scene.moment()
+    await scene.rollout(lambda status: status.get("phase") == "Initial")
+    await scene.create(manifests.workload(scene.app))
+    await scene.rollout(lambda status: status.get("phase") == "Healthy")
+    await scene.recorder.caught_up()
+    scene.begins_anew()
+    await scene.release(NEW_IMAGE)
+    await scene.reach(2)
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def loses_its_namespace(scene: Scene) -> None:
+    """Everything goes, finalizers included; nothing holds the namespace up."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.plane.kubectl("delete", "namespace", scene.app.namespace, "--timeout=50s")
+
+
 TROUBLES = (
     Trouble(
         "template-back",
@@ -67,8 +114,8 @@ TROUBLES = (
                     ),
                 ),
                 ("nothing: this is the way back",),
+                killed=(BLUE_GREEN,),
                 played=NATIVE,
-                often=(PACED,),
                 derived={KRUISE: SAME},
             ),
         ),
@@ -81,6 +128,7 @@ TROUBLES = (
                 makes_way_for_a_third_revision,
                 (Said("Progressing Initializing", "Workload is continuous release"),),
                 ("nothing: the steps are approved again, from the first on",),
+                killed=(PACED,),
                 played=NATIVE,
                 derived={KRUISE: SAME},
             ),
@@ -98,9 +146,11 @@ TROUBLES = (
                         "Rollout is terminating: traffic goes back to stable, then the workload is released",
                     ),
                 ),
-                ("kubectl delete rollout/shop --wait=false",),
+                (
+                    "nothing; to take the release back instead, apply the old template before you delete the Rollout",
+                ),
+                killed=(PACED,),
                 played=NATIVE,
-                often=(PACED,),
                 derived={KRUISE: SAME},
             ),
             Row(
@@ -113,6 +163,52 @@ TROUBLES = (
                 ),
                 ("nothing: the Rollout can be enabled again for the next release",),
                 played=NATIVE,
+                derived={KRUISE: SAME},
+            ),
+        ),
+    ),
+    Trouble(
+        "plan-edited",
+        "The Rollout's plan is edited mid-release",
+        (
+            Row(
+                has_its_plan_edited,
+                (
+                    Said(
+                        "Event PlanEdited",
+                        "the plan was edited in step(1): the step goes on as it was",
+                    ),
+                ),
+                ("nothing",),
+                played=(PACED, CANARY, BLUE_GREEN, STATEFUL),
+                derived={(DAEMON, *KRUISE): SAME},
+            ),
+        ),
+    ),
+    Trouble(
+        "workload-gone",
+        "The workload is deleted mid-release, and made again",
+        (
+            Row(
+                loses_its_workload,
+                (Said("message", "Workload Not Found: <kind> shop"),),
+                ("apply the workload again",),
+                played=NATIVE,
+                often=(CANARY,),
+                derived={KRUISE: SAME},
+            ),
+        ),
+    ),
+    Trouble(
+        "namespace-gone",
+        "The namespace is deleted mid-release",
+        (
+            Row(
+                loses_its_namespace,
+                (),
+                ("nothing",),
+                played=NATIVE,
+                often=(PACED,),
                 derived={KRUISE: SAME},
             ),
         ),

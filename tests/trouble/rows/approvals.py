@@ -1,0 +1,146 @@
+"""Approvals that come at the wrong moment, and deadlines that must not be taken for what they are not."""
+
+import asyncio
+
+from localcluster.history import Change
+from tests.cluster import manifests
+from tests.cluster.kinds import ROLLOUTS, path_of
+from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
+from tests.cluster.story import at, conclude, condition, step_of, sub_status
+from tests.trouble import forms
+from tests.trouble.forms import BLUE_GREEN, CANARY, DAEMON, KRUISE, PACED, STATEFUL
+from tests.trouble.scene import Scene
+from tests.trouble.table import Row, Said, Trouble
+
+SAME = "approvals are the Rollout's, and the same for every kind"
+DEADLINE = 10
+"""Longer than a step takes on a busy machine."""
+RETRY_SECONDS = 0.5
+"""How often `kubectl-kruise rollout approve` looks and writes."""
+
+
+async def is_approved_by_a_writer_that_repeats_itself(scene: Scene) -> None:
+    """A client that writes StepReady every half second until it sees the step left approves one step, not
+    two, also where the next step waits between two of its looks."""
+    await scene.begin()
+    await scene.paused_at(1)
+    await scene.approve(1)
+    writer = asyncio.create_task(_approves_until_it_sees_it(scene))
+    await scene.moment()
+    await scene.paused_at(2)
+    await writer
+    await scene.never(4.0, _leaves_step_2)
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def _approves_until_it_sees_it(scene: Scene) -> None:
+    part = "blueGreenStatus" if scene.app.blue_green else "canaryStatus"
+    path = path_of(scene.key(ROLLOUTS))
+    approver = scene.plane.client("approver")
+    while True:
+        await asyncio.sleep(RETRY_SECONDS)  # what is tested is a client that does this
+        status = (await approver.get(path))["status"]
+        if sub_status(status).get("currentStepState") != "StepPaused" or step_of(status) == 2:
+            return
+        await approver.patch(
+            f"{path}/status", {"status": {part: {"currentStepState": "StepReady"}}}
+        )
+
+
+def _leaves_step_2(change: Change) -> bool:
+    status = change.object.get("status") or {}
+    return change.key.kind == ROLLOUTS and not (
+        at(status, 2, "StepPaused") or at(status, 2, "StepReady")
+    )
+
+
+async def is_approved_while_it_is_stalled(scene: Scene) -> None:
+    """An approval does not count while something is in the way: it is put back, and the Event says what is in
+    the way."""
+    await scene.begin()
+    await scene.paused_at(1)
+    await scene.does("kubectl delete virtualservice/shop")
+    await scene.stalled()
+    await scene.approve(1)
+    await scene.moment()
+    await scene.event("ApprovalIgnored")
+    await scene.create(manifests.virtual_service(scene.app))
+    await scene.goes_on()
+    assert await scene.at_its_share() == 1
+    await scene.approve(1)
+    await scene.paused_at(2)
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def is_taken_back_after_a_long_wait(scene: Scene) -> None:
+    """Waiting for people does not count against `progressDeadlineSeconds`. A step that waited for longer than the
+    deadline is not Stalled, and its way back is not either; `status` ends with 3."""
+    await scene.install()
+    await scene.govern(forms.rollout(scene.app, progressDeadlineSeconds=DEADLINE))
+    await scene.release(NEW_IMAGE)
+    await scene.reach(2)
+    await scene.never(DEADLINE + 1, lambda change: _is_stalled(scene, change))
+    await scene.release(STABLE_IMAGE)
+    await scene.moment()
+    await conclude(scene)
+    assert not [change for change in scene.recorder.history() if _is_stalled(scene, change)]
+    await scene.does("kubectl moonshift status shop --no-watch")
+
+
+def _is_stalled(scene: Scene, change: Change) -> bool:
+    found = condition(change.object.get("status") or {}, "Stalled")
+    return change.key == scene.key(ROLLOUTS) and found.get("status") == "True"
+
+
+TROUBLES = (
+    Trouble(
+        "approved-twice",
+        "One client approves again and again",
+        (
+            Row(
+                is_approved_by_a_writer_that_repeats_itself,
+                (),
+                ("nothing",),
+                played=(PACED, CANARY, BLUE_GREEN, STATEFUL, DAEMON),
+                often=(CANARY,),
+                derived={KRUISE: SAME},
+            ),
+        ),
+    ),
+    Trouble(
+        "approved-while-stalled",
+        "A step is approved while the release is Stalled",
+        (
+            Row(
+                is_approved_while_it_is_stalled,
+                (
+                    Said(
+                        "Event ApprovalIgnored",
+                        "an approval was put back: the release is stalled by GatewayObjectNotFound: VirtualService "
+                        "<namespace>/shop does not exist: create it, or correct the reference",
+                    ),
+                ),
+                ("put right what is said, then approve again",),
+                played=(PACED, CANARY, BLUE_GREEN, STATEFUL),
+                often=(PACED,),
+                derived={(DAEMON, *KRUISE): SAME},
+            ),
+        ),
+    ),
+    Trouble(
+        "waited-long",
+        "A release is taken back after a step has waited for longer than the deadline",
+        (
+            Row(
+                is_taken_back_after_a_long_wait,
+                (Said("exit code", "3"),),
+                ("kubectl moonshift status shop --no-watch",),
+                played=(PACED, CANARY, BLUE_GREEN, STATEFUL, DAEMON),
+                often=(PACED,),
+                derived={KRUISE: SAME},
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,253 @@
+"""What people do to the owner's manifests of a workload while it is released."""
+
+from tests.cluster import manifests
+from tests.cluster.kinds import path_of
+from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
+from tests.cluster.story import conclude
+from tests.trouble.forms import (
+    BLUE_GREEN,
+    CANARY,
+    DAEMON,
+    FORMS,
+    KRUISE,
+    PACED,
+    STATEFUL,
+)
+from tests.trouble.scene import Scene
+from tests.trouble.table import Row, Said, Trouble
+
+LABEL_STAYS = Said(
+    "warned",
+    "<Kind> shop is under a release, so the label rollouts.kruise.io/workload-type and the other marks of the release "
+    "stay: to let it go now, delete its Rollout or set spec.disabled of the Rollout to true",
+)
+NOT_KUBECTLS = (
+    "`kubectl rollout` does not know OpenKruise's kinds; a changed template is a third revision"
+)
+
+
+async def is_replaced_without_our_marks(scene: Scene) -> None:
+    """`kubectl replace` with the owner's manifest takes every label and annotation of ours off. Admission and the
+    controller put back what they need, and the release stays where it is."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.types("replace", "-f", "-", body=manifests.workload(scene.app, NEW_IMAGE))
+    await scene.moment()
+    await scene.labelled_again()
+    await scene.at_its_share()
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def loses_the_label_of_its_kind(scene: Scene) -> None:
+    """The label is what admission selects by: admission keeps it while a release is under way."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.does("kubectl label <kind>/shop rollouts.kruise.io/workload-type-")
+    await scene.moment()
+    await scene.labelled_again()
+    await scene.at_its_share()
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def is_restarted(scene: Scene) -> None:
+    """A restart changes the template, so it is a third revision: traffic goes back to the old pods, and the steps
+    begin again."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.does("kubectl rollout restart <kind>/shop")
+    key = scene.key(scene.workload)
+    live = await scene.client.get(path_of(key))
+    scene.expected[key]["spec"]["template"] = live["spec"]["template"]
+    scene.expect_image(NEW_IMAGE)
+    await scene.moment()
+    await scene.event("ReleaseRestarted")
+    if scene.form is PACED:
+        scene.excused["enough_pods_are_ready"] = "the abandoned pods go before stable is refilled"
+    await scene.reach(2)
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def is_not_restarted(scene: Scene) -> None:
+    """In canary style the Deployment is paused to the end, and kubectl refuses to restart what is paused."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.does("kubectl rollout restart <kind>/shop", fails=True)
+    await scene.moment()
+    await scene.at_its_share()
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def is_paused_by_its_owner(scene: Scene) -> None:
+    """`kubectl rollout pause` is the owner's word: nothing moves until it is taken back."""
+    await scene.begin()
+    await scene.reach(1)
+    await scene.does("kubectl rollout pause <kind>/shop")
+    await scene.approve(1)
+    await scene.stalled("PausedByOwner")
+    await scene.moment()
+    await scene.does("kubectl rollout resume <kind>/shop")
+    await scene.paused_at(2)
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def is_resumed_while_it_is_latched(scene: Scene) -> None:
+    """The Deployment is paused by the release itself and stays so: admission answers the resume with a warning."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.does("kubectl rollout resume <kind>/shop")
+    await scene.moment()
+    await scene.at_its_share()
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def is_undone_by_kubectl(scene: Scene) -> None:
+    """The old template is back: all traffic goes to the old pods, then the new ones go."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.does("kubectl rollout undo <kind>/shop")
+    scene.expect_image(STABLE_IMAGE)
+    await scene.moment()
+    await conclude(scene)
+
+
+async def is_undone_by_moonshift(scene: Scene) -> None:
+    """The Deployment has had one ReplicaSet only, so kubectl finds nothing to go back to; `kubectl moonshift
+    undo` does."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.does("kubectl rollout undo <kind>/shop", fails=True)
+    await scene.does("kubectl moonshift undo shop")
+    scene.expect_image(STABLE_IMAGE)
+    await scene.moment()
+    await conclude(scene)
+
+
+TROUBLES = (
+    Trouble(
+        "replaced",
+        "The workload's manifest is replaced mid-release",
+        (
+            Row(
+                is_replaced_without_our_marks,
+                (LABEL_STAYS,),
+                ("nothing",),
+                killed=(CANARY,),
+                played=FORMS,
+                often=(PACED,),
+            ),
+        ),
+    ),
+    Trouble(
+        "label-off",
+        "The label `rollouts.kruise.io/workload-type` is taken off mid-release",
+        (
+            Row(
+                loses_the_label_of_its_kind,
+                (LABEL_STAYS,),
+                ("nothing; to let the workload go, delete the Rollout",),
+                played=FORMS,
+                often=(BLUE_GREEN, STATEFUL),
+            ),
+        ),
+    ),
+    Trouble(
+        "kubectl-rollout-restart",
+        "`kubectl rollout restart` mid-release",
+        (
+            Row(
+                is_restarted,
+                (Said("Progressing Initializing", "Workload is continuous release"),),
+                ("nothing: the steps are approved again, from the first on",),
+                played=(PACED, BLUE_GREEN, STATEFUL, DAEMON),
+                often=(DAEMON,),
+                derived={KRUISE: NOT_KUBECTLS},
+            ),
+            Row(
+                is_not_restarted,
+                (
+                    Said(
+                        "refused",
+                        'error: deployments.apps "shop" can\'t restart paused deployment (run rollout resume first)',
+                    ),
+                ),
+                ("apply the template you want, or wait for the end of the release",),
+                played=(CANARY,),
+            ),
+        ),
+    ),
+    Trouble(
+        "kubectl-rollout-pause",
+        "`kubectl rollout pause` and `resume` mid-release",
+        (
+            Row(
+                is_paused_by_its_owner,
+                (
+                    Said(
+                        "warned",
+                        "Deployment shop is under a release, which does not go on while you keep spec.paused true",
+                    ),
+                    Said(
+                        "Stalled PausedByOwner",
+                        "Deployment <namespace>/shop is paused, and not by Moonshift: "
+                        "set spec.paused to false to go on",
+                    ),
+                ),
+                ("kubectl rollout resume <kind>/shop",),
+                played=(PACED, BLUE_GREEN),
+                often=(PACED,),
+            ),
+            Row(
+                is_resumed_while_it_is_latched,
+                (
+                    Said(
+                        "warned",
+                        "Deployment shop stays paused until traffic is safe; its Rollout lets it go on by itself",
+                    ),
+                ),
+                ("nothing: approve the step, or take the release back",),
+                played=(CANARY,),
+            ),
+        ),
+        except_for={
+            (
+                STATEFUL,
+                DAEMON,
+                *KRUISE,
+            ): "only a Deployment can be paused by `kubectl rollout pause`"
+        },
+    ),
+    Trouble(
+        "kubectl-rollout-undo",
+        "`kubectl rollout undo` mid-release",
+        (
+            Row(
+                is_undone_by_kubectl,
+                (
+                    Said(
+                        "Progressing Cancelling",
+                        "The workload has been rolled back and the rollout process will be canceled",
+                    ),
+                ),
+                ("kubectl rollout undo <kind>/shop",),
+                killed=(STATEFUL,),
+                played=(PACED, BLUE_GREEN, STATEFUL, DAEMON),
+                often=(PACED,),
+            ),
+            Row(
+                is_undone_by_moonshift,
+                (Said("refused", 'error: no rollout history found for deployment "shop"'),),
+                ("kubectl moonshift undo shop",),
+                played=(CANARY,),
+                derived={
+                    KRUISE: "`kubectl rollout` does not know these kinds; `kubectl moonshift undo` does"
+                },
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,318 @@
+"""What happens to Services, gateway objects and their kinds around a release."""
+
+import yaml
+
+from localcluster.api import JsonObject
+from localcluster.errors import RequestRefused
+from localcluster.history import Kind
+from tests.cluster import gateways, invented, manifests
+from tests.cluster.kinds import ROLLOUTS, SERVICES, VIRTUAL_SERVICES, collection, path_of
+from tests.cluster.manifests import NEW_IMAGE
+from tests.cluster.story import conclude, condition
+from tests.cluster.view import image_of
+from tests.trouble import forms
+from tests.trouble.forms import BLUE_GREEN, CANARY, DAEMON, KRUISE, NATIVE, PACED, STATEFUL
+from tests.trouble.scene import Scene
+from tests.trouble.table import Row, Said, Trouble
+
+LEFT_ALONE = (
+    "it cannot lead to one revision only, and is left as it is. Name a Service that selects the workload's pods in "
+    "trafficRoutings[].service"
+)
+SAME = "Services and routes are the same for every kind of workload"
+ROUTE_GROUPS = Kind("zalando.org", "v1", "routegroups")
+UPSTREAMS = Kind("gloo.solo.io", "v1", "upstreamgroups")
+
+
+async def loses_its_route(scene: Scene) -> None:
+    """The gateway object is deleted. Nothing moves without it; when it is applied again the step's share is
+    written into it again."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.does("kubectl delete virtualservice/shop")
+    await scene.stalled()
+    await scene.moment()
+    await scene.create(manifests.virtual_service(scene.app))
+    await scene.goes_on()
+    await scene.at_its_share()
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def has_its_route_edited(scene: Scene) -> None:
+    """Somebody writes other weights into the route. They are put back once, and the writer is named."""
+    await scene.begin()
+    await scene.reach(2)
+    live = await scene.client.get(path_of(scene.key(VIRTUAL_SERVICES)))
+    http = live["spec"]["http"]
+    for destination in http[1]["route"]:
+        destination["weight"] = 0 if destination["destination"]["host"] == "shop" else 100
+    scene.excused["traffic_stays_within_the_approved_step"] = "the test wrote it"
+    await scene.amend({"spec": {"http": http}}, VIRTUAL_SERVICES)
+    await scene.moment()
+    await scene.event("RoutePutBack")
+    await scene.at_its_share()
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def has_its_pinned_service_applied_again(scene: Scene) -> None:
+    """The owner's manifest of the stable Service is applied and replaced over the pin: the pin stays."""
+    await scene.install()
+    await scene.types("apply", "-f", "-", body=manifests.service(scene.app))
+    await scene.govern()
+    await scene.release(NEW_IMAGE)
+    await scene.reach(2)
+    await scene.types("replace", "-f", "-", body=manifests.service(scene.app))
+    await scene.types("apply", "-f", "-", body=manifests.service(scene.app))
+    await scene.moment()
+    await scene.at_its_share()
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def _begun_with_service(scene: Scene, spec: JsonObject) -> None:
+    made = manifests.objects(scene.app)
+    service = next(body for body in made if body["kind"] == "Service")
+    service["spec"] = spec
+    await scene.create(*made)
+    await scene.pods_ready()
+    key = scene.key(SERVICES)
+    before = (await scene.client.get(path_of(key)))["metadata"]["resourceVersion"]
+    await scene.create(forms.rollout(scene.app))
+    await scene.moment()
+    try:
+        await scene.release(NEW_IMAGE)
+    except RequestRefused as refused:
+        scene.answers.append(Said("refused", str(refused)))
+    await scene.stalled()
+    after = (await scene.client.get(path_of(key)))["metadata"]["resourceVersion"]
+    assert before == after, "the Service was touched"
+    assert NEW_IMAGE not in map(image_of, scene.pods())
+
+
+async def has_a_service_without_a_selector(scene: Scene) -> None:
+    """Nothing tells which pods such a Service leads to, so it cannot be pinned: the release does not begin,
+    and nothing is touched."""
+    await _begun_with_service(scene, {"ports": [{"port": 80, "protocol": "TCP"}]})
+
+
+async def has_a_service_of_type_external_name(scene: Scene) -> None:
+    """Such a Service leads to a name outside: the release does not begin, and nothing is touched."""
+    await _begun_with_service(scene, {"type": "ExternalName", "externalName": "shop.example"})
+
+
+def _led_by(scene: Scene, api_version: str, kind: str) -> JsonObject:
+    body = forms.rollout(scene.app)
+    (plan,) = body["spec"]["strategy"].values()
+    reference = {"apiVersion": api_version, "kind": kind, "name": "shop"}
+    plan["trafficRoutings"][0]["customNetworkRefs"] = [reference]
+    return body
+
+
+def _upstream_group(namespace: str) -> JsonObject:
+    destination = {"kube": {"ref": {"name": "shop", "namespace": namespace}, "port": 80}}
+    return {
+        "apiVersion": "gloo.solo.io/v1",
+        "kind": "UpstreamGroup",
+        "metadata": {"name": "shop", "namespace": namespace},
+        "spec": {"destinations": [{"destination": destination, "weight": 100}]},
+    }
+
+
+async def lacks_the_right_to_the_gateway_kind(scene: Scene) -> None:
+    """The controller may not read the kind. It says so once, names the right, and goes on within ten seconds
+    of its being granted; nothing has moved meanwhile."""
+    crd = gateways.definition("gloo.solo.io", "UpstreamGroup", "upstreamgroups", ["v1"])
+    await invented.install(scene.plane, crd)
+    await scene.create(*(o for o in manifests.objects(scene.app) if o["kind"] != "VirtualService"))
+    path = collection(UPSTREAMS, scene.app.namespace)
+    await scene.plane.client().create(path, _upstream_group(scene.app.namespace))
+    await scene.pods_ready()
+    await scene.govern(_led_by(scene, "gloo.solo.io/v1", "UpstreamGroup"))
+    await scene.release(NEW_IMAGE)
+    said = await scene.stalled()
+    await scene.moment()
+    await scene.never(5.0, lambda change: change.key == scene.key(ROLLOUTS))
+    writes = [
+        change
+        for change in scene.recorder.history()
+        if change.key == scene.key(ROLLOUTS)
+        and condition(change.object.get("status") or {}, "Stalled").get("message") == said
+    ]
+    assert len(writes) == 1, [change.object["status"] for change in writes]
+    await scene.does("kubectl apply -k deploy/kustomize/gateways", user="admin")
+    await scene.rollout(lambda s: condition(s, "Stalled").get("status") == "False", seconds=10.0)
+    await scene.paused_at(1)
+    await scene.approve(1)
+    await scene.paused_at(2)
+    await scene.approve(2)
+    await conclude(scene)
+
+
+def _route_group(namespace: str) -> JsonObject:
+    backend = {"name": "shop", "type": "service", "serviceName": "shop", "servicePort": 80}
+    return {
+        "apiVersion": "zalando.org/v1",
+        "kind": "RouteGroup",
+        "metadata": {"name": "shop", "namespace": namespace},
+        "spec": {"backends": [backend], "defaultBackends": [{"backendName": "shop"}]},
+    }
+
+
+async def lacks_the_crd_of_the_gateway_kind(scene: Scene) -> None:
+    """The kind is not served: the Rollout says so, and the release begins when the CRD is installed. Removed
+    mid-release and installed again, it is the same."""
+    await scene.create(*(o for o in manifests.objects(scene.app) if o["kind"] != "VirtualService"))
+    await scene.pods_ready()
+    right = invented.right()
+    right["metadata"]["name"] = "route-groups"
+    right["rules"][0] |= {"apiGroups": ["zalando.org"], "resources": ["routegroups"]}
+    await scene.plane.apply(yaml.safe_dump(right))
+    await scene.govern(_led_by(scene, "zalando.org/v1", "RouteGroup"))
+    await scene.release(NEW_IMAGE)
+    await scene.stalled()
+    crd = gateways.definition("zalando.org", "RouteGroup", "routegroups", ["v1"])
+    await invented.install(scene.plane, crd)
+    path = collection(ROUTE_GROUPS, scene.app.namespace)
+    body = _route_group(scene.app.namespace)
+    await scene.plane.client().create(path, body)
+    await scene.paused_at(1)
+    await scene.plane.kubectl("delete", "crd", "routegroups.zalando.org")
+    await scene.stalled()
+    await scene.moment()
+    await invented.install(scene.plane, crd)
+    await scene.plane.client().create(path, body)
+    await scene.goes_on()
+    await scene.at_its_share()
+
+
+TROUBLES = (
+    Trouble(
+        "route-gone",
+        "The gateway object is deleted mid-release",
+        (
+            Row(
+                loses_its_route,
+                (
+                    Said(
+                        "Stalled GatewayObjectNotFound",
+                        "VirtualService <namespace>/shop does not exist: create it, or correct the reference",
+                    ),
+                ),
+                ("apply the gateway object again",),
+                killed=(CANARY,),
+                played=NATIVE,
+                often=(CANARY,),
+                derived={KRUISE: SAME},
+            ),
+        ),
+    ),
+    Trouble(
+        "route-edited",
+        "The gateway object is edited mid-release",
+        (
+            Row(
+                has_its_route_edited,
+                (
+                    Said(
+                        "Event RoutePutBack",
+                        "<writer> changed VirtualService <namespace>/shop: spec.http[1].route[0].weight from 50 to 0, "
+                        "spec.http[1].route[1].weight from 50 to 100; it is put back",
+                    ),
+                ),
+                ("nothing",),
+                played=(PACED, CANARY, BLUE_GREEN),
+                often=(PACED,),
+                derived={(STATEFUL, DAEMON, *KRUISE): SAME},
+            ),
+        ),
+    ),
+    Trouble(
+        "service-applied",
+        "The stable Service is applied again mid-release",
+        (
+            Row(
+                has_its_pinned_service_applied_again,
+                (),
+                ("nothing",),
+                played=(PACED, CANARY, BLUE_GREEN, STATEFUL),
+                derived={(DAEMON, *KRUISE): SAME},
+            ),
+        ),
+    ),
+    Trouble(
+        "service-unusable",
+        "The Service has no selector, or is an ExternalName",
+        (
+            Row(
+                has_a_service_without_a_selector,
+                (
+                    Said(
+                        "Stalled ServiceWithoutSelector",
+                        "Service <namespace>/shop has no selector, so its endpoints are written by somebody else: "
+                        + LEFT_ALONE,
+                    ),
+                ),
+                ("give the Service a selector",),
+                played=(PACED, CANARY, STATEFUL),
+                often=(PACED,),
+                derived={(BLUE_GREEN, DAEMON, *KRUISE): SAME},
+            ),
+            Row(
+                has_a_service_of_type_external_name,
+                (
+                    Said(
+                        "Stalled ServiceWithoutSelector",
+                        "Service <namespace>/shop is of type ExternalName, which has no endpoints: "
+                        + LEFT_ALONE,
+                    ),
+                ),
+                ("name another Service in the Rollout",),
+                played=(PACED, CANARY, STATEFUL),
+                derived={(BLUE_GREEN, DAEMON, *KRUISE): SAME},
+            ),
+        ),
+    ),
+    Trouble(
+        "gateway-right",
+        "The controller may not read the gateway kind",
+        (
+            Row(
+                lacks_the_right_to_the_gateway_kind,
+                (
+                    Said(
+                        "Stalled Forbidden",
+                        "UpstreamGroup <namespace>/shop: <the missing right>; give it get, list, watch, patch and "
+                        'update by a ClusterRole labelled moonshift.dev/aggregate-to-controller: "true" (examples: '
+                        "deploy/kustomize/gateways)",
+                    ),
+                ),
+                ("kubectl apply -k deploy/kustomize/gateways",),
+                played=(PACED,),
+                often=(PACED,),
+                derived={(CANARY, BLUE_GREEN, STATEFUL, DAEMON, *KRUISE): SAME},
+            ),
+        ),
+    ),
+    Trouble(
+        "gateway-crd",
+        "The CRD of the gateway kind is missing, or removed mid-release",
+        (
+            Row(
+                lacks_the_crd_of_the_gateway_kind,
+                (
+                    Said(
+                        "Stalled KindNotServed",
+                        "RouteGroup <namespace>/shop: RouteGroup (zalando.org/v1) is not served by this cluster: "
+                        "install its CRD, or correct apiVersion and kind",
+                    ),
+                ),
+                ("install the CRD",),
+                played=(CANARY,),
+                often=(CANARY,),
+                derived={(PACED, BLUE_GREEN, STATEFUL, DAEMON, *KRUISE): SAME},
+            ),
+        ),
+    ),
+)
