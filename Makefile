@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 
-.PHONY: demo demo-traffic test test-fast test-full check bench bench-lua docs format cluster clean help
+.PHONY: demo demo-traffic test test-fast test-full check bench bench-lua docs stats format cluster clean help
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
@@ -51,7 +51,11 @@ check: $(READY) ## Lint, types, layers, spelling, generated code
 
 docs: $(READY) ## Write the tables of the documents that are made from the code
 	@$(BIN)/python -m tests.unit.domain.rollout.transition_table
+	@$(BIN)/python -m tests.unit.lua_configuration.library_docs
 	@$(BIN)/python -m tests.trouble.document
+
+stats: $(READY) ## Count the lines of packaged Lua
+	@$(BIN)/python -m tests.unit.lua_configuration.stats
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . || true

@@ -27,9 +27,8 @@ def program_digest(script: bytes, modules: Sequence[Module]) -> bytes:
         return script
     whole = hashlib.sha256(script)
     for module in modules:
-        whole.update(hashlib.sha256(module.name).digest())
-        whole.update(hashlib.sha256(module.text).digest())
-        whole.update(b"hidden" if module.hidden else b"shown")
+        # A name has no NUL and a hash has one length: no two sets of modules make the same bytes.
+        whole.update(module.name + (b"\0-" if module.hidden else b"\0+") + module.digest)
     return whole.digest()
 
 

@@ -28,7 +28,7 @@ class Packaged:
         """Whether the script, given by its hash, and all that travels with it are ours."""
         known = self.modules or {}
         return script in self.scripts and all(
-            known.get(module.name) == hashlib.sha256(module.text).digest() for module in modules
+            known.get(module.name) == module.digest for module in modules
         )
 
 

@@ -4,6 +4,7 @@ Invariant: what a script did is a code of the response, with gRPC status OK; a g
 nothing is known about the script. No script text, object content or result is ever logged.
 """
 
+import hashlib
 import logging
 import re
 import time
@@ -92,7 +93,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
                     code=pb.NEED_SCRIPT, message="this script is not known here: send its text"
                 )
             script = known
-        modules = tuple(Module(m.name.encode(), m.text, m.hidden) for m in request.modules)
+        modules = tuple(_module(module) for module in request.modules)
         own = self._cache.keep(script)
         digest = program_digest(own, modules)
         name = shown_name(request.script_name)
@@ -199,6 +200,11 @@ async def _check_sizes(script: bytes, object_json: bytes, context: _Context) -> 
                 grpc.StatusCode.RESOURCE_EXHAUSTED,
                 f"the {what} has {size} bytes, more than the {bound} that are accepted",
             )
+
+
+def _module(module: pb.Module) -> Module:
+    digest = hashlib.sha256(module.text).digest()
+    return Module(module.name.encode(), module.text, module.hidden, digest)
 
 
 async def _check_modules(modules: Sequence[pb.Module], context: _Context) -> None:

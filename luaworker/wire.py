@@ -5,7 +5,7 @@ nothing is ever unpickled or evaluated. Only `struct` is used, since the zygote 
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -17,7 +17,7 @@ FAILED = 70  # exit status of a child that failed in our own code
 
 _REQUEST_MAGIC = b"msq2"
 _REPLY_MAGIC = b"msr1"
-_REQUEST = struct.Struct("<4sB?IIQIHIIH")
+_REQUEST = struct.Struct("<4sB?IIQIHIII")
 _MODULE = struct.Struct("<HI?")
 _REPLY = struct.Struct("<4sBIQQIIIII")
 
@@ -53,6 +53,7 @@ class Module:
     name: bytes
     text: bytes
     hidden: bool = False  # only other modules see it
+    digest: bytes = b""  # SHA-256 of the text, where the server has to know it
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,15 @@ class Garbled(Exception):
 def pack_call(call: Call) -> bytes:
     """A call as bytes."""
     limits = call.limits
+    modules = b"".join(
+        part
+        for module in call.modules
+        for part in (
+            _MODULE.pack(len(module.name), len(module.text), module.hidden),
+            module.name,
+            module.text,
+        )
+    )
     header = _REQUEST.pack(
         _REQUEST_MAGIC,
         call.task,
@@ -107,13 +117,9 @@ def pack_call(call: Call) -> bytes:
         len(call.name),
         len(call.script),
         len(call.object_json),
-        len(call.modules),
+        len(modules),
     )
-    parts = [header, call.name, call.script, call.object_json]
-    for module in call.modules:
-        sizes = _MODULE.pack(len(module.name), len(module.text), module.hidden)
-        parts += [sizes, module.name, module.text]
-    return b"".join(parts)
+    return b"".join((header, call.name, call.script, call.object_json, modules))
 
 
 def read_call(read: Callable[[int], bytes]) -> Call:
@@ -125,12 +131,16 @@ def read_call(read: Callable[[int], bytes]) -> Call:
         raise Garbled("not a call")
     limits = Limits(cpu, wall, memory, output)
     parts = (read(name), read(script), read(obj))
-    return Call(Task(task), limits, *parts, again, tuple(_module(read) for _ in range(modules)))
+    return Call(Task(task), limits, *parts, again, tuple(_modules(read(modules))))
 
 
-def _module(read: Callable[[int], bytes]) -> Module:
-    name, text, hidden = _MODULE.unpack(read(_MODULE.size))
-    return Module(read(name), read(text), hidden)
+def _modules(data: bytes) -> Iterator[Module]:
+    at = 0
+    while at < len(data):
+        name, text, hidden = _MODULE.unpack_from(data, at)
+        begin = at + _MODULE.size
+        at = begin + name + text
+        yield Module(data[begin : begin + name], data[begin + name : at], hidden)
 
 
 def pack_reply(reply: Reply) -> bytes:

@@ -24,6 +24,7 @@ end
 ---* `drop`: fields that belong to the old version alone
 ---* `without_weight`: what an entry without a weight counts as, a number or a function of the list
 ---* `most`: the greatest weight that the kind takes
+---* `exact`: the new version is named at 0 % too, weights grow only where a share is no whole number, and one may be 0
 ---* `headers`: a function `(entry, modifier)` that changes headers of what goes to one entry, or why that cannot be
 ---* `is_stable`, `canary`, `address`: functions of an entry for kinds that say it in another way: whether it leads to the
 ---  stable Service; a copy that leads to the new version, without a weight; a text that two entries share if they lead to
@@ -57,7 +58,7 @@ function backends.of(step, description)
         change_headers = type(headers) == "function" and headers or function()
             error(headers)
         end,
-        without_weight = description.without_weight, most = description.most,
+        without_weight = description.without_weight, most = description.most, exact = description.exact,
     }
 end
 

@@ -16,30 +16,6 @@ local function replaces_prefix(rule)
     return false
 end
 
--- The matches of all rules, and the copies of the stable Service's.
-local function known_and_made(step, services, kind, wanted)
-    local known, made = {}, {}
-    for index, rule in ipairs(step.spec.rules or {}) do
-        local ours, replaces = weights.has_stable(services, rule.backendRefs), replaces_prefix(rule)
-        step.found = step.found or ours
-        for _, match in ipairs(gateway_api.matches_of(rule)) do
-            table.insert(known, precedence.known(kind, index, match, ours, replaces))
-        end
-        for _, alternative in ipairs(ours and wanted or {}) do
-            local path = alternative.path
-            if path and path.type ~= "PathPrefix" and replaces then
-                error("a rule that replaces its prefix cannot match a path by type " .. path.type)
-            end
-            for _, source in ipairs(gateway_api.matches_of(rule)) do
-                for _, match in ipairs(gateway_api.combined(step, {source}, alternative)) do
-                    table.insert(made, precedence.made(kind, index, source, match, path))
-                end
-            end
-        end
-    end
-    return known, made
-end
-
 local function copy_of(step, services, most, rule, matches, number, ours)
     if #matches > most then
         error("a rule would have " .. #matches .. " matches (at most " .. most .. "): fewer matches in one step")
@@ -74,27 +50,34 @@ end
 ---rules. Alternatives share one rule where they can: a route has few.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
----@param kind moonshift.Precedence
+---@param kind moonshift.Precedence which match wins; the rest of it is added here
 ---@param wanted moonshift.Alternative[]
 ---@param most integer matches of one rule
 function gateway_rules.match(step, services, kind, wanted, most)
-    local known, made = known_and_made(step, services, kind, wanted)
-    precedence.add_guards(kind, made, known)
-    local result = {}
-    for index, rule in ipairs(step.spec.rules or {}) do
-        local matches, ours = precedence.before(step, made, index), weights.has_stable(services, rule.backendRefs)
-        if replaces_prefix(rule) then
-            for number, match in ipairs(matches) do
-                table.insert(result, copy_of(step, services, most, rule, {match}, number - 1, ours))
-            end
-        elseif #matches > 0 then
-            table.insert(result, copy_of(step, services, most, rule, matches, 0, ours))
-        end
-        table.insert(result, rule)
+    kind.replaces_prefix, kind.matches_of = replaces_prefix, gateway_api.matches_of
+    function kind.is_ours(rule)
+        return weights.has_stable(services, rule.backendRefs)
     end
-    precedence.check_idle(step, made)
-    check_size(step, result)
-    step.spec.rules = result
+    function kind.combined(rule, source, alternative)
+        local path = alternative.path
+        if path and path.type ~= "PathPrefix" and replaces_prefix(rule) then
+            error("a rule that replaces its prefix cannot match a path by type " .. path.type)
+        end
+        return gateway_api.combined(step, {source}, alternative)
+    end
+    function kind.copies(rule, matches)
+        local ours, result = kind.is_ours(rule), {}
+        if not replaces_prefix(rule) then
+            return {copy_of(step, services, most, rule, matches, 0, ours)}
+        end
+        for number, match in ipairs(matches) do
+            table.insert(result, copy_of(step, services, most, rule, {match}, number - 1, ours))
+        end
+        return result
+    end
+    local rules = precedence.with_copies(step, kind, step.spec.rules or {}, wanted)
+    check_size(step, rules)
+    step.spec.rules = rules
 end
 
 ---Divides the stable Service's share of every rule.

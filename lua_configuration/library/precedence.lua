@@ -32,28 +32,16 @@ local function higher(one, other)
     return nil
 end
 
----A match of the rule of this number, as the owner wrote it.
----@param kind moonshift.Precedence
----@param index integer place of the rule
----@param match table
----@param ours boolean whether the rule leads to the stable Service
----@param replaces? boolean whether the rule replaces the prefix that it matches
----@return moonshift.KnownMatch
-function precedence.known(kind, index, match, ours, replaces)
+-- A match of the rule of this number, as the owner wrote it.
+local function known_match(kind, index, match, ours, replaces)
     return {
         index = index, match = match, ours = ours, replaces = replaces, rank = kind.rank(match), place = kind.path_of(match),
     }
 end
 
----A match that goes before the rule of this number, made of one of the rule's, with the step's path where it has one.
----@param kind moonshift.Precedence
----@param index integer
----@param base table the rule's own match
----@param match table
----@param path? table
----@return moonshift.KnownMatch
-function precedence.made(kind, index, base, match, path)
-    local result = precedence.known(kind, index, match, true)
+-- A match that goes before the rule of this number, made of one of the rule's, with the step's path where it has one.
+local function made_match(kind, index, base, match, path)
+    local result = known_match(kind, index, match, true)
     result.path, result.base_rank = path, kind.rank(base)
     result.asked_rank = path and kind.rank(kind.with_path(base, path)) or result.base_rank
     return result
@@ -110,17 +98,34 @@ local function guard_for(kind, other, made)
     if not match then
         return nil
     end
-    local guard = precedence.made(kind, other.index, other.match, match, made.path)
+    local guard = made_match(kind, other.index, other.match, match, made.path)
     -- A copy under which nobody's requests are left is idle.
     guard.ours, made.idle = other.ours, kind.size(match) == kind.size(made.match)
     return (other.ours or not tables.same(match, other.match)) and guard or nil
 end
 
----Adds the guards to a list of copies. A guard may win over others in turn, so this goes on until nothing is missing.
----@param kind moonshift.Precedence
----@param list moonshift.KnownMatch[]
----@param known moonshift.KnownMatch[] the matches of all rules
-function precedence.add_guards(kind, list, known)
+-- The matches of all rules, and those of the copies that the step asks for of the stable Service's rules.
+local function known_and_made(step, kind, rules, wanted)
+    local known, made = {}, {}
+    for index, rule in ipairs(rules) do
+        local ours, sources = kind.is_ours(rule), kind.matches_of(rule)
+        step.found = step.found or ours
+        for _, source in ipairs(sources) do
+            table.insert(known, known_match(kind, index, source, ours, kind.replaces_prefix(rule)))
+        end
+        for _, alternative in ipairs(ours and wanted or {}) do
+            for _, source in ipairs(sources) do
+                for _, match in ipairs(kind.combined(rule, source, alternative)) do
+                    table.insert(made, made_match(kind, index, source, match, alternative.path))
+                end
+            end
+        end
+    end
+    return known, made
+end
+
+-- Adds the guards to a list of copies. A guard may win over others in turn, so this goes on until nothing is missing.
+local function add_guards(kind, list, known)
     local at, copies, by_place = 1, #list, {}
     for _, one in ipairs(known) do
         local place = one.place.type .. one.place.value
@@ -144,12 +149,8 @@ function precedence.add_guards(kind, list, known)
     end
 end
 
----The copies and guards that go before the rule of a number.
----@param step moonshift.Step
----@param list moonshift.KnownMatch[]
----@param index integer
----@return table[]
-function precedence.before(step, list, index)
+-- The matches of copies and guards that go before the rule of a number.
+local function before(step, list, index)
     local result = {}
     for _, made in ipairs(list) do
         if made.index == index and not made.idle then
@@ -160,13 +161,27 @@ function precedence.before(step, list, index)
     return result
 end
 
----An error where the new version would get nothing, because every request is that of another rule.
+---The rules with copies of those that lead to the stable Service before them, and with guards before others.
 ---@param step moonshift.Step
----@param list moonshift.KnownMatch[]
-function precedence.check_idle(step, list)
-    if #list > 0 and not step.done then
+---@param kind moonshift.Precedence which match wins, and how a rule is copied
+---@param rules table[]
+---@param wanted moonshift.Alternative[]
+---@return table[]
+function precedence.with_copies(step, kind, rules, wanted)
+    local known, made = known_and_made(step, kind, rules, wanted)
+    add_guards(kind, made, known)
+    local result = {}
+    for index, rule in ipairs(rules) do
+        local matches = before(step, made, index)
+        for _, twin in ipairs(#matches > 0 and kind.copies(rule, matches) or {}) do
+            table.insert(result, twin)
+        end
+        table.insert(result, rule)
+    end
+    if #made > 0 and not step.done then
         error("all requests that match this step are those of rules that lead elsewhere than to Service " .. step.stable)
     end
+    return result
 end
 
 return precedence

@@ -1,5 +1,5 @@
 -- Rules for the new version alone: copies of the rules that lead to the stable Service, bound to the step's matches.
---@use tables
+--@use tables, steps, weights, conditions
 
 local routes = {}
 
@@ -33,8 +33,11 @@ function routes.copies(step, rule, wanted, ways)
         for _, condition in ipairs(alternative.conditions) do
             possible = possible and ways.add(match, condition)
         end
-        if possible and routes.first_time(step, (ways.told_apart_by or ways.match_of)(twin)) then
-            ways.finish(twin, number, #result)
+        local key = possible and (ways.told_apart_by and ways.told_apart_by(twin, rule) or match)
+        if possible and routes.first_time(step, key) then
+            if ways.finish then
+                ways.finish(twin, number, #result)
+            end
             table.insert(result, twin)
         end
     end
@@ -60,6 +63,37 @@ function routes.with_copies(step, rules, is_ours, copies_of)
         table.insert(result, rule)
     end
     return result
+end
+
+---Carries the step out on an ordinary kind: `spec` has a list of rules, each rule has a list of backends, and the first rule
+---that fits wins. `rules` and `backends` are the names of the two lists, `can` the words of `--@can` about matches; without it
+---a step with matches is an error. The rest is how a copy of a rule is bound to an alternative of the step, as in
+---`routes.copies`; a copy leads to the new version alone, with the weight `alone` where that is given.
+---@param step moonshift.Step
+---@param services moonshift.Backends
+---@param kind moonshift.OrdinaryKind
+function routes.carry_out(step, services, kind)
+    local function copies_of(wanted)
+        return function(rule)
+            local result = routes.copies(step, rule, wanted, kind)
+            for _, twin in ipairs(result) do
+                twin[kind.backends] = weights.canary_entries(services, rule[kind.backends], kind.alone)
+            end
+            return result
+        end
+    end
+    steps.carry_out(step, {
+        match = kind.can and function()
+            local wanted = conditions.wanted(step, kind.can)
+            local function is_ours(rule) return weights.has_stable(services, rule[kind.backends]) end
+            step.spec[kind.rules] = routes.with_copies(step, step.spec[kind.rules], is_ours, copies_of(wanted))
+        end,
+        divide = function()
+            for _, rule in ipairs(step.spec[kind.rules] or {}) do
+                weights.divide(step, services, rule[kind.backends] or {})
+            end
+        end,
+    })
 end
 
 return routes

@@ -11,8 +11,9 @@ local steps = {}
 function steps.of(obj, kind, one_service)
     local object = obj.object or {}
     local step = {
-        obj = obj, kind = kind or object.kind or "object", spec = obj.data.spec or {}, stable = obj.stableService, canary = obj.canaryService,
-        namespace = object.namespace, params = obj.params or {}, modifier = obj.requestHeaderModifier,
+        obj = obj, kind = kind or object.kind or "object", spec = obj.data.spec or {},
+        stable = obj.stableService, canary = obj.canaryService, namespace = object.namespace,
+        params = obj.params or {}, modifier = obj.requestHeaderModifier,
         weight = obj.canaryWeight, matches = obj.matches or {}, found = false, done = false, seen = {},
     }
     if step.stable == step.canary and not one_service then

@@ -64,6 +64,18 @@ function tables.put(list, item)
     list[place] = item
 end
 
+---Adds a name to a list that does not have it yet. Upper and lower case make no difference.
+---@param list string[]
+---@param name string
+function tables.put_once(list, name)
+    for _, known in ipairs(list) do
+        if known:lower() == name:lower() then
+            return
+        end
+    end
+    table.insert(list, name)
+end
+
 ---Adds a value to a list that does not have it yet.
 ---@param list any[]
 ---@param value any

@@ -1,62 +1,7 @@
 -- Shares as whole numbers: what the stable Service has in a list is divided between it and the new version.
---@use tables
+--@use shares
 
 local weights = {}
-
-local function whole(value)
-    return math.abs(value - math.floor(value + 0.5)) < 1e-9
-end
-
----Whole numbers with the sum `total`, as near to its parts as can be; what is more than nothing has at least one.
----@param parts number[] shares of 1
----@param total number
----@return number[]
-function weights.largest_remainder(parts, total)
-    local result, left, least = {}, total, total >= #parts and 1 or 0
-    for index, part in ipairs(parts) do
-        result[index] = math.max(math.floor(part * total + 1e-9), part > 1e-9 and least or 0)
-        left = left - result[index]
-    end
-    while left ~= 0 do
-        local at, step = 1, left > 0 and 1 or -1
-        for index, part in ipairs(parts) do
-            local short = step > 0 and part * total - result[index] > parts[at] * total - result[at] + 1e-9
-            at = (short or (step < 0 and result[index] > result[at])) and index or at
-        end
-        result[at], left = result[at] + step, left - step
-    end
-    return result
-end
-
--- Whether whole numbers say the step's share of `total` well enough: not wrong by more than half a percent of `sum`, or half
--- a hundredth where parts of a percent are asked for, and not nothing for something.
-local function says(step, scale, total, sum)
-    local all = total * scale
-    local share = all * step.weight / 100
-    local rounded = math.floor(share + 0.5)
-    local lost = (rounded == 0 and share > 0) or (rounded == all and share < all)
-    return not lost and math.abs(share - rounded) * (whole(step.weight) and 200 or 20000) <= sum * scale + 1e-9
-end
-
--- What the weights are multiplied by: nothing if possible, else a hundred, or what makes their sum 100 or 10000.
-local function scale_for(step, most, total, sum)
-    local scales, asked = {1, 100}, step.params.scale
-    if sum < 100 then
-        scales = {1, 100, 100 / sum, 10000 / sum}
-    end
-    if asked and sum * asked > most + 1e-9 then
-        error("with params.scale the weights would be more than " .. most .. ", which no " .. step.kind .. " can say")
-    end
-    for _, scale in ipairs(asked and {asked} or scales) do
-        if asked or (sum * scale <= most + 1e-9 and says(step, scale, total, sum)) then
-            return scale
-        end
-    end
-    if not whole(step.weight) then
-        error("no " .. step.kind .. " can say " .. step.weight .. " % here: its weights are too small for parts of a percent")
-    end
-    return 1
-end
 
 -- The stable Service's entries by what stands for them in the new version: a copy, or what is there under its address.
 local function groups_of(services, entries, absent)
@@ -116,7 +61,8 @@ local function insert_new(entries, groups)
 end
 
 ---Divides what the stable Service has in a list of backends. The sum stays. At 0 % nothing is added: some gateways drop a
----route over a backend that is not ready. Others want to get to know a backend before it has a share (`obj.announce`).
+---route over a backend that is not ready. Others want to get to know a backend before it has a share (`obj.announce`, or
+---`exact` in the description).
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param entries table[] changed in place
@@ -136,23 +82,24 @@ function weights.divide(step, services, entries, parts)
         sum = sum + (entry.weight or absent)
     end
     step.found, step.done = step.found or #groups > 0, step.done or total > 0
-    if total == 0 or (step.weight == 0 and not declared and not step.obj.announce) then
+    local exact = services.exact
+    if total == 0 or (step.weight == 0 and not declared and not step.obj.announce and not exact) then
         return false
     end
-    if sum == total and total < 100 then
+    if sum == total and total < 100 and not exact then
         -- Nobody else has a share: percentages are what a reader expects.
         total, sum = 100, 100
     end
-    local scale = scale_for(step, services.most, total, sum)
+    local scale = shares.scale_for(step, services, total, sum)
     local holders, portions, ours = portions_of(step, groups, absent, stable_total)
     local left = math.floor(sum * scale + 0.5)
     for _, entry in ipairs(parts) do
-        if not ours[entry] then
+        if not ours[entry] and (entry.weight or not exact) then
             entry.weight = math.floor((entry.weight or absent) * scale + 0.5)
             left = left - entry.weight
         end
     end
-    for index, weight in ipairs(weights.largest_remainder(portions, left)) do
+    for index, weight in ipairs(shares.largest_remainder(portions, left, exact and 0)) do
         holders[index].weight = weight
     end
     local before = #entries
@@ -179,14 +126,15 @@ function weights.has_stable(services, entries)
 end
 
 ---What a rule for the new version alone leads to: its entries for those of the stable Service. Other Services have no part in
----it. One entry has no weight; of several, each has what the stable Service's had there.
+---it. Of several entries each has what the stable Service's had there.
 ---@param services moonshift.Backends
 ---@param entries table[]
+---@param alone? number the weight of an entry that is the only one; none where nothing is given
 ---@return table[]
-function weights.canary_entries(services, entries)
+function weights.canary_entries(services, entries, alone)
     local result, groups = {}, groups_of(services, entries, 1)
     for _, group in ipairs(groups) do
-        group.twin.weight = #groups > 1 and group.share or nil
+        group.twin.weight = #groups > 1 and group.share or alone
         table.insert(result, group.twin)
     end
     return result

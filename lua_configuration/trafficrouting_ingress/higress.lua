@@ -1,5 +1,6 @@
 --@name Higress Ingress
 --@can weight,header,header-regex,cookie,query,path,header-modifier
+--@use steps, conditions, ingresses
 --
 -- A share is said by a canary Ingress, as with ingress-nginx. Matches are said by an Ingress of its own for each alternative,
 -- with annotations that hold together and a route that comes before the owner's. Matches win over a share.
@@ -14,82 +15,18 @@ local params = obj.params or {}
 local stable, canary = obj.stableService, obj.canaryService
 local given = (obj.data.annotations or {})[DESTINATION]
 
--- shared: siblings
-local function copy(value)
-    if type(value) ~= "table" then
-        return value
-    end
-    local result = {}
-    for key, inner in next, value do
-        result[key] = copy(inner)
-    end
-    return result
-end
-
-local PATH_TYPES = {Exact = "Exact", PathPrefix = "Prefix"}
-
--- A second Ingress for one alternative of the step; the first is called <name>-canary, the next <name>-canary-1.
-local function sibling(number, match)
-    local result = copy(obj.canaryIngress)
-    if number > 1 then
-        result.metadata.name = result.metadata.name .. "-" .. (number - 1)
-    end
-    result.metadata.annotations = result.metadata.annotations or {}
-    local path = match and match.path
-    if path then
-        local kind = PATH_TYPES[path.type or "PathPrefix"]
-        if kind == nil then
-            error("no " .. KIND .. " can match paths by type " .. path.type)
-        end
-        for _, rule in ipairs(result.spec.rules or {}) do
-            -- The path of the step takes the place of the rule's: once.
-            local first = rule.http.paths[1]
-            first.path, first.pathType = path.value or "/", kind
-            rule.http.paths = {first}
-        end
-        result.spec.defaultBackend = nil
-    end
-    return result
-end
--- end
-
-local CANARY = {"canary", "canary-by-cookie", "canary-by-header", "canary-by-header-pattern", "canary-by-header-value",
-    "canary-weight", "canary-weight-total"}
-
 local function without_canary(annotations)
-    for _, key in ipairs(CANARY) do
-        annotations[NGINX .. key], annotations[HIGRESS .. key] = nil, nil
-    end
+    ingresses.clear_canary(annotations, NGINX)
+    ingresses.clear_canary(annotations, HIGRESS)
     return annotations
-end
-
-local function modify(annotations)
-    local modifier = obj.requestHeaderModifier or {}
-    for what, items in pairs({update = modifier.set, add = modifier.add}) do
-        local lines = {}
-        for _, item in ipairs(items or {}) do
-            table.insert(lines, item.name .. " " .. item.value)
-        end
-        if #lines > 0 then
-            annotations[HIGRESS .. "request-header-control-" .. what] = table.concat(lines, "\n")
-        end
-    end
-    if #(modifier.remove or {}) > 0 then
-        annotations[HIGRESS .. "request-header-control-remove"] = table.concat(modifier.remove, ",")
-    end
-end
-
-local function escape(text)
-    return (text:gsub("[%^%$%(%)%.%[%]%*%+%?{}|\\]", "\\%0"))
 end
 
 local function condition(annotations, what, item)
     local kind = item.type == "RegularExpression" and "regex" or "exact"
     local name, value = item.name, item.value
     if what == "header" and name == "canary-by-cookie" then
-        local cookie, wanted = value:match("^([^=]+)=(.*)$")
-        kind, name = "regex", "cookie"
-        value = "(^|.*;\\s*)" .. escape(cookie or item.value) .. "=" .. escape(wanted or "always") .. "(;.*|$)"
+        local cookie, wanted = conditions.cookie(value)
+        kind, name, value = "regex", "cookie", conditions.cookie_pattern({name = cookie, value = wanted})
     end
     local key = HIGRESS .. kind .. "-match-" .. what .. "-" .. name
     if annotations[key] ~= nil and annotations[key] ~= value then
@@ -194,15 +131,9 @@ local function canary_destination()
     return table.concat(result, "\n") .. "\n"
 end
 
-local function check_whole()
-    if obj.canaryWeight ~= math.floor(obj.canaryWeight) then
-        error("no " .. KIND .. " can say " .. obj.weight .. " %: its weight is a whole number")
-    end
-end
-
 -- The owner's destination with the new version's share.
 local function divided()
-    check_whole()
+    steps.only_whole_percents({kind = KIND, weight = obj.canaryWeight})
     if obj.requestHeaderModifier ~= nil then
         error("no " .. KIND .. " can change headers for a part of its " .. DESTINATION .. ": give the step matches instead")
     elseif stable == canary then
@@ -227,7 +158,7 @@ local function divided()
 end
 
 local function matching(number, match)
-    local result = sibling(number, match)
+    local result = ingresses.beside(obj, KIND, number, match)
     local annotations = without_canary(result.metadata.annotations)
     for _, header in ipairs(match.headers or {}) do
         condition(annotations, "header", header)
@@ -238,17 +169,17 @@ local function matching(number, match)
     if match.method then
         error("no " .. KIND .. " can match methods")
     end
-    modify(annotations)
+    ingresses.change_headers(annotations, HIGRESS, obj.requestHeaderModifier)
     annotations[DESTINATION] = given and canary_destination()
     return result
 end
 
 local function sharing(number)
-    check_whole()
-    local result = sibling(number)
+    steps.only_whole_percents({kind = KIND, weight = obj.canaryWeight})
+    local result = ingresses.beside(obj, KIND, number)
     local annotations = without_canary(result.metadata.annotations)
     annotations[NGINX .. "canary"], annotations[NGINX .. "canary-weight"] = "true", obj.weight
-    modify(annotations)
+    ingresses.change_headers(annotations, HIGRESS, obj.requestHeaderModifier)
     return result
 end
 

@@ -1,5 +1,6 @@
 --@name Kong Ingress
 --@can header,header-regex,cookie,method,path
+--@use conditions, ingresses
 --
 -- An Ingress of its own for each alternative of a step, with headers and methods that hold together: a route with more
 -- conditions comes first. It has no shares; an HTTPRoute of Kong's has. An expression is searched for, so it is bound to
@@ -7,53 +8,10 @@
 
 local KIND, PREFIX = "Ingress of Kong", "konghq.com/"
 
--- shared: siblings
-local function copy(value)
-    if type(value) ~= "table" then
-        return value
-    end
-    local result = {}
-    for key, inner in next, value do
-        result[key] = copy(inner)
-    end
-    return result
-end
-
-local PATH_TYPES = {Exact = "Exact", PathPrefix = "Prefix"}
-
--- A second Ingress for one alternative of the step; the first is called <name>-canary, the next <name>-canary-1.
-local function sibling(number, match)
-    local result = copy(obj.canaryIngress)
-    if number > 1 then
-        result.metadata.name = result.metadata.name .. "-" .. (number - 1)
-    end
-    result.metadata.annotations = result.metadata.annotations or {}
-    local path = match and match.path
-    if path then
-        local kind = PATH_TYPES[path.type or "PathPrefix"]
-        if kind == nil then
-            error("no " .. KIND .. " can match paths by type " .. path.type)
-        end
-        for _, rule in ipairs(result.spec.rules or {}) do
-            -- The path of the step takes the place of the rule's: once.
-            local first = rule.http.paths[1]
-            first.path, first.pathType = path.value or "/", kind
-            rule.http.paths = {first}
-        end
-        result.spec.defaultBackend = nil
-    end
-    return result
-end
--- end
-
 if obj.matches == nil or #obj.matches == 0 then
     error("no " .. KIND .. " can divide requests by weight: a step needs matches, or an HTTPRoute")
 elseif obj.requestHeaderModifier ~= nil then
     error("no " .. KIND .. " can change headers without a plugin")
-end
-
-local function escape(text)
-    return (text:gsub("[%^%$%(%)%.%[%]%*%+%?{}|\\]", "\\%0"))
 end
 
 local function put(annotations, name, value)
@@ -64,33 +22,32 @@ local function put(annotations, name, value)
     annotations[key] = value
 end
 
-local function matching(number, match)
-    if #(match.queryParams or {}) > 0 then
-        error("no " .. KIND .. " can match query parameters")
+local function put_header(annotations, header)
+    if header.name == "canary-by-cookie" then
+        local name, value = conditions.cookie(header.value)
+        put(annotations, "cookie", "~*" .. conditions.cookie_pattern({name = name, value = value}, true))
+    elseif header.type == "RegularExpression" then
+        put(annotations, header.name, "~*^(?:" .. header.value .. ")$")
+    elseif header.value:find(",", 1, true) then
+        -- A comma parts values that are alternatives.
+        put(annotations, header.name, "~*^" .. conditions.escape(header.value) .. "$")
+    else
+        put(annotations, header.name, header.value)
     end
-    local result = sibling(number, match)
-    local annotations = result.metadata.annotations
-    for _, header in ipairs(match.headers or {}) do
-        if header.name == "canary-by-cookie" then
-            local cookie, wanted = header.value:match("^([^=]+)=(.*)$")
-            put(annotations, "cookie", "~*(^|;\\s*)" .. escape(cookie or header.value) .. "=" .. escape(wanted or "always") .. "(;|$)")
-        elseif header.type == "RegularExpression" then
-            put(annotations, header.name, "~*^(?:" .. header.value .. ")$")
-        elseif header.value:find(",", 1, true) then
-            -- A comma parts values that are alternatives.
-            put(annotations, header.name, "~*^" .. escape(header.value) .. "$")
-        else
-            put(annotations, header.name, header.value)
-        end
-    end
-    if match.method then
-        annotations[PREFIX .. "methods"] = match.method
-    end
-    return result
 end
 
 local objects = {}
 for number, match in ipairs(obj.matches) do
-    table.insert(objects, matching(number, match))
+    if #(match.queryParams or {}) > 0 then
+        error("no " .. KIND .. " can match query parameters")
+    end
+    local result = ingresses.beside(obj, KIND, number, match)
+    for _, header in ipairs(match.headers or {}) do
+        put_header(result.metadata.annotations, header)
+    end
+    if match.method then
+        result.metadata.annotations[PREFIX .. "methods"] = match.method
+    end
+    table.insert(objects, result)
 end
 return {objects = objects}

@@ -1,14 +1,15 @@
 """The work that is measured: the packaged VirtualService script over objects of a given size."""
 
 import json
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGED = (
-    ROOT / "lua_configuration/networking.istio.io/VirtualService/trafficRouting.lua"
-).read_bytes()
+from msgspec import structs
+
+from controller.cli.scripts.subjects import subject_at
+from controller.scripts.lookup import FOLDER
+
+PACKAGED = subject_at(FOLDER / "networking.istio.io/VirtualService/trafficRouting.lua").read()
 # The same work under another hash: nobody trusts it, so every call has a process of its own.
-UNTRUSTED = PACKAGED + b"\n-- a user's copy\n"
+UNTRUSTED = structs.replace(PACKAGED, text=PACKAGED.text + b"\n-- a user's copy\n")
 
 
 def _rule(number: int) -> dict[str, object]:

@@ -7,6 +7,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 
+from controller.scripts.lookup import Script
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.bench_lua import inprocess
 from tests.bench_lua.documents import PACKAGED, UNTRUSTED, document
@@ -28,10 +29,11 @@ class Speed:
     single_use: Figures
 
 
-async def _block(running: Worker, script: bytes, object_json: bytes, calls: int) -> Figures:
+async def _block(running: Worker, script: Script, object_json: bytes, calls: int) -> Figures:
     request = pb.ExecuteRequest(
-        script=script, object_json=object_json, script_name="vs", tenant="bench",
+        script=script.text, object_json=object_json, script_name="vs", tenant="bench",
         limits=pb.Limits(),
+        modules=[pb.Module(name=m.name, text=m.text, hidden=m.hidden) for m in script.modules],
     )  # fmt: skip
     stub = running.stub
     for _ in range(2):

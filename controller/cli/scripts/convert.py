@@ -19,7 +19,8 @@ from controller.cli.scripts.subjects import (
     subject_at,
     subjects_in,
 )
-from controller.scripts.lookup import Script
+from controller.scripts.lookup import FOLDER, Script
+from controller.scripts.modules import FOLDER as LIBRARY
 
 DEFAULT = Path("lua_configuration")
 _ENDING = "_obj.lua"
@@ -103,6 +104,7 @@ def as_lua(subject: Subject, script: Script, case: Case) -> str:
         f"-- What scripts are given at each step of {case.path.name}.",
         "-- To debug: paste one of these tables in front of the script, as `obj = …`, or put before it:",
         f'--   dofile("{case.name}{_ENDING}"); obj = steps.step_0',
+        *_modules(script),
         "steps = {",
     ]
     for step in case.steps:
@@ -111,6 +113,17 @@ def as_lua(subject: Subject, script: Script, case: Case) -> str:
         obj = obj_of(subject, script, case, step)
         lines.append(f"  step_{step.number} = {lua_literal(obj, 1)},")
     return "\n".join([*lines, "}", ""])
+
+
+def _modules(script: Script) -> list[str]:
+    """How a plain Lua gets the modules: those that modules ask for themselves come first."""
+    if not script.modules:
+        return []
+    files = (FOLDER / LIBRARY / f"{module.name}.lua" for module in script.modules)
+    return [
+        "-- The script's modules, to be put before it as well:",
+        *(f'--   {path.stem} = dofile("{path.as_posix()}")' for path in files),
+    ]
 
 
 def _comment(words: str) -> str:

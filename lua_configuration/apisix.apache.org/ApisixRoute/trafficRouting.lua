@@ -1,5 +1,6 @@
 --@name Apache APISIX ApisixRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@use steps, backends, weights, conditions, routes
 --
 -- Divides the stable Service's own share of every rule, or adds copies of those rules, bound to the step's matches and to the
 -- new revision alone. Of rules with one path the priority decides, so a copy has its source's and one more; copies come
@@ -8,332 +9,18 @@
 -- obj.params.scale: multiply the weights of divided rules by this much.
 -- obj.params.both: a step's matches and its traffic at once.
 
-local KIND, MAX_WEIGHT = "ApisixRoute", 1000000000
-local CAN = {header = true, ["header-regex"] = true, cookie = true, query = true, path = true, method = true}
+local SCOPES = {header = "Header", query = "Query", cookie = "Cookie"}
 
--- shared: step
-local stable, canary = obj.stableService, obj.canaryService
-local namespace = obj.object and obj.object.namespace
-local params = obj.params or {}
-local modifier = obj.requestHeaderModifier
-local spec = obj.data.spec or {}
--- Whether some rule points at the stable Service, and whether the step could be carried out on one.
-local found, done = false, false
--- end
--- shared: separate
-if stable == canary then
-    error("no " .. KIND .. " can tell revisions of one Service apart: the new one needs a Service of its own")
-end
--- end
--- shared: copy
-local function copy(value)
-    if type(value) ~= "table" then
-        return value
-    end
-    local result = {}
-    for key, inner in next, value do
-        result[key] = copy(inner)
-    end
-    return result
-end
--- end
--- shared: same
-local function same(a, b)
-    if type(a) ~= "table" or type(b) ~= "table" then
-        return a == b
-    end
-    for key, value in next, a do
-        if not same(value, b[key]) then
-            return false
-        end
-    end
-    for key in next, b do
-        if a[key] == nil then
-            return false
-        end
-    end
-    return true
-end
--- end
-
-local function points_at_stable(entry)
-    return entry.serviceName == stable
-end
-
-local function canary_entry(entry)
-    local result = copy(entry)
-    -- A subset belongs to the ApisixUpstream of its Service; the new one has none of that name.
-    result.serviceName, result.weight, result.subset = canary, nil, nil
-    return result
-end
-
--- A rule may name a Service once.
-local function address(entry)
-    return entry.serviceName
-end
-
-local function modify_entry()
-    error("an ApisixRoute changes headers for a whole rule: give the step matches instead of traffic")
-end
-
--- shared: weights
--- Whole numbers with the sum `total`, as near to its parts as can be; what is more than nothing has at least one.
-local function largest_remainder(parts, total)
-    local result, left, least = {}, total, total >= #parts and 1 or 0
-    for index, part in ipairs(parts) do
-        result[index] = math.max(math.floor(part * total + 1e-9), part > 1e-9 and least or 0)
-        left = left - result[index]
-    end
-    while left ~= 0 do
-        local at, step = 1, left > 0 and 1 or -1
-        for index, part in ipairs(parts) do
-            local short = step > 0 and part * total - result[index] > parts[at] * total - result[at] + 1e-9
-            at = (short or (step < 0 and result[index] > result[at])) and index or at
-        end
-        result[at], left = result[at] + step, left - step
-    end
-    return result
-end
-
-local function whole(value)
-    return math.abs(value - math.floor(value + 0.5)) < 1e-9
-end
-
--- Whether whole numbers say the step's share of `total` well enough: not wrong by more than half a percent of `sum`, or half
--- a hundredth where parts of a percent are asked for, and not nothing for something.
-local function says(scale, total, sum)
-    local all = total * scale
-    local share = all * obj.canaryWeight / 100
-    local rounded = math.floor(share + 0.5)
-    local lost = (rounded == 0 and share > 0) or (rounded == all and share < all)
-    return not lost and math.abs(share - rounded) * (whole(obj.canaryWeight) and 200 or 20000) <= sum * scale + 1e-9
-end
-
--- What the weights are multiplied by: nothing if possible, else a hundred, or what makes their sum 100 or 10000.
-local function scale_for(total, sum)
-    local scales = {1, 100}
-    if sum < 100 then
-        scales = {1, 100, 100 / sum, 10000 / sum}
-    end
-    if params.scale and sum * params.scale > MAX_WEIGHT + 1e-9 then
-        error("with params.scale the weights would be more than " .. MAX_WEIGHT .. ", which no " .. KIND .. " can say")
-    end
-    for _, scale in ipairs(params.scale and {params.scale} or scales) do
-        if params.scale or (sum * scale <= MAX_WEIGHT + 1e-9 and says(scale, total, sum)) then
-            return scale
-        end
-    end
-    if not whole(obj.canaryWeight) then
-        error("no " .. KIND .. " can say " .. obj.canaryWeight .. " % here: its weights are too small for parts of a percent")
-    end
-    return 1
-end
-
--- The stable Service's entries by what stands for them in the new revision: a copy, or what is there under its address.
-local function groups_of(entries, absent)
-    local groups = {}
-    for _, entry in ipairs(entries) do
-        if points_at_stable(entry) then
-            local twin, group = canary_entry(entry), nil
-            for _, known in ipairs(groups) do
-                group = address(known.twin) == address(twin) and known or group
-            end
-            if group == nil then
-                group = {twin = twin, entry = twin, share = 0, own = 0, stables = {}}
-                for _, other in ipairs(entries) do
-                    if address(other) == address(twin) then
-                        group.entry, group.known, group.own = other, true, other.weight or absent
-                    end
-                end
-                table.insert(groups, group)
-            end
-            group.share = group.share + (entry.weight or absent)
-            table.insert(group.stables, entry)
-        end
-    end
-    return groups
-end
-
--- Divides what the stable Service has among `entries`, of which only `parts` have shares; an entry without a weight has
--- `absent`. The sum stays. At 0 % nothing is added: some gateways drop a route over a backend that is not ready. Others want
--- to get to know a backend before it has a share: obj.announce.
-local function split(entries, absent, parts)
-    parts = parts or entries
-    local groups = groups_of(parts, absent)
-    local stable_total, total, sum, declared = 0, 0, 0, false
-    for _, group in ipairs(groups) do
-        stable_total, total = stable_total + group.share, total + group.share + group.own
-        declared = declared or group.known
-    end
-    for _, entry in ipairs(parts) do
-        sum = sum + (entry.weight or absent)
-    end
-    found, done = found or #groups > 0, done or total > 0
-    if total == 0 or (obj.canaryWeight == 0 and not declared and not obj.announce) then
-        return
-    end
-    if sum == total and total < 100 then
-        -- Nobody else has a share: percentages are what a reader expects.
-        total, sum = 100, 100
-    end
-    local scale = scale_for(total, sum)
-    local holders, portions, ours, left = {}, {}, {}, math.floor(sum * scale + 0.5)
-    local function hold(entry, part, percent)
-        table.insert(holders, entry)
-        table.insert(portions, part * percent / 100)
-        ours[entry] = true
-    end
-    for _, group in ipairs(groups) do
-        for _, entry in ipairs(group.stables) do
-            -- Where all is declared to be the new revision's already, nothing says how stable was divided.
-            local part = stable_total > 0 and (entry.weight or absent) / stable_total or 1 / #group.stables / #groups
-            hold(entry, part, obj.stableWeight)
-        end
-    end
-    for _, group in ipairs(groups) do
-        hold(group.entry, stable_total > 0 and group.share / stable_total or 1 / #groups, obj.canaryWeight)
-    end
-    for _, entry in ipairs(parts) do
-        if not ours[entry] then
-            entry.weight = math.floor((entry.weight or absent) * scale + 0.5)
-            left = left - entry.weight
-        end
-    end
-    for index, weight in ipairs(largest_remainder(portions, left)) do
-        holders[index].weight = weight
-    end
-    for _, group in ipairs(groups) do
-        if modifier ~= nil then
-            modify_entry(group.entry)
-        end
-        for index = #entries, 1, -1 do
-            if not group.known and rawequal(entries[index], group.stables[#group.stables]) then
-                table.insert(entries, index + 1, group.entry)
-            end
-        end
-    end
-end
--- end
--- shared: entries
--- The new revision's entries in a copy of a rule; other Services have no part in it.
-local function canary_entries(entries)
-    local result, groups = {}, groups_of(entries, 1)
-    for _, group in ipairs(groups) do
-        group.twin.weight = #groups > 1 and group.share or nil
-        table.insert(result, group.twin)
-    end
-    return result
-end
--- end
--- shared: conditions
-local WORDS = {
-    header = "headers", ["header-regex"] = "headers by regular expression", query = "query parameters",
-    cookie = "cookies", method = "methods", path = "paths",
-}
-
-local function need(word)
-    if not CAN[word] then
-        error("no " .. KIND .. " can match " .. WORDS[word])
-    end
-end
-
-local function condition_on(what, item)
-    local kind = item.type or "Exact"
-    if kind ~= "Exact" and kind ~= "RegularExpression" then
-        error("no " .. KIND .. " can match " .. WORDS[what] .. " by type " .. kind)
-    end
-    local regex = kind == "RegularExpression"
-    local name, value = item.name, item.value
-    if what == "cookie" then
-        -- As with Ingress classes, a name alone stands for the cookie that says "always".
-        name, value = value:match("^([^=]+)=(.*)$")
-        name, value = name or item.value, value or "always"
-    end
-    need((what == "header" and regex) and "header-regex" or what)
-    return {what = what, name = name, value = value, regex = regex}
-end
-
--- A match of the step: conditions that hold together, and a path or nil.
-local function conditions_of(match)
-    local result, path = {}, match.path
-    for _, header in ipairs(match.headers or {}) do
-        table.insert(result, condition_on(header.name == "canary-by-cookie" and "cookie" or "header", header))
-    end
-    for _, parameter in ipairs(match.queryParams or {}) do
-        table.insert(result, condition_on("query", parameter))
-    end
-    if match.method then
-        need("method")
-        table.insert(result, {what = "method", value = match.method})
-    end
-    if path then
-        need("path")
-        path = {type = path.type or "PathPrefix", value = path.value or "/"}
-        if path.type ~= "Exact" and path.type ~= "PathPrefix" and path.type ~= "RegularExpression" then
-            error("no " .. KIND .. " can match paths by type " .. path.type)
-        end
-    elseif #result == 0 then
-        error("a match of this step has no condition")
-    end
-    return result, path
-end
--- end
--- shared: wanted
--- All matches of the step.
-local function wanted_of(matches)
-    local result = {}
-    for position, match in ipairs(matches) do
-        local conditions, path = conditions_of(match)
-        result[position] = {conditions = conditions, path = path}
-    end
-    return result
-end
--- end
--- shared: patterns
-local function escape(text)
-    return (text:gsub("[%^%$%(%)%.%[%]%*%+%?{}|\\]", "\\%0"))
-end
-
--- A cookie as a pattern for the header that carries all of them.
-local function cookie_pattern(condition)
-    local value = condition.regex and "(" .. condition.value .. ")" or escape(condition.value)
-    return "(^|.*;\\s*)" .. escape(condition.name) .. "=" .. value .. "(;.*|$)"
-end
--- end
--- shared: whole match
--- This gateway searches; an expression of the step has to match the whole text, as everywhere.
-local function pattern_of(condition)
-    return "^" .. (condition.regex and "(?:" .. condition.value .. ")" or escape(condition.value)) .. "$"
-end
--- end
--- shared: once
-local seen = {}
-
--- What a rule further up was given is not said again.
-local function is_first(value)
-    for _, known in ipairs(seen) do
-        if same(known, value) then
-            return false
-        end
-    end
-    table.insert(seen, value)
-    return true
-end
--- end
--- shared: methods
--- Leaves one method; false where it was not among those that were there.
-local function narrow_methods(holder, method)
-    local allowed = holder.methods == nil or #holder.methods == 0
-    for _, known in ipairs(holder.methods or {}) do
-        allowed = allowed or known == method
-    end
-    holder.methods = {method}
-    return allowed
-end
--- end
+local step = steps.of(obj)
+local spec = step.spec
+-- A rule may name a Service once. A subset belongs to the ApisixUpstream of its Service; the new one has none of that name.
+local services = backends.of(step, {
+    name = "serviceName", drop = {"subset"}, without_weight = 100, most = 1000000000,
+    headers = "an ApisixRoute changes headers for a whole rule: give the step matches instead of traffic",
+})
 
 -- A plugin's changes of headers; what is set may stand there without the word `set`.
-local function modify_headers(rule)
+local function change_headers(rule)
     rule.plugins = rule.plugins or {}
     local plugin
     for _, known in ipairs(rule.plugins) do
@@ -350,18 +37,16 @@ local function modify_headers(rule)
     end
     plugin.config.headers = headers
     for _, verb in ipairs({"set", "add"}) do
-        for _, header in ipairs(modifier[verb] or {}) do
+        for _, header in ipairs(step.modifier[verb] or {}) do
             headers[verb] = headers[verb] or {}
             headers[verb][header.name] = header.value
         end
     end
-    for _, name in ipairs(modifier.remove or {}) do
+    for _, name in ipairs(step.modifier.remove or {}) do
         headers.remove = headers.remove or {}
         table.insert(headers.remove, name)
     end
 end
-
-local SCOPES = {header = "Header", query = "Query", cookie = "Cookie"}
 
 local function add_expression(match, subject, op, value)
     match.exprs = match.exprs or {}
@@ -382,125 +67,82 @@ local function add_expression(match, subject, op, value)
     return true
 end
 
--- Adds a condition; false where it can never hold together with what is there.
-local function add(match, condition)
-    if condition.what == "method" then
-        return narrow_methods(match, condition.value)
-    end
-    local subject = {scope = SCOPES[condition.what], name = condition.name}
-    if condition.regex then
-        return add_expression(match, subject, "RegexMatch", pattern_of(condition))
-    end
-    return add_expression(match, subject, "Equal", condition.value)
-end
-
--- Paths are exact, or prefixes with /* at their end; an expression is a condition of its own.
-local function set_path(match, path)
-    local value = path.value
-    if path.type == "RegularExpression" then
-        local pattern = pattern_of({value = value, regex = true})
-        -- The name means nothing here, and has to be there.
-        add_expression(match, {scope = "Path", name = "path"}, "RegexMatch", pattern)
-    elseif path.type == "Exact" then
-        match.paths = {value}
-    else
-        local bare = value:gsub("/+$", "")
-        match.paths = bare == "" and {"/*"} or {bare, bare .. "/*"}
-    end
-end
-
-local function is_ours(rule)
-    return #groups_of(rule.backends or {}, 1) > 0
-end
-
-local function check(rule)
-    for _, plugin in ipairs(rule.plugins or {}) do
-        if plugin.name == "traffic-split" and plugin.enable ~= false then
-            error("a rule that points at Service " .. stable .. " has a traffic-split of its own")
+local ways = {
+    match_of = function(rule)
+        rule.match = rule.match or {}
+        return rule.match
+    end,
+    -- Paths are exact, or prefixes with /* at their end; an expression is a condition of its own.
+    set_path = function(match, path)
+        local bare = path.value:gsub("/+$", "")
+        if path.type == "RegularExpression" then
+            -- The name means nothing here, and has to be there.
+            local pattern = conditions.whole({value = path.value, regex = true})
+            add_expression(match, {scope = "Path", name = "path"}, "RegexMatch", pattern)
+        elseif path.type == "Exact" then
+            match.paths = {path.value}
+        else
+            match.paths = bare == "" and {"/*"} or {bare, bare .. "/*"}
         end
-    end
-end
+    end,
+    add = function(match, condition)
+        if condition.what == "method" then
+            return conditions.only_method(match, condition.value)
+        end
+        local subject = {scope = SCOPES[condition.what], name = condition.name}
+        if condition.regex then
+            return add_expression(match, subject, "RegexMatch", conditions.whole(condition))
+        end
+        return add_expression(match, subject, "Equal", condition.value)
+    end,
+    finish = function(rule, number)
+        rule.name, rule.priority = rule.name .. "-canary-" .. (number - 1), (rule.priority or 0) + 1
+        rule.backends, rule.upstreams = weights.canary_entries(services, rule.backends), nil
+        if step.modifier ~= nil then
+            change_headers(rule)
+        end
+    end,
+}
 
-local function copies_of(rule, wanted)
+-- The rules that lead to the stable Service. Streams have one backend and no weights.
+local function rules()
     local result = {}
-    for number, one in ipairs(wanted) do
-        local twin, possible = copy(rule), true
-        twin.match = twin.match or {}
-        if one.path then
-            set_path(twin.match, one.path)
-        end
-        for _, condition in ipairs(one.conditions) do
-            possible = possible and add(twin.match, condition)
-        end
-        if possible and is_first(twin.match) then
-            twin.name = rule.name .. "-canary-" .. (number - 1)
-            twin.priority = (rule.priority or 0) + 1
-            twin.backends, twin.upstreams = canary_entries(rule.backends), nil
-            if modifier ~= nil then
-                modify_headers(twin)
+    for _, rule in ipairs(spec.http or {}) do
+        if weights.has_stable(services, rule.backends) then
+            table.insert(result, rule)
+            for _, plugin in ipairs(rule.plugins or {}) do
+                if plugin.name == "traffic-split" and plugin.enable ~= false then
+                    error("a rule that points at Service " .. step.stable .. " has a traffic-split of its own")
+                end
             end
-            table.insert(result, twin)
+        end
+    end
+    step.found = #result > 0
+    for _, stream in ipairs(spec.stream or {}) do
+        if not step.found and stream.backend and stream.backend.serviceName == step.stable then
+            error("a stream of an ApisixRoute has one backend: neither matches nor traffic can divide it")
         end
     end
     return result
 end
 
--- Streams have one backend and no weights.
-local function only_streams()
-    for _, stream in ipairs(spec.stream or {}) do
-        if not found and stream.backend and stream.backend.serviceName == stable then
-            error("a stream of an ApisixRoute has one backend: neither matches nor traffic can divide it")
-        end
-    end
-end
-
-local function match_all(matches)
-    local wanted, copies = wanted_of(matches), {}
-    for _, rule in ipairs(spec.http or {}) do
-        if is_ours(rule) then
-            found = true
-            check(rule)
-            for _, twin in ipairs(copies_of(rule, wanted)) do
-                done = true
+steps.carry_out(step, {
+    match = function()
+        local wanted, copies = conditions.wanted(step, "header,header-regex,cookie,query,path,method"), {}
+        for _, rule in ipairs(rules()) do
+            for _, twin in ipairs(routes.copies(step, rule, wanted, ways)) do
                 table.insert(copies, twin)
             end
         end
-    end
-    only_streams()
-    for _, twin in ipairs(copies) do
-        table.insert(spec.http, twin)
-    end
-end
-
-local function split_all()
-    for _, rule in ipairs(spec.http or {}) do
-        if is_ours(rule) then
-            check(rule)
-            split(rule.backends, 100)
+        step.done = #copies > 0
+        for _, twin in ipairs(copies) do
+            table.insert(spec.http, twin)
         end
-    end
-    only_streams()
-end
-
--- shared: run
-local function finish(problem)
-    if not found then
-        error("no rule of this " .. KIND .. " points at Service " .. stable)
-    elseif not done then
-        error(problem .. " Service " .. stable)
-    end
-end
-
-local matching = obj.matches ~= nil and #obj.matches > 0
-if matching then
-    match_all(obj.matches)
-    finish("the matches of this step contradict the conditions of every rule that points at")
-end
--- Matches win over a weight; params.both asks for the two at once.
-if obj.canaryWeight >= 0 and (not matching or params.both) then
-    found, done = false, false
-    split_all()
-    finish("nothing has a weight above 0 in the rules that point at")
-end
+    end,
+    divide = function()
+        for _, rule in ipairs(rules()) do
+            weights.divide(step, services, rule.backends)
+        end
+    end,
+})
 return obj.data
--- end

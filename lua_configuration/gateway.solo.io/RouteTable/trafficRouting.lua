@@ -74,15 +74,12 @@ local function copies_of(route, wanted)
     if #matchers == 0 then
         return {}
     end
-    local result, entries = tables.copy(route), weights.canary_entries(services, entries_of(route))
+    local result, entries = tables.copy(route), weights.canary_entries(services, entries_of(route), 100)
     result.matchers = matchers
     result.name = route.name and route.name .. "-canary"
     if #entries == 1 and entries[1].options == nil then
         result.routeAction = {single = entries[1].destination}
     else
-        for _, entry in ipairs(entries) do
-            entry.weight = entry.weight or 100
-        end
         result.routeAction = {multi = {destinations = entries}}
     end
     if step.modifier ~= nil then

@@ -115,11 +115,8 @@ local function narrowed(match, alternative)
 end
 
 local function add_copies(rules, holder, wanted)
-    local entries = weights.canary_entries(services, entries_of(holder))
+    local entries = weights.canary_entries(services, entries_of(holder), 100)
     step.found = step.found or #entries > 0
-    for _, entry in ipairs(entries) do
-        entry.weight = entry.weight or 100
-    end
     for _, alternative in ipairs(#entries > 0 and wanted or {}) do
         local match = narrowed(holder.match, alternative)
         if match then

@@ -1,5 +1,6 @@
 --@name Traefik IngressRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method
+--@use steps, tables, backends, weights, conditions, routes
 --
 -- Divides the stable Service's own share of every route, or puts copies of those routes, bound to the step's matches and to
 -- the new revision alone, before them. A rule is a text that can say "or"; its length is its priority unless it has one, so
@@ -9,346 +10,11 @@
 -- obj.params.both: a step's matches and its traffic at once.
 -- obj.params.syntax: "v2" where that is the default of the installation; a route's own `syntax` goes first.
 
-local KIND, MAX_WEIGHT = "IngressRoute", 1000000000
-local CAN = {header = true, ["header-regex"] = true, cookie = true, query = true, path = true, method = true}
-
--- shared: step
-local stable, canary = obj.stableService, obj.canaryService
-local namespace = obj.object and obj.object.namespace
-local params = obj.params or {}
-local modifier = obj.requestHeaderModifier
-local spec = obj.data.spec or {}
--- Whether some rule points at the stable Service, and whether the step could be carried out on one.
-local found, done = false, false
--- end
--- shared: separate
-if stable == canary then
-    error("no " .. KIND .. " can tell revisions of one Service apart: the new one needs a Service of its own")
-end
--- end
--- shared: copy
-local function copy(value)
-    if type(value) ~= "table" then
-        return value
-    end
-    local result = {}
-    for key, inner in next, value do
-        result[key] = copy(inner)
-    end
-    return result
-end
--- end
--- shared: namespace
--- A reference without a namespace means the object's own.
-local function here(other)
-    return other == nil or other == "" or namespace == nil or other == namespace
-end
--- end
--- shared: traefik
--- Other kinds of Services, and Services of other namespaces, are not the Service.
-local function is_service(entry)
-    return (entry.kind == nil or entry.kind == "Service") and here(entry.namespace)
-end
--- end
--- shared: named
-local function points_at_stable(entry)
-    return is_service(entry) and entry.name == stable
-end
-
-local function canary_entry(entry)
-    local result = copy(entry)
-    result.name, result.weight = canary, nil
-    return result
-end
-
-local function address(entry)
-    return is_service(entry) and entry.name .. ":" .. tostring(entry.port)
-end
--- end
-
-local function modify_entry()
-    error("no IngressRoute can change headers: that takes a Middleware, which a script cannot make")
-end
-
--- shared: weights
--- Whole numbers with the sum `total`, as near to its parts as can be; what is more than nothing has at least one.
-local function largest_remainder(parts, total)
-    local result, left, least = {}, total, total >= #parts and 1 or 0
-    for index, part in ipairs(parts) do
-        result[index] = math.max(math.floor(part * total + 1e-9), part > 1e-9 and least or 0)
-        left = left - result[index]
-    end
-    while left ~= 0 do
-        local at, step = 1, left > 0 and 1 or -1
-        for index, part in ipairs(parts) do
-            local short = step > 0 and part * total - result[index] > parts[at] * total - result[at] + 1e-9
-            at = (short or (step < 0 and result[index] > result[at])) and index or at
-        end
-        result[at], left = result[at] + step, left - step
-    end
-    return result
-end
-
-local function whole(value)
-    return math.abs(value - math.floor(value + 0.5)) < 1e-9
-end
-
--- Whether whole numbers say the step's share of `total` well enough: not wrong by more than half a percent of `sum`, or half
--- a hundredth where parts of a percent are asked for, and not nothing for something.
-local function says(scale, total, sum)
-    local all = total * scale
-    local share = all * obj.canaryWeight / 100
-    local rounded = math.floor(share + 0.5)
-    local lost = (rounded == 0 and share > 0) or (rounded == all and share < all)
-    return not lost and math.abs(share - rounded) * (whole(obj.canaryWeight) and 200 or 20000) <= sum * scale + 1e-9
-end
-
--- What the weights are multiplied by: nothing if possible, else a hundred, or what makes their sum 100 or 10000.
-local function scale_for(total, sum)
-    local scales = {1, 100}
-    if sum < 100 then
-        scales = {1, 100, 100 / sum, 10000 / sum}
-    end
-    if params.scale and sum * params.scale > MAX_WEIGHT + 1e-9 then
-        error("with params.scale the weights would be more than " .. MAX_WEIGHT .. ", which no " .. KIND .. " can say")
-    end
-    for _, scale in ipairs(params.scale and {params.scale} or scales) do
-        if params.scale or (sum * scale <= MAX_WEIGHT + 1e-9 and says(scale, total, sum)) then
-            return scale
-        end
-    end
-    if not whole(obj.canaryWeight) then
-        error("no " .. KIND .. " can say " .. obj.canaryWeight .. " % here: its weights are too small for parts of a percent")
-    end
-    return 1
-end
-
--- The stable Service's entries by what stands for them in the new revision: a copy, or what is there under its address.
-local function groups_of(entries, absent)
-    local groups = {}
-    for _, entry in ipairs(entries) do
-        if points_at_stable(entry) then
-            local twin, group = canary_entry(entry), nil
-            for _, known in ipairs(groups) do
-                group = address(known.twin) == address(twin) and known or group
-            end
-            if group == nil then
-                group = {twin = twin, entry = twin, share = 0, own = 0, stables = {}}
-                for _, other in ipairs(entries) do
-                    if address(other) == address(twin) then
-                        group.entry, group.known, group.own = other, true, other.weight or absent
-                    end
-                end
-                table.insert(groups, group)
-            end
-            group.share = group.share + (entry.weight or absent)
-            table.insert(group.stables, entry)
-        end
-    end
-    return groups
-end
-
--- Divides what the stable Service has among `entries`, of which only `parts` have shares; an entry without a weight has
--- `absent`. The sum stays. At 0 % nothing is added: some gateways drop a route over a backend that is not ready. Others want
--- to get to know a backend before it has a share: obj.announce.
-local function split(entries, absent, parts)
-    parts = parts or entries
-    local groups = groups_of(parts, absent)
-    local stable_total, total, sum, declared = 0, 0, 0, false
-    for _, group in ipairs(groups) do
-        stable_total, total = stable_total + group.share, total + group.share + group.own
-        declared = declared or group.known
-    end
-    for _, entry in ipairs(parts) do
-        sum = sum + (entry.weight or absent)
-    end
-    found, done = found or #groups > 0, done or total > 0
-    if total == 0 or (obj.canaryWeight == 0 and not declared and not obj.announce) then
-        return
-    end
-    if sum == total and total < 100 then
-        -- Nobody else has a share: percentages are what a reader expects.
-        total, sum = 100, 100
-    end
-    local scale = scale_for(total, sum)
-    local holders, portions, ours, left = {}, {}, {}, math.floor(sum * scale + 0.5)
-    local function hold(entry, part, percent)
-        table.insert(holders, entry)
-        table.insert(portions, part * percent / 100)
-        ours[entry] = true
-    end
-    for _, group in ipairs(groups) do
-        for _, entry in ipairs(group.stables) do
-            -- Where all is declared to be the new revision's already, nothing says how stable was divided.
-            local part = stable_total > 0 and (entry.weight or absent) / stable_total or 1 / #group.stables / #groups
-            hold(entry, part, obj.stableWeight)
-        end
-    end
-    for _, group in ipairs(groups) do
-        hold(group.entry, stable_total > 0 and group.share / stable_total or 1 / #groups, obj.canaryWeight)
-    end
-    for _, entry in ipairs(parts) do
-        if not ours[entry] then
-            entry.weight = math.floor((entry.weight or absent) * scale + 0.5)
-            left = left - entry.weight
-        end
-    end
-    for index, weight in ipairs(largest_remainder(portions, left)) do
-        holders[index].weight = weight
-    end
-    for _, group in ipairs(groups) do
-        if modifier ~= nil then
-            modify_entry(group.entry)
-        end
-        for index = #entries, 1, -1 do
-            if not group.known and rawequal(entries[index], group.stables[#group.stables]) then
-                table.insert(entries, index + 1, group.entry)
-            end
-        end
-    end
-end
--- end
--- shared: entries
--- The new revision's entries in a copy of a rule; other Services have no part in it.
-local function canary_entries(entries)
-    local result, groups = {}, groups_of(entries, 1)
-    for _, group in ipairs(groups) do
-        group.twin.weight = #groups > 1 and group.share or nil
-        table.insert(result, group.twin)
-    end
-    return result
-end
--- end
--- shared: conditions
-local WORDS = {
-    header = "headers", ["header-regex"] = "headers by regular expression", query = "query parameters",
-    cookie = "cookies", method = "methods", path = "paths",
-}
-
-local function need(word)
-    if not CAN[word] then
-        error("no " .. KIND .. " can match " .. WORDS[word])
-    end
-end
-
-local function condition_on(what, item)
-    local kind = item.type or "Exact"
-    if kind ~= "Exact" and kind ~= "RegularExpression" then
-        error("no " .. KIND .. " can match " .. WORDS[what] .. " by type " .. kind)
-    end
-    local regex = kind == "RegularExpression"
-    local name, value = item.name, item.value
-    if what == "cookie" then
-        -- As with Ingress classes, a name alone stands for the cookie that says "always".
-        name, value = value:match("^([^=]+)=(.*)$")
-        name, value = name or item.value, value or "always"
-    end
-    need((what == "header" and regex) and "header-regex" or what)
-    return {what = what, name = name, value = value, regex = regex}
-end
-
--- A match of the step: conditions that hold together, and a path or nil.
-local function conditions_of(match)
-    local result, path = {}, match.path
-    for _, header in ipairs(match.headers or {}) do
-        table.insert(result, condition_on(header.name == "canary-by-cookie" and "cookie" or "header", header))
-    end
-    for _, parameter in ipairs(match.queryParams or {}) do
-        table.insert(result, condition_on("query", parameter))
-    end
-    if match.method then
-        need("method")
-        table.insert(result, {what = "method", value = match.method})
-    end
-    if path then
-        need("path")
-        path = {type = path.type or "PathPrefix", value = path.value or "/"}
-        if path.type ~= "Exact" and path.type ~= "PathPrefix" and path.type ~= "RegularExpression" then
-            error("no " .. KIND .. " can match paths by type " .. path.type)
-        end
-    elseif #result == 0 then
-        error("a match of this step has no condition")
-    end
-    return result, path
-end
--- end
--- shared: wanted
--- All matches of the step.
-local function wanted_of(matches)
-    local result = {}
-    for position, match in ipairs(matches) do
-        local conditions, path = conditions_of(match)
-        result[position] = {conditions = conditions, path = path}
-    end
-    return result
-end
--- end
--- shared: patterns
-local function escape(text)
-    return (text:gsub("[%^%$%(%)%.%[%]%*%+%?{}|\\]", "\\%0"))
-end
-
--- A cookie as a pattern for the header that carries all of them.
-local function cookie_pattern(condition)
-    local value = condition.regex and "(" .. condition.value .. ")" or escape(condition.value)
-    return "(^|.*;\\s*)" .. escape(condition.name) .. "=" .. value .. "(;.*|$)"
-end
--- end
--- shared: whole match
--- This gateway searches; an expression of the step has to match the whole text, as everywhere.
-local function pattern_of(condition)
-    return "^" .. (condition.regex and "(?:" .. condition.value .. ")" or escape(condition.value)) .. "$"
-end
--- end
--- shared: same
-local function same(a, b)
-    if type(a) ~= "table" or type(b) ~= "table" then
-        return a == b
-    end
-    for key, value in next, a do
-        if not same(value, b[key]) then
-            return false
-        end
-    end
-    for key in next, b do
-        if a[key] == nil then
-            return false
-        end
-    end
-    return true
-end
--- end
--- shared: once
-local seen = {}
-
--- What a rule further up was given is not said again.
-local function is_first(value)
-    for _, known in ipairs(seen) do
-        if same(known, value) then
-            return false
-        end
-    end
-    table.insert(seen, value)
-    return true
-end
--- end
--- shared: copies
--- Puts the copies that the new revision serves right before the rule they come from.
-local function insert_copies(rules, is_ours, copies_of)
-    local result = {}
-    for _, rule in ipairs(rules) do
-        if is_ours(rule) then
-            found = true
-            for _, twin in ipairs(copies_of(rule)) do
-                done = true
-                table.insert(result, twin)
-            end
-        end
-        table.insert(result, rule)
-    end
-    return result
-end
--- end
+local step = steps.of(obj)
+local services = backends.of(step, {
+    name = "name", port = "port", namespace = "namespace", kinds = {"Service"}, without_weight = 1, most = 1000000000,
+    headers = "no IngressRoute can change headers: that takes a Middleware, which a script cannot make",
+})
 
 -- Backticks take everything but themselves.
 local function literal(text)
@@ -368,6 +34,7 @@ end
 
 -- A condition of the step in the rule language of either syntax.
 local function term_of(condition, old)
+    condition = conditions.cookie_as_header(condition)
     local what, name, value, regex = condition.what, condition.name, condition.value, condition.regex
     if what == "method" then
         return call("Method", value)
@@ -377,11 +44,11 @@ local function term_of(condition, old)
         end
         return call("Query", name .. "=" .. value)
     elseif what == "query" then
-        return regex and call("QueryRegexp", name, pattern_of(condition)) or call("Query", name, value)
-    elseif what == "cookie" then
-        return call(old and "HeadersRegexp" or "HeaderRegexp", "Cookie", cookie_pattern(condition))
+        return regex and call("QueryRegexp", name, conditions.whole(condition)) or call("Query", name, value)
     elseif regex then
-        return call(old and "HeadersRegexp" or "HeaderRegexp", name, pattern_of(condition))
+        -- The expression for a cookie matches the whole header already.
+        local pattern = name == "cookie" and value or conditions.whole(condition)
+        return call(old and "HeadersRegexp" or "HeaderRegexp", name == "cookie" and "Cookie" or name, pattern)
     end
     return call(old and "Headers" or "Header", name, value)
 end
@@ -391,7 +58,7 @@ local function path_term(path, old)
     if path.type == "Exact" then
         return call("Path", value)
     elseif path.type == "RegularExpression" and not old then
-        return call("PathRegexp", pattern_of({value = value, regex = true}))
+        return call("PathRegexp", conditions.whole({value = value, regex = true}))
     elseif path.type ~= "PathPrefix" then
         error("the rule syntax" .. (old and " v2" or "") .. " cannot match a path by type " .. path.type)
     end
@@ -431,23 +98,18 @@ local function without_paths(rule)
     return terms
 end
 
-local function alternatives(terms)
-    local text = table.concat(terms, " || ")
-    return #terms > 1 and "(" .. text .. ")" or text
-end
-
 -- Of the step's matches those with a path replace the rule's paths, the others stand beside them.
 local function rules_of(route, wanted)
-    local old = (route.syntax or params.syntax) == "v2"
+    local old = (route.syntax or step.params.syntax) == "v2"
     local beside, result = {}, {}
-    for _, one in ipairs(wanted) do
+    for _, alternative in ipairs(wanted) do
         local terms = {}
-        for _, condition in ipairs(one.conditions) do
+        for _, condition in ipairs(alternative.conditions) do
             table.insert(terms, term_of(condition, old))
         end
-        if one.path then
+        if alternative.path then
             local all = without_paths(route.match)
-            table.insert(all, path_term(one.path, old))
+            table.insert(all, path_term(alternative.path, old))
             for _, term in ipairs(terms) do
                 table.insert(all, term)
             end
@@ -458,11 +120,9 @@ local function rules_of(route, wanted)
         end
     end
     if #beside > 0 then
-        local source = route.match
-        if structure_of(source):find("||", 1, true) then
-            source = "(" .. source .. ")"
-        end
-        table.insert(result, 1, {rule = source .. " && " .. alternatives(beside)})
+        local source, text = route.match, table.concat(beside, " || ")
+        source = structure_of(source):find("||", 1, true) and "(" .. source .. ")" or source
+        table.insert(result, 1, {rule = source .. " && " .. (#beside > 1 and "(" .. text .. ")" or text)})
     end
     return result
 end
@@ -478,8 +138,8 @@ end
 local function copies_of(route, wanted)
     local result = {}
     for _, one in ipairs(rules_of(route, wanted)) do
-        if is_first(one.rule) then
-            local twin, own = copy(route), route.priority
+        if routes.first_time(step, one.rule) then
+            local twin, own = tables.copy(route), route.priority
             local by_length = own == nil or own == 0
             twin.match = one.rule
             twin.priority = raised(by_length and #route.match or own)
@@ -487,50 +147,28 @@ local function copies_of(route, wanted)
                 -- The path was asked for, whose ever it was.
                 twin.priority = math.max(twin.priority, #one.rule)
             end
-            twin.services = canary_entries(route.services)
+            twin.services = weights.canary_entries(services, route.services)
             table.insert(result, twin)
         end
     end
     return result
 end
 
-local function is_ours(route)
-    return #groups_of(route.services or {}, 1) > 0
-end
-
-local function match_all(matches)
-    if modifier ~= nil then
-        modify_entry()
-    end
-    local wanted = wanted_of(matches)
-    spec.routes = insert_copies(spec.routes or {}, is_ours, function(route) return copies_of(route, wanted) end)
-end
-
-local function split_all()
-    for _, route in ipairs(spec.routes or {}) do
-        split(route.services or {}, 1)
-    end
-end
-
--- shared: run
-local function finish(problem)
-    if not found then
-        error("no rule of this " .. KIND .. " points at Service " .. stable)
-    elseif not done then
-        error(problem .. " Service " .. stable)
-    end
-end
-
-local matching = obj.matches ~= nil and #obj.matches > 0
-if matching then
-    match_all(obj.matches)
-    finish("the matches of this step contradict the conditions of every rule that points at")
-end
--- Matches win over a weight; params.both asks for the two at once.
-if obj.canaryWeight >= 0 and (not matching or params.both) then
-    found, done = false, false
-    split_all()
-    finish("nothing has a weight above 0 in the rules that point at")
-end
+steps.carry_out(step, {
+    match = function()
+        if step.modifier ~= nil then
+            services.change_headers()
+        end
+        local wanted = conditions.wanted(step, "header,header-regex,cookie,query,path,method")
+        local function is_ours(route) return weights.has_stable(services, route.services) end
+        step.spec.routes = routes.with_copies(step, step.spec.routes, is_ours, function(route)
+            return copies_of(route, wanted)
+        end)
+    end,
+    divide = function()
+        for _, route in ipairs(step.spec.routes or {}) do
+            weights.divide(step, services, route.services or {})
+        end
+    end,
+})
 return obj.data
--- end

@@ -1,6 +1,6 @@
 --@name Traefik IngressRouteTCP
 --@can weight,subpercent
---@use steps, backends, weights
+--@use steps, backends, routes
 --
 -- Divides the stable Service's own share of every route. Connections that are open stay where they are.
 --
@@ -11,11 +11,5 @@ local services = backends.of(step, {
     name = "name", port = "port", namespace = "namespace", kinds = {"Service"}, without_weight = 1, most = 1000000000,
 })
 
-steps.carry_out(step, {
-    divide = function()
-        for _, route in ipairs(step.spec.routes or {}) do
-            weights.divide(step, services, route.services or {})
-        end
-    end,
-})
+routes.carry_out(step, services, {rules = "routes", backends = "services"})
 return obj.data

@@ -1,5 +1,6 @@
 --@name Skipper RouteGroup
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
+--@use steps, tables, backends, weights, conditions, routes, named_backends
 --
 -- Divides what goes to backends of the stable Service, in routes and in the default backends, or puts copies of routes,
 -- bound to the step's matches and to the new revision alone, before those that go to stable. Predicates hold together, so
@@ -8,393 +9,26 @@
 -- obj.params.scale: multiply the weights of divided lists by this much.
 -- obj.params.both: a step's matches and its traffic at once.
 
-local KIND, MAX_WEIGHT = "RouteGroup", 1000000000
-local CAN = {header = true, ["header-regex"] = true, cookie = true, query = true, path = true, method = true}
-
--- shared: step
-local stable, canary = obj.stableService, obj.canaryService
-local namespace = obj.object and obj.object.namespace
-local params = obj.params or {}
-local modifier = obj.requestHeaderModifier
-local spec = obj.data.spec or {}
--- Whether some rule points at the stable Service, and whether the step could be carried out on one.
-local found, done = false, false
--- end
--- shared: separate
-if stable == canary then
-    error("no " .. KIND .. " can tell revisions of one Service apart: the new one needs a Service of its own")
-end
--- end
--- shared: copy
-local function copy(value)
-    if type(value) ~= "table" then
-        return value
-    end
-    local result = {}
-    for key, inner in next, value do
-        result[key] = copy(inner)
-    end
-    return result
-end
--- end
--- shared: same
-local function same(a, b)
-    if type(a) ~= "table" or type(b) ~= "table" then
-        return a == b
-    end
-    for key, value in next, a do
-        if not same(value, b[key]) then
-            return false
-        end
-    end
-    for key in next, b do
-        if a[key] == nil then
-            return false
-        end
-    end
-    return true
-end
--- end
-
--- Names of backends of the stable Service, each with the name of its copy.
-local twins = {}
-
-local function points_at_stable(entry)
-    return twins[entry.backendName] ~= nil
-end
-
-local function canary_entry(entry)
-    local result = copy(entry)
-    result.backendName, result.weight = twins[entry.backendName], nil
-    return result
-end
-
-local function address(entry)
-    return entry.backendName
-end
-
-local function modify_entry()
-    error("a RouteGroup changes headers for a whole route: give the step matches instead of traffic")
-end
-
--- shared: weights
--- Whole numbers with the sum `total`, as near to its parts as can be; what is more than nothing has at least one.
-local function largest_remainder(parts, total)
-    local result, left, least = {}, total, total >= #parts and 1 or 0
-    for index, part in ipairs(parts) do
-        result[index] = math.max(math.floor(part * total + 1e-9), part > 1e-9 and least or 0)
-        left = left - result[index]
-    end
-    while left ~= 0 do
-        local at, step = 1, left > 0 and 1 or -1
-        for index, part in ipairs(parts) do
-            local short = step > 0 and part * total - result[index] > parts[at] * total - result[at] + 1e-9
-            at = (short or (step < 0 and result[index] > result[at])) and index or at
-        end
-        result[at], left = result[at] + step, left - step
-    end
-    return result
-end
-
-local function whole(value)
-    return math.abs(value - math.floor(value + 0.5)) < 1e-9
-end
-
--- Whether whole numbers say the step's share of `total` well enough: not wrong by more than half a percent of `sum`, or half
--- a hundredth where parts of a percent are asked for, and not nothing for something.
-local function says(scale, total, sum)
-    local all = total * scale
-    local share = all * obj.canaryWeight / 100
-    local rounded = math.floor(share + 0.5)
-    local lost = (rounded == 0 and share > 0) or (rounded == all and share < all)
-    return not lost and math.abs(share - rounded) * (whole(obj.canaryWeight) and 200 or 20000) <= sum * scale + 1e-9
-end
-
--- What the weights are multiplied by: nothing if possible, else a hundred, or what makes their sum 100 or 10000.
-local function scale_for(total, sum)
-    local scales = {1, 100}
-    if sum < 100 then
-        scales = {1, 100, 100 / sum, 10000 / sum}
-    end
-    if params.scale and sum * params.scale > MAX_WEIGHT + 1e-9 then
-        error("with params.scale the weights would be more than " .. MAX_WEIGHT .. ", which no " .. KIND .. " can say")
-    end
-    for _, scale in ipairs(params.scale and {params.scale} or scales) do
-        if params.scale or (sum * scale <= MAX_WEIGHT + 1e-9 and says(scale, total, sum)) then
-            return scale
-        end
-    end
-    if not whole(obj.canaryWeight) then
-        error("no " .. KIND .. " can say " .. obj.canaryWeight .. " % here: its weights are too small for parts of a percent")
-    end
-    return 1
-end
-
--- The stable Service's entries by what stands for them in the new revision: a copy, or what is there under its address.
-local function groups_of(entries, absent)
-    local groups = {}
-    for _, entry in ipairs(entries) do
-        if points_at_stable(entry) then
-            local twin, group = canary_entry(entry), nil
-            for _, known in ipairs(groups) do
-                group = address(known.twin) == address(twin) and known or group
-            end
-            if group == nil then
-                group = {twin = twin, entry = twin, share = 0, own = 0, stables = {}}
-                for _, other in ipairs(entries) do
-                    if address(other) == address(twin) then
-                        group.entry, group.known, group.own = other, true, other.weight or absent
-                    end
-                end
-                table.insert(groups, group)
-            end
-            group.share = group.share + (entry.weight or absent)
-            table.insert(group.stables, entry)
-        end
-    end
-    return groups
-end
-
--- Divides what the stable Service has among `entries`, of which only `parts` have shares; an entry without a weight has
--- `absent`. The sum stays. At 0 % nothing is added: some gateways drop a route over a backend that is not ready. Others want
--- to get to know a backend before it has a share: obj.announce.
-local function split(entries, absent, parts)
-    parts = parts or entries
-    local groups = groups_of(parts, absent)
-    local stable_total, total, sum, declared = 0, 0, 0, false
-    for _, group in ipairs(groups) do
-        stable_total, total = stable_total + group.share, total + group.share + group.own
-        declared = declared or group.known
-    end
-    for _, entry in ipairs(parts) do
-        sum = sum + (entry.weight or absent)
-    end
-    found, done = found or #groups > 0, done or total > 0
-    if total == 0 or (obj.canaryWeight == 0 and not declared and not obj.announce) then
-        return
-    end
-    if sum == total and total < 100 then
-        -- Nobody else has a share: percentages are what a reader expects.
-        total, sum = 100, 100
-    end
-    local scale = scale_for(total, sum)
-    local holders, portions, ours, left = {}, {}, {}, math.floor(sum * scale + 0.5)
-    local function hold(entry, part, percent)
-        table.insert(holders, entry)
-        table.insert(portions, part * percent / 100)
-        ours[entry] = true
-    end
-    for _, group in ipairs(groups) do
-        for _, entry in ipairs(group.stables) do
-            -- Where all is declared to be the new revision's already, nothing says how stable was divided.
-            local part = stable_total > 0 and (entry.weight or absent) / stable_total or 1 / #group.stables / #groups
-            hold(entry, part, obj.stableWeight)
-        end
-    end
-    for _, group in ipairs(groups) do
-        hold(group.entry, stable_total > 0 and group.share / stable_total or 1 / #groups, obj.canaryWeight)
-    end
-    for _, entry in ipairs(parts) do
-        if not ours[entry] then
-            entry.weight = math.floor((entry.weight or absent) * scale + 0.5)
-            left = left - entry.weight
-        end
-    end
-    for index, weight in ipairs(largest_remainder(portions, left)) do
-        holders[index].weight = weight
-    end
-    for _, group in ipairs(groups) do
-        if modifier ~= nil then
-            modify_entry(group.entry)
-        end
-        for index = #entries, 1, -1 do
-            if not group.known and rawequal(entries[index], group.stables[#group.stables]) then
-                table.insert(entries, index + 1, group.entry)
-            end
-        end
-    end
-end
--- end
--- shared: entries
--- The new revision's entries in a copy of a rule; other Services have no part in it.
-local function canary_entries(entries)
-    local result, groups = {}, groups_of(entries, 1)
-    for _, group in ipairs(groups) do
-        group.twin.weight = #groups > 1 and group.share or nil
-        table.insert(result, group.twin)
-    end
-    return result
-end
--- end
--- shared: conditions
-local WORDS = {
-    header = "headers", ["header-regex"] = "headers by regular expression", query = "query parameters",
-    cookie = "cookies", method = "methods", path = "paths",
-}
-
-local function need(word)
-    if not CAN[word] then
-        error("no " .. KIND .. " can match " .. WORDS[word])
-    end
-end
-
-local function condition_on(what, item)
-    local kind = item.type or "Exact"
-    if kind ~= "Exact" and kind ~= "RegularExpression" then
-        error("no " .. KIND .. " can match " .. WORDS[what] .. " by type " .. kind)
-    end
-    local regex = kind == "RegularExpression"
-    local name, value = item.name, item.value
-    if what == "cookie" then
-        -- As with Ingress classes, a name alone stands for the cookie that says "always".
-        name, value = value:match("^([^=]+)=(.*)$")
-        name, value = name or item.value, value or "always"
-    end
-    need((what == "header" and regex) and "header-regex" or what)
-    return {what = what, name = name, value = value, regex = regex}
-end
-
--- A match of the step: conditions that hold together, and a path or nil.
-local function conditions_of(match)
-    local result, path = {}, match.path
-    for _, header in ipairs(match.headers or {}) do
-        table.insert(result, condition_on(header.name == "canary-by-cookie" and "cookie" or "header", header))
-    end
-    for _, parameter in ipairs(match.queryParams or {}) do
-        table.insert(result, condition_on("query", parameter))
-    end
-    if match.method then
-        need("method")
-        table.insert(result, {what = "method", value = match.method})
-    end
-    if path then
-        need("path")
-        path = {type = path.type or "PathPrefix", value = path.value or "/"}
-        if path.type ~= "Exact" and path.type ~= "PathPrefix" and path.type ~= "RegularExpression" then
-            error("no " .. KIND .. " can match paths by type " .. path.type)
-        end
-    elseif #result == 0 then
-        error("a match of this step has no condition")
-    end
-    return result, path
-end
--- end
--- shared: wanted
--- All matches of the step.
-local function wanted_of(matches)
-    local result = {}
-    for position, match in ipairs(matches) do
-        local conditions, path = conditions_of(match)
-        result[position] = {conditions = conditions, path = path}
-    end
-    return result
-end
--- end
--- shared: patterns
-local function escape(text)
-    return (text:gsub("[%^%$%(%)%.%[%]%*%+%?{}|\\]", "\\%0"))
-end
-
--- A cookie as a pattern for the header that carries all of them.
-local function cookie_pattern(condition)
-    local value = condition.regex and "(" .. condition.value .. ")" or escape(condition.value)
-    return "(^|.*;\\s*)" .. escape(condition.name) .. "=" .. value .. "(;.*|$)"
-end
--- end
--- shared: whole match
--- This gateway searches; an expression of the step has to match the whole text, as everywhere.
-local function pattern_of(condition)
-    return "^" .. (condition.regex and "(?:" .. condition.value .. ")" or escape(condition.value)) .. "$"
-end
--- end
--- shared: uneven
--- What an entry without a weight has: of several without any each has the same, beside others that have one it has nothing.
-local function absent_in(entries)
-    for _, entry in ipairs(entries) do
-        if entry.weight ~= nil then
-            return 0
-        end
-    end
-    return 1
-end
--- end
--- shared: once
-local seen = {}
-
--- What a rule further up was given is not said again.
-local function is_first(value)
-    for _, known in ipairs(seen) do
-        if same(known, value) then
-            return false
-        end
-    end
-    table.insert(seen, value)
-    return true
-end
--- end
--- shared: methods
--- Leaves one method; false where it was not among those that were there.
-local function narrow_methods(holder, method)
-    local allowed = holder.methods == nil or #holder.methods == 0
-    for _, known in ipairs(holder.methods or {}) do
-        allowed = allowed or known == method
-    end
-    holder.methods = {method}
-    return allowed
-end
--- end
--- shared: copies
--- Puts the copies that the new revision serves right before the rule they come from.
-local function insert_copies(rules, is_ours, copies_of)
-    local result = {}
-    for _, rule in ipairs(rules) do
-        if is_ours(rule) then
-            found = true
-            for _, twin in ipairs(copies_of(rule)) do
-                done = true
-                table.insert(result, twin)
-            end
-        end
-        table.insert(result, rule)
-    end
-    return result
-end
--- end
-
--- The backends with a copy of each of the stable Service behind it, where there is none yet.
-local function with_copies()
-    local result, by_name, declared = {}, {}, {}
-    for _, backend in ipairs(spec.backends or {}) do
-        by_name[backend.name] = backend
-        if backend.serviceName == canary then
-            declared[tostring(backend.servicePort)] = backend.name
-        end
-    end
-    for _, backend in ipairs(spec.backends or {}) do
-        table.insert(result, backend)
-        if backend.serviceName == stable and (backend.type == nil or backend.type == "service") then
-            local name = backend.name .. "-canary"
-            local namesake, there = by_name[name], declared[tostring(backend.servicePort)]
-            if namesake and namesake.serviceName ~= canary then
-                error("a backend named " .. name .. " is there already, for another Service")
-            end
-            twins[backend.name] = (namesake and name) or there or name
-            if by_name[twins[backend.name]] == nil then
-                local twin = copy(backend)
-                twin.name, twin.serviceName = name, canary
-                table.insert(result, twin)
-            end
-        end
-    end
-    return result
-end
+local step = steps.of(obj)
+local spec = step.spec
+local twins, complete = named_backends.with_copies(step, spec.backends, {
+    service = "serviceName", port = "servicePort", noun = "a backend",
+    only = function(backend) return backend.type == nil or backend.type == "service" end,
+})
+local services = backends.of(step, {
+    is_stable = function(entry) return twins[entry.backendName] ~= nil end,
+    canary = function(entry)
+        local result = tables.copy(entry)
+        result.backendName, result.weight = twins[entry.backendName], nil
+        return result
+    end,
+    address = function(entry) return entry.backendName end,
+    headers = "a RouteGroup changes headers for a whole route: give the step matches instead of traffic",
+    without_weight = backends.even_or_nothing, most = 1000000000,
+})
 
 local function backends_of(route)
     return route.backends and #route.backends > 0 and route.backends or spec.defaultBackends or {}
-end
-
-local function is_ours(route)
-    return #groups_of(backends_of(route), 1) > 0
 end
 
 local function call(name, ...)
@@ -408,40 +42,13 @@ end
 -- Parameters and cookies are matched by expressions only.
 local function predicate_of(condition)
     if condition.what == "query" then
-        return call("QueryParam", condition.name, pattern_of(condition))
+        return call("QueryParam", condition.name, conditions.whole(condition))
     elseif condition.what == "cookie" then
-        return call("Cookie", condition.name, pattern_of(condition))
+        return call("Cookie", condition.name, conditions.whole(condition))
     elseif condition.regex then
-        return call("HeaderRegexp", condition.name, pattern_of(condition))
+        return call("HeaderRegexp", condition.name, conditions.whole(condition))
     end
     return call("Header", condition.name, condition.value)
-end
-
--- Adds a condition; false where it can never hold together with what is there.
-local function add(route, condition)
-    if condition.what == "method" then
-        return narrow_methods(route, condition.value)
-    end
-    local predicate = predicate_of(condition)
-    route.predicates = route.predicates or {}
-    for _, known in ipairs(route.predicates) do
-        if known == predicate then
-            return true
-        end
-    end
-    table.insert(route.predicates, predicate)
-    return true
-end
-
-local function set_path(route, path)
-    route.path, route.pathSubtree, route.pathRegexp = nil, nil, nil
-    if path.type == "Exact" then
-        route.path = path.value
-    elseif path.type == "PathPrefix" then
-        route.pathSubtree = path.value
-    else
-        route.pathRegexp = pattern_of({value = path.value, regex = true})
-    end
 end
 
 -- What tells routes apart: two that are alike are refused.
@@ -450,15 +57,15 @@ local function key_of(route)
         route.predicates or {}, route.methods or {}}
 end
 
-local function modify_headers(route)
+local function change_headers(route)
     local filters = {}
-    for _, header in ipairs(modifier.set or {}) do
+    for _, header in ipairs(step.modifier.set or {}) do
         table.insert(filters, call("setRequestHeader", header.name, header.value))
     end
-    for _, header in ipairs(modifier.add or {}) do
+    for _, header in ipairs(step.modifier.add or {}) do
         table.insert(filters, call("appendRequestHeader", header.name, header.value))
     end
-    for _, name in ipairs(modifier.remove or {}) do
+    for _, name in ipairs(step.modifier.remove or {}) do
         table.insert(filters, call("dropRequestHeader", name))
     end
     for _, filter in ipairs(route.filters or {}) do
@@ -467,71 +74,64 @@ local function modify_headers(route)
     route.filters = filters
 end
 
-local function copies_of(route, wanted)
-    local result = {}
-    for _, one in ipairs(wanted) do
-        local twin, possible = copy(route), true
-        if one.path then
-            set_path(twin, one.path)
-        end
-        for _, condition in ipairs(one.conditions) do
-            possible = possible and add(twin, condition)
-        end
-        if possible and same(key_of(twin), key_of(route)) then
+local ways = {
+    match_of = function(route) return route end,
+    told_apart_by = function(route, source)
+        local key = key_of(route)
+        if tables.same(key, key_of(source)) then
             error("a route has the conditions of this step already, and there cannot be two of them")
-        elseif possible and is_first(key_of(twin)) then
-            twin.backends = canary_entries(backends_of(route))
-            if modifier ~= nil then
-                modify_headers(twin)
-            end
-            table.insert(result, twin)
         end
-    end
-    return result
-end
+        return key
+    end,
+    set_path = function(route, path)
+        route.path, route.pathSubtree, route.pathRegexp = nil, nil, nil
+        if path.type == "Exact" then
+            route.path = path.value
+        elseif path.type == "PathPrefix" then
+            route.pathSubtree = path.value
+        else
+            route.pathRegexp = conditions.whole({value = path.value, regex = true})
+        end
+    end,
+    add = function(route, condition)
+        if condition.what == "method" then
+            return conditions.only_method(route, condition.value)
+        end
+        route.predicates = route.predicates or {}
+        tables.add(route.predicates, predicate_of(condition))
+        return true
+    end,
+    finish = function(route)
+        route.backends = weights.canary_entries(services, backends_of(route))
+        if step.modifier ~= nil then
+            change_headers(route)
+        end
+    end,
+}
 
-local function match_all(matches)
-    local backends, wanted, routes = with_copies(), wanted_of(matches), spec.routes
-    if routes == nil or #routes == 0 then
-        -- The default route is there only as long as no other is.
-        routes = {{pathSubtree = "/"}}
-    end
-    routes = insert_copies(routes, is_ours, function(route) return copies_of(route, wanted) end)
-    if done then
-        spec.routes, spec.backends = routes, backends
-    end
-end
-
-local function split_all()
-    local backends = with_copies()
-    split(spec.defaultBackends or {}, absent_in(spec.defaultBackends or {}))
-    for _, route in ipairs(spec.routes or {}) do
-        split(route.backends or {}, absent_in(route.backends or {}))
-    end
-    if found and obj.canaryWeight > 0 then
-        spec.backends = backends
-    end
-end
-
--- shared: run
-local function finish(problem)
-    if not found then
-        error("no rule of this " .. KIND .. " points at Service " .. stable)
-    elseif not done then
-        error(problem .. " Service " .. stable)
-    end
-end
-
-local matching = obj.matches ~= nil and #obj.matches > 0
-if matching then
-    match_all(obj.matches)
-    finish("the matches of this step contradict the conditions of every rule that points at")
-end
--- Matches win over a weight; params.both asks for the two at once.
-if obj.canaryWeight >= 0 and (not matching or params.both) then
-    found, done = false, false
-    split_all()
-    finish("nothing has a weight above 0 in the rules that point at")
-end
+steps.carry_out(step, {
+    match = function()
+        local wanted, list = conditions.wanted(step, "header,header-regex,cookie,query,path,method"), spec.routes
+        if list == nil or #list == 0 then
+            -- The default route is there only as long as no other is.
+            list = {{pathSubtree = "/"}}
+        end
+        local function is_ours(route) return weights.has_stable(services, backends_of(route)) end
+        list = routes.with_copies(step, list, is_ours, function(route)
+            return routes.copies(step, route, wanted, ways)
+        end)
+        if step.done then
+            spec.routes, spec.backends = list, complete
+        end
+    end,
+    divide = function()
+        weights.divide(step, services, spec.defaultBackends or {})
+        for _, route in ipairs(spec.routes or {}) do
+            weights.divide(step, services, route.backends or {})
+        end
+        if step.found and step.weight > 0 then
+            spec.backends = complete
+        end
+    end,
+})
 return obj.data
--- end

@@ -1,5 +1,7 @@
 """What `convert` writes is what the engine reads: executed, it is the input again."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +12,7 @@ from controller.cli.scripts.convert import as_lua
 from controller.cli.scripts.engine import Engine
 from controller.cli.scripts.inputs import obj_of
 from controller.cli.scripts.lua_literal import lua_literal
-from controller.cli.scripts.subjects import Subject, subjects_in
+from controller.cli.scripts.subjects import Subject, subject_at, subjects_in
 from controller.domain.traffic.tree import Json, decode, encode
 from controller.scripts.answer import Executed
 from controller.scripts.lookup import FOLDER, Script
@@ -40,6 +42,19 @@ async def test_every_packaged_case_reads_back(engine: Engine) -> None:
             case = read_case(path, subject)
             assert isinstance(case, Case)
             await _reads_back(engine, subject, case)
+
+
+def test_a_plain_lua_is_told_where_the_modules_are_in_their_order() -> None:
+    subject = subject_at(FOLDER / "networking.istio.io" / "VirtualService" / "trafficRouting.lua")
+    case = read_case(subject.cases()[0], subject)
+    assert isinstance(case, Case)
+    lines = re.findall(
+        r'^--   (\w+) = dofile\("([^"]+)"\)$', as_lua(subject, subject.read(), case), re.M
+    )
+    names = [name for name, _ in lines]
+    assert names == [module.name for module in subject.read().modules]
+    assert names.index("shares") < names.index("weights") < names.index("istio")
+    assert all(Path(path).is_file() for _, path in lines)
 
 
 async def _reads_back(engine: Engine, subject: Subject, case: Case) -> None:

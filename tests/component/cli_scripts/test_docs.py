@@ -30,12 +30,16 @@ def test_every_command_prints_what_the_page_says(
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
     commands = COMMANDS.findall(text)
-    assert len(commands) == 6
+    assert len(commands) == 7
     for arguments, output in commands:
         if arguments.endswith("claims-too-much"):
             shutil.copytree("my-scripts", "claims-too-much")
             script = Path("claims-too-much") / SCRIPT
             script.write_text(script.read_text().replace("weight,", "weight,header-regex,", 1))
+        if arguments.endswith(" short"):
+            case = Path(SCRIPT).parent / "testdata"
+            shutil.copytree(Path("my-scripts") / case, Path("short") / case)
+            assert len((Path("short") / SCRIPT).read_text().splitlines()) <= 25
         ended = CliRunner().invoke(cli, arguments.split())
         assert comparable(ended.output) == comparable(output), arguments
     written = Path("my-scripts/gateway.example.com/TrafficLane/testdata/canary_obj.lua").read_text()

@@ -98,8 +98,8 @@ async def test_a_child_never_serves_two_tenants_or_two_scripts() -> None:
 
 
 async def test_a_child_never_serves_a_script_with_two_sets_of_modules() -> None:
-    module = Module(b"counter", b"local n = 0 return {next = function() n = n + 1 return n end}")
-    other = Module(b"counter", module.text + b" ")
+    text = b"local n = 0 return {next = function() n = n + 1 return n end}"
+    module, other = Module(b"counter", text, digest=b"1"), Module(b"counter", text, digest=b"2")
     script = b"return {counter.next(), counter.next()}"
     async with trusting() as pool:
         for modules in ((module,), (other,), (module,), (module,)):

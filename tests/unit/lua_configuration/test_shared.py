@@ -1,42 +1,52 @@
-"""Scripts say the same thing in the same words."""
+"""What scripts have in common stands in the library, once; what differs in names only is one script."""
 
 from pathlib import Path
 
 import pytest
 
+from controller.scripts.lookup import packaged_texts
 from tests.unit.lua_configuration.capabilities import BEGIN, DOCUMENT, END, scripts, with_table
-from tests.unit.lua_configuration.cases import FOLDER, cases
-from tests.unit.lua_configuration.shared import parts_of, with_parts
+from tests.unit.lua_configuration.cases import FOLDER, cases, packaged
+from tests.unit.lua_configuration.stats import problems
 
-TWINS = (("k8s.nginx.org/VirtualServer", "k8s.nginx.org/VirtualServerRoute"),)
-
-
-def code_of(kind: str) -> str:
-    """A script without its comments at the top, its kind called KIND."""
-    lines = (FOLDER / kind / "trafficRouting.lua").read_text().splitlines()
-    name = kind.rpartition("/")[2]
-    start = next(at for at, line in enumerate(lines) if line and not line.startswith("--"))
-    return "\n".join(lines[start:]).replace(f'"{name}"', "KIND")
-
-
-def test_shared_parts_are_the_same_in_all_scripts() -> None:
-    known: dict[str, tuple[Path, str]] = {}
-    for path in scripts():
-        for name, text in parts_of(path.read_text()).items():
-            first, wanted = known.setdefault(name, (path, text))
-            assert text == wanted, f"the part {name} of {path} is not that of {first}"
-    assert "weights" in known
+ALIKE = (
+    ("gateway.networking.k8s.io/HTTPRoute", "policy.linkerd.io/HTTPRoute"),
+    ("k8s.nginx.org/VirtualServer", "k8s.nginx.org/VirtualServerRoute"),
+    ("gateway.solo.io/RouteTable", "gateway.solo.io/VirtualService"),
+    ("gateway.networking.k8s.io/TCPRoute", "gateway.networking.k8s.io/TLSRoute"),
+    ("gateway.networking.k8s.io/TCPRoute", "gateway.networking.k8s.io/UDPRoute"),
+    ("traefik.io/IngressRouteTCP", "traefik.io/IngressRouteUDP"),
+    ("cis.f5.com/VirtualServer", "cis.f5.com/TransportServer"),
+)
+REPEATED = 8
+"""Lines in a row, of code, that stand in two files: a part that belongs into the library."""
 
 
-@pytest.mark.parametrize(("one", "other"), TWINS)
+def test_the_scripts_are_as_short_as_they_are_said_to_be() -> None:
+    assert problems() == []
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
 def test_kinds_of_one_shape_have_one_script(one: str, other: str) -> None:
-    assert code_of(one) == code_of(other)
+    first, second = (packaged(FOLDER / kind / "trafficRouting.lua") for kind in (one, other))
+    assert second.text == first.text
+    assert second.header.name != first.header.name
 
 
-def test_a_part_is_carried_into_another_script() -> None:
-    text = "a\n-- shared: x\nold\n-- end\nb\n-- shared: y\nkept\n-- end\n"
-    assert parts_of(text) == {"x": "old\n", "y": "kept\n"}
-    assert with_parts(text, {"x": "new\n"}) == text.replace("old", "new")
+def test_the_class_alb_is_the_script_of_references_to_an_ingress() -> None:
+    kind = packaged(FOLDER / "networking.k8s.io" / "Ingress" / "trafficRouting.lua")
+    assert packaged(FOLDER / "trafficrouting_ingress" / "alb.lua").text == kind.text
+
+
+def test_no_part_stands_in_two_files() -> None:
+    """Headers and comments apart."""
+    seen: dict[tuple[str, ...], Path] = {}
+    for path in sorted(FOLDER.rglob("*.lua")):
+        lines = [line.strip() for line in path.read_text().splitlines()]
+        code = [line for line in lines if len(line) > len("end,") and not line.startswith("--")]
+        for at in range(len(code) - REPEATED + 1):
+            part = tuple(code[at : at + REPEATED])
+            assert seen.setdefault(part, path) == path, f"{part} in {seen[part]} and in {path}"
 
 
 def test_the_table_of_capabilities_is_what_the_scripts_say() -> None:
@@ -49,13 +59,21 @@ def test_the_table_of_capabilities_is_what_the_scripts_say() -> None:
 @pytest.mark.parametrize(
     "path", scripts(), ids=[str(p.parent.relative_to(FOLDER)) for p in scripts()]
 )
-def test_every_script_has_cases_and_is_short(path: Path) -> None:
+def test_every_script_has_cases(path: Path) -> None:
     if path.parts[-3] != "networking.istio.io":
         assert sum(case.script == path for case in cases()) >= 7
-    assert len(path.read_bytes()) < 64 * 1024
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.lua")), ids=str)
+def test_lines_are_short(path: Path) -> None:
     assert all(len(line) <= 130 for line in path.read_text().splitlines())
 
 
-def test_the_class_alb_is_the_script_of_references_to_an_ingress() -> None:
-    kind = FOLDER / "networking.k8s.io" / "Ingress" / "trafficRouting.lua"
-    assert (FOLDER / "trafficrouting_ingress" / "alb.lua").read_text() == kind.read_text()
+def test_a_script_asks_for_the_modules_that_it_uses_and_no_others() -> None:
+    for name in packaged_texts():
+        script = packaged(FOLDER / name)
+        code = "\n".join(
+            line for line in script.text.decode().splitlines() if not line.startswith("--@")
+        )
+        unused = [module for module in script.header.uses if f"{module}." not in code]
+        assert unused == [], name

@@ -145,18 +145,23 @@ def test_a_script_is_trusted_only_with_modules_that_are_ours() -> None:
     known = packaged.hashes()
     script = next(iter(known.scripts))
     text = (packaged.FOLDER / "library" / "tables.lua").read_bytes()
-    ours = Module(b"tables", text)
+
+    def module(name: bytes, text: bytes) -> Module:
+        return Module(name, text, digest=hashlib.sha256(text).digest())
+
+    ours = module(b"tables", text)
     assert known.trusts(script, ())
     assert known.trusts(script, (ours,))
     assert not known.trusts(hashlib.sha256(b"a user's").digest(), (ours,))
-    assert not known.trusts(script, (ours, Module(b"tables", text + b" ")))
-    assert not known.trusts(script, (Module(b"weights", text),))
+    assert not known.trusts(script, (ours, module(b"tables", text + b" ")))
+    assert not known.trusts(script, (module(b"weights", text),))
     assert hashlib.sha256(text).digest() not in known.scripts
 
 
 def test_a_script_has_another_hash_with_every_other_set_of_modules() -> None:
-    one, other = Module(b"a", b"return {}"), Module(b"b", b"return {}")
-    sets = [(), (one,), (other,), (one, other), (other, one), (replace(one, hidden=True),)]
+    one, other = Module(b"a", b"return {}", digest=b"1" * 32), Module(b"b", b"", digest=b"1" * 32)
+    changed = (replace(one, hidden=True), replace(one, digest=b"2" * 32))
+    sets = [(), (one,), (other,), (one, other), (other, one), *((module,) for module in changed)]
     own = hashlib.sha256(b"script").digest()
     assert len({program_digest(own, modules) for modules in sets}) == len(sets)
     assert program_digest(own, ()) == own

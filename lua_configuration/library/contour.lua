@@ -1,0 +1,135 @@
+-- The conditions of Contour's routes: what they mean, and which of two routes wins. The most specific one does, whatever their
+-- order.
+--@use tables, conditions
+
+local contour = {}
+
+local PATH_KEYS = {Exact = "exact", PathPrefix = "prefix", RegularExpression = "regex"}
+local FIELDS = {"header", "queryParameter"}
+local CLASSES = {PathPrefix = 0, RegularExpression = 1, Exact = 2}
+local TYPES = {
+    exact = "1", notexact = "1", regex = "2", prefix = "3", suffix = "4", contains = "5", notcontains = "5", present = "6",
+    notpresent = "6",
+}
+
+---The conditions with another path in the place of their own.
+---@param list table[]
+---@param path {type: string, value: string}
+---@return table[]
+function contour.with_path(list, path)
+    local result = {{[PATH_KEYS[path.type]] = path.value}}
+    for _, condition in ipairs(tables.copy(list)) do
+        condition.prefix, condition.exact, condition.regex = nil, nil, nil
+        if next(condition) ~= nil then
+            table.insert(result, condition)
+        end
+    end
+    return result
+end
+
+---Adds a condition; false where it can never hold together with what is there.
+---@param list table[]
+---@param condition moonshift.Condition
+---@return boolean
+function contour.add(list, condition)
+    condition = conditions.cookie_as_header(condition)
+    local field, name, value = condition.what == "query" and "queryParameter" or "header", condition.name, condition.value
+    for _, known in ipairs(list) do
+        local other = known[field]
+        if other and other.name:lower() == name:lower() then
+            if condition.regex and other.regex == value then
+                return true
+            elseif not condition.regex and other.exact then
+                return other.exact == value
+            end
+        end
+    end
+    table.insert(list, {[field] = {name = name, [condition.regex and "regex" or "exact"] = value}})
+    return true
+end
+
+-- A condition as it is compared with others where their number is the same: by name, sort and value, the plain before the not.
+local function text_of(named)
+    for kind, order in pairs(TYPES) do
+        local value = named[kind]
+        if value ~= nil and value ~= false then
+            return table.concat({named.name, order, tostring(value), kind:find("^not") and "1" or "0"}, "\1")
+        end
+    end
+    return named.name
+end
+
+local function path_of(list)
+    for _, condition in ipairs(list) do
+        for kind, key in pairs(PATH_KEYS) do
+            if condition[key] then
+                return {type = kind, value = condition[key]}
+            end
+        end
+    end
+    return {type = "PathPrefix", value = "/"}
+end
+
+-- What decides between routes that hold for one request, in this order.
+local function rank(list)
+    local path, texts = path_of(list), {header = {}, queryParameter = {}}
+    for _, condition in ipairs(list) do
+        for field, found in pairs(texts) do
+            if condition[field] then
+                table.insert(found, text_of(condition[field]))
+            end
+        end
+    end
+    table.sort(texts.header)
+    return {
+        CLASSES[path.type], #path.value, #texts.header, #texts.queryParameter,
+        table.concat(texts.header, "\2") .. "\3" .. table.concat(texts.queryParameter, "\2"),
+    }
+end
+
+-- Whether two conditions on one header or parameter never hold together.
+local function excludes(a, b)
+    if a == nil or b == nil or a.name:lower() ~= b.name:lower() or a.ignoreCase or b.ignoreCase then
+        return false
+    end
+    local missing = (a.notpresent and not b.notpresent and b) or (b.notpresent and not a.notpresent and a)
+    return (a.exact and b.exact and a.exact ~= b.exact) or (missing and (missing.exact ~= nil or missing.present)) or false
+end
+
+-- The conditions of a route with a copy's path and conditions on top; nil where the two never hold together.
+local function joined(known, made)
+    local result = tables.copy(known.match)
+    if not tables.same(path_of(result), path_of(made.match)) then
+        if made.path and known.replaces then
+            error("the path of this step would have to be taken from a route for others that replaces its prefix")
+        end
+        result = contour.with_path(result, path_of(made.match))
+    end
+    for _, condition in ipairs(made.match) do
+        for _, own in ipairs(result) do
+            for _, field in ipairs(FIELDS) do
+                if excludes(condition[field], own[field]) then
+                    return nil
+                end
+            end
+        end
+        if condition.header or condition.queryParameter then
+            tables.add(result, tables.copy(condition))
+        end
+    end
+    return result
+end
+
+---Which of two lists of conditions wins, as `precedence` asks for it.
+---@return moonshift.Precedence
+function contour.precedence()
+    return {
+        path_of = path_of, rank = rank, joined = joined, with_path = contour.with_path,
+        size = function(list)
+            local found = rank(list)
+            return found[3] + found[4]
+        end,
+    }
+end
+
+return contour

@@ -1,0 +1,154 @@
+-- Ingress classes: annotations of a canary Ingress, and Ingresses that stand beside the owner's.
+--@use tables
+
+local ingresses = {}
+
+local CANARY = {"", "-by-cookie", "-by-header", "-by-header-pattern", "-by-header-value", "-weight", "-weight-total"}
+local PATH_TYPES = {Exact = "Exact", PathPrefix = "Prefix"}
+
+---Takes away how an owner's annotations choose the new version: that is the step's to say.
+---@param annotations table<string, string>
+---@param prefix string
+function ingresses.clear_canary(annotations, prefix)
+    for _, key in ipairs(CANARY) do
+        annotations[prefix .. "canary" .. key] = nil
+    end
+end
+
+---Annotations of a canary Ingress as ingress-nginx has them, with the step's share.
+---@param obj moonshift.IngressObj
+---@param kind string what messages call the Ingress
+---@param prefix string
+---@param headers? boolean the class can change headers
+---@return table<string, string>
+function ingresses.canary_annotations(obj, kind, prefix, headers)
+    local annotations = obj.annotations or {}
+    ingresses.clear_canary(annotations, prefix)
+    annotations[prefix .. "canary"] = "true"
+    if obj.weight ~= "-1" then
+        if obj.canaryWeight ~= nil and obj.canaryWeight ~= math.floor(obj.canaryWeight) then
+            error("no " .. kind .. " can say " .. obj.weight .. " %: its weight is a whole number")
+        end
+        annotations[prefix .. "canary-weight"] = obj.weight
+    end
+    if obj.requestHeaderModifier ~= nil and not headers then
+        error("no " .. kind .. " can change headers")
+    end
+    return annotations
+end
+
+---The one header or cookie of a step; an error where there is more.
+---@param matches moonshift.Match[]
+---@param kind string
+---@return moonshift.ValueMatch
+function ingresses.one_header(matches, kind)
+    if #matches > 1 then
+        error("a " .. kind .. " has one condition: " .. #matches .. " alternatives cannot be said")
+    end
+    local match = matches[1]
+    if match.path or match.method or #(match.queryParams or {}) > 0 then
+        error("a " .. kind .. " can match a header or a cookie, nothing else")
+    end
+    local headers = match.headers or {}
+    if #headers ~= 1 then
+        error("a " .. kind .. " has one condition: " .. #headers .. " headers that hold together cannot be said")
+    end
+    return headers[1]
+end
+
+---The name of a cookie whose value says always or never; an error where a step asks for another value.
+---@param header moonshift.ValueMatch
+---@param kind string
+---@return string
+function ingresses.cookie_name(header, kind)
+    if header.value:find("=", 1, true) then
+        error("a " .. kind .. " knows a cookie by its name alone: its value says always or never")
+    end
+    return header.value
+end
+
+---Adds the annotations for one header or cookie, as ingress-nginx has them. An expression is searched for, so it is bound to
+---the whole value.
+---@param annotations table<string, string>
+---@param kind string
+---@param prefix string
+---@param header moonshift.ValueMatch
+function ingresses.match_header(annotations, kind, prefix, header)
+    if header.name == "canary-by-cookie" then
+        annotations[prefix .. "canary-by-cookie"] = ingresses.cookie_name(header, kind)
+        return
+    end
+    annotations[prefix .. "canary-by-header"] = header.name
+    if header.type == "RegularExpression" then
+        annotations[prefix .. "canary-by-header-pattern"] = "^(?:" .. header.value .. ")$"
+    else
+        annotations[prefix .. "canary-by-header-value"] = header.value
+    end
+end
+
+---Adds the annotations that change headers, as MSE and Higress have them: one header in a line.
+---@param annotations table<string, string>
+---@param prefix string
+---@param modifier? moonshift.HeaderModifier
+function ingresses.change_headers(annotations, prefix, modifier)
+    modifier = modifier or {}
+    for what, items in pairs({update = modifier.set, add = modifier.add}) do
+        local lines = {}
+        for _, item in ipairs(items) do
+            table.insert(lines, item.name .. " " .. item.value)
+        end
+        if #lines > 0 then
+            annotations[prefix .. "request-header-control-" .. what] = table.concat(lines, "\n")
+        end
+    end
+    if #(modifier.remove or {}) > 0 then
+        annotations[prefix .. "request-header-control-remove"] = table.concat(modifier.remove, ",")
+    end
+end
+
+---An Ingress for one alternative of the step, to stand beside the owner's: the first is called <name>-canary, the next
+---<name>-canary-1. A path of the alternative takes the place of the rules' own.
+---@param obj moonshift.IngressObj
+---@param kind string
+---@param number integer
+---@param match? moonshift.Match
+---@return table
+function ingresses.beside(obj, kind, number, match)
+    local result = tables.copy(obj.canaryIngress)
+    if number > 1 then
+        result.metadata.name = result.metadata.name .. "-" .. (number - 1)
+    end
+    result.metadata.annotations = result.metadata.annotations or {}
+    local path = match and match.path
+    if path then
+        local path_type = PATH_TYPES[path.type or "PathPrefix"]
+        if path_type == nil then
+            error("no " .. kind .. " can match paths by type " .. path.type)
+        end
+        for _, rule in ipairs(result.spec.rules or {}) do
+            -- Once, however many paths the rule has.
+            local first = rule.http.paths[1]
+            first.path, first.pathType = path.value or "/", path_type
+            rule.http.paths = {first}
+        end
+        result.spec.defaultBackend = nil
+    end
+    return result
+end
+
+---The value of an annotation that holds JSON; nil where there is none.
+---@param annotations table<string, string>
+---@param key string
+---@return any
+function ingresses.read_json(annotations, key)
+    if annotations[key] == nil then
+        return nil
+    end
+    local value, problem = json.decode(annotations[key])
+    if value == nil then
+        error("the annotation " .. key .. " cannot be read: " .. tostring(problem))
+    end
+    return value
+end
+
+return ingresses

@@ -1,0 +1,88 @@
+-- Matches of Istio's HTTP routes: maps of conditions by the name of a header or a parameter.
+--@use tables, conditions
+
+local istio = {}
+
+local PATH_KEYS = {Exact = "exact", PathPrefix = "prefix", RegularExpression = "regex"}
+
+---An alternative of the step in Istio's words. Header names are lower case on the wire; claims (@…) and :pseudo headers are
+---not names.
+---@param alternative moonshift.Alternative
+---@return table
+function istio.match_of(alternative)
+    local result, path = {}, alternative.path
+    result.uri = path and {[PATH_KEYS[path.type]] = path.value}
+    for _, condition in ipairs(alternative.conditions) do
+        -- A cookie's value was never an expression here.
+        condition.regex = condition.regex and condition.what ~= "cookie"
+        condition = conditions.cookie_as_header(condition)
+        local name, matcher = condition.name, {[condition.regex and "regex" or "exact"] = condition.value}
+        if condition.what == "method" then
+            result.method = matcher
+        elseif condition.what == "query" then
+            result.queryParams = result.queryParams or {}
+            result.queryParams[name] = matcher
+        else
+            result.headers = result.headers or {}
+            result.headers[name:find("^[@:]") and name or name:lower()] = matcher
+        end
+    end
+    return result
+end
+
+local NOUNS = {headers = "header ", queryParams = "query parameter "}
+
+-- Adds wanted conditions on headers or query parameters to an entry's; false where both can never hold.
+local function add_named(entry, kind, wanted)
+    local present = {}
+    for name in pairs(entry[kind] or {}) do
+        present[kind == "headers" and not name:find("^[@:]") and name:lower() or name] = name
+    end
+    for name, condition in pairs(wanted or {}) do
+        local known = present[name] and entry[kind][present[name]]
+        if known == nil then
+            entry[kind] = entry[kind] or {}
+            entry[kind][name] = tables.copy(condition)
+        elseif not tables.same(known, condition) then
+            if known.exact and condition.exact then
+                return false
+            end
+            error("a rule already matches " .. NOUNS[kind] .. name .. " in another way")
+        end
+    end
+    return true
+end
+
+-- The same for the method.
+local function add_method(entry, wanted)
+    if wanted == nil or tables.same(entry.method, wanted) then
+        return true
+    elseif entry.method and not entry.method.exact then
+        error("a rule already matches the method in another way")
+    end
+    local possible = entry.method == nil
+    entry.method = tables.copy(wanted)
+    return possible
+end
+
+---A rule's own match entries, each with the step's conditions on top; those that can never hold are left out. A path of the
+---step takes the place of the rule's own.
+---@param source table[]?
+---@param wanted table what `match_of` gave
+---@return table[]
+function istio.combined(source, wanted)
+    local result = {}
+    for _, entry in ipairs(source and #source > 0 and source or {{}}) do
+        entry = tables.copy(entry)
+        if wanted.uri then
+            entry.uri, entry.ignoreUriCase = tables.copy(wanted.uri), nil
+        end
+        if add_method(entry, wanted.method) and add_named(entry, "headers", wanted.headers)
+            and add_named(entry, "queryParams", wanted.queryParams) then
+            tables.add(result, entry)
+        end
+    end
+    return result
+end
+
+return istio
