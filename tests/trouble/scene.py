@@ -35,6 +35,7 @@ from tests.trouble.forms import Form
 from tests.trouble.table import Row, Said
 
 CLI_SECONDS = 60.0
+REPEATS = 5
 PATIENCE_SECONDS = 100.0
 """Longer than the minute after which pods that are not made are told of."""
 State = Mapping[Key, JsonObject]
@@ -95,6 +96,18 @@ class Scene(Story):
             if not fails:
                 raise
             return str(failed)
+
+    async def replaces(self, body: JsonObject) -> None:
+        """`kubectl replace`, again where somebody wrote between its read and its write, as a person would."""
+        for _ in range(REPEATS):
+            try:
+                await self.types("replace", "-f", "-", body=body)
+            except CommandFailed as failed:
+                if "(Conflict)" not in str(failed):
+                    raise
+            else:
+                return
+        raise AssertionError(f"replaced {REPEATS} times, and each time somebody else wrote first")
 
     async def types(
         self, *words: str, user: str = "developer", body: JsonObject | None = None

@@ -31,7 +31,7 @@ async def is_replaced_without_our_marks(scene: Scene) -> None:
     controller put back what they need, and the release stays where it is."""
     await scene.begin()
     await scene.reach(2)
-    await scene.types("replace", "-f", "-", body=manifests.workload(scene.app, NEW_IMAGE))
+    await scene.replaces(manifests.workload(scene.app, NEW_IMAGE))
     await scene.moment()
     await scene.labelled_again()
     await scene.at_its_share()

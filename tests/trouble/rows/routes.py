@@ -63,7 +63,7 @@ async def has_its_pinned_service_applied_again(scene: Scene) -> None:
     await scene.govern()
     await scene.release(NEW_IMAGE)
     await scene.reach(2)
-    await scene.types("replace", "-f", "-", body=manifests.service(scene.app))
+    await scene.replaces(manifests.service(scene.app))
     await scene.types("apply", "-f", "-", body=manifests.service(scene.app))
     await scene.moment()
     await scene.at_its_share()
