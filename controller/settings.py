@@ -1,7 +1,8 @@
 """What the process was started with: flags, as one frozen value.
 
 Invariant: every flag of the original is accepted (manifests of the original keep working), also where
-there is nothing to set any more; an unusable value is a `BadConfiguration` that says which flag, why and what to do.
+there is nothing to set any more; an unusable value is a `BadConfiguration` that says which flag, why and what to do. A
+feature gate that would be missed is such a value: nobody may rely on what does not happen.
 """
 
 import os
@@ -15,6 +16,15 @@ from controller.errors import BadConfiguration
 
 GATES = ("AdvancedDeployment", "RolloutHistory", "AppendPodSelector",
          "KeepWorkloadPausedOnRolloutDeletion", "MinReadySecondsStrategy", "AllAlpha", "AllBeta")  # fmt: skip
+"""Every gate of the original; `docs/compatibility.md` says what each of them does here."""
+_REFUSED = {
+    "KeepWorkloadPausedOnRolloutDeletion": (
+        "is not supported: a workload whose Rollout is deleted or disabled in mid-release gets its owner's values back "
+        "and goes on to its new template. To keep the old pods, undo the release first (`kubectl moonshift undo "
+        "NAME`), then delete or disable the Rollout. Take the gate out, or set it to false"
+    ),
+}
+"""Gates whose effect we do not have, and would be missed: what happens instead, and what to do."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +83,8 @@ def parse_gates(text: str) -> frozenset[str]:
                 f"--feature-gates: {part!r} is not NAME=true|false with a NAME of {known}"
             )
         if value.lower() == "true":
+            if name in _REFUSED:
+                raise BadConfiguration(f"--feature-gates: {name}=true {_REFUSED[name]}")
             on.add(name)
     return frozenset(on)
 

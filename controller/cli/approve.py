@@ -46,7 +46,8 @@ def approve(words: tuple[str, ...], step: int | None, wait: bool, timeout: timed
     """Approve the step a release waits at.
 
     Refused, with the reason, unless the Rollout is in StepPaused. Use --step where somebody else, or a script run
-    twice, might approve too: it cannot let a later step go on by mistake.
+    twice, might approve too: it cannot let a later step go on by mistake. Without --step the next StepPaused begins
+    no sooner than three seconds later, because clients may send such an approval more than once.
 
     \b
     Examples:

@@ -120,8 +120,8 @@ class Story:
     async def approve(self, step: int = 1, kind: Kind = ROLLOUTS) -> None:
         """Let the step that waits go on.
 
-        The first time as `kubectl-kruise rollout approve` does it; then exactly, because what comes within two seconds
-        of another approval counts as the same one sent again.
+        The first time as `kubectl-kruise rollout approve` does it; then exactly, because the next pause
+        begins no sooner than three seconds after an approval that did not name its step.
         """
         exact: JsonObject = {"moonshift": {"approval": {"step": step}}}
         part = "blueGreenStatus" if self.app.blue_green else "canaryStatus"
