@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
+# Tests of the cluster ring wait more than they compute; each process has a control plane of its own.
+WORKERS ?= 1
+SIDE_BY_SIDE := $(if $(filter-out 1,$(WORKERS)),--numprocesses $(WORKERS) --dist loadgroup)
 
 .PHONY: demo demo-traffic test test-fast test-full check bench bench-lua docs stats format cluster clean help
 .DEFAULT_GOAL := help
@@ -27,13 +30,13 @@ demo: $(READY) ## Play a canary release with Istio routes on a real control plan
 demo-traffic: $(READY) ## Release under real traffic: Contour and Envoy in a network of their own; fails on a lost request
 	@$(BIN)/python -m demo.traffic $(DEMO_ARGS)
 
-test: $(READY) ## Run the tests, without the long ones
-	@$(BIN)/python -m localcluster build
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(READY) ## Run the tests, without the long ones (WORKERS=N: in N processes side by side)
+	@$(BIN)/python -m localcluster build --for-tests
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 test-full: $(READY) ## Run the long ones, too (kills at every write, every kind in a release, mutations, more examples)
-	@$(BIN)/python -m localcluster build
-	@MOONSHIFT_PROFILE=thorough $(BIN)/python -m pytest -m "full or not full" $(PYTEST_ARGS)
+	@$(BIN)/python -m localcluster build --for-tests
+	@MOONSHIFT_PROFILE=thorough $(BIN)/python -m pytest -m "full or not full" $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 test-fast: $(READY) ## Run the tests that need no control plane
 	@$(BIN)/python -m pytest tests/unit tests/component $(PYTEST_ARGS)

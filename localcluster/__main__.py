@@ -14,11 +14,15 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from localcluster.build import ensure_built
+from localcluster.build import Binaries, ensure_built
 from localcluster.errors import ClusterError
+from localcluster.extras import ensure_extra
+from localcluster.openkruise import KRUISE
 from localcluster.plane import Plane
 from localcluster.progress import ConsoleReporter
+from localcluster.realtypes import Judge
 from localcluster.state import read_state
+from localcluster.traffic.gateway import ensure_gateway
 
 DEFAULT_DIRECTORY = Path(".localcluster")
 directory_option = click.option(
@@ -37,10 +41,23 @@ def cli() -> None:
 
 
 @cli.command(help="Build the programs into the cache, unless they are there.")
-def build() -> None:
+@click.option(
+    "--for-tests",
+    is_flag=True,
+    help="Build also what only tests need: OpenKruise's manager, Contour and Envoy, the judge of gateway types.",
+)
+def build(for_tests: bool) -> None:
     """Build and print the folder."""
-    binaries = asyncio.run(ensure_built(_reporter()))
-    click.echo(binaries.directory)
+    click.echo(asyncio.run(_build(_reporter(), for_tests)).directory)
+
+
+async def _build(reporter: ConsoleReporter, for_tests: bool) -> Binaries:
+    binaries = await ensure_built(reporter)
+    if for_tests:
+        await ensure_extra(KRUISE, reporter)
+        await ensure_gateway(reporter)
+        await Judge.ready(reporter)
+    return binaries
 
 
 @cli.command(help="Start a plane and leave it running.")

@@ -28,10 +28,12 @@ from localcluster.progress import ConsoleReporter
 from localcluster.record import Recorder
 from tests.cluster import manifests, table
 from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE, ROLLOUTS, collection
+from tests.skips import reason_beginning
 
 HERE = Path(__file__).parent
 GATEWAY_KINDS = ROOT / "demo" / "crds"
 NO_PLANE = pytest.StashKey[str]()
+NO_PLANE_TOLD = "no control plane can be had"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -75,8 +77,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for outcome in ("passed", "failed", "error", "skipped")
     }
     ran = outcomes["passed"] + outcomes["failed"]
-    reason = terminalreporter.config.stash.get(NO_PLANE, None)
-    if reason is not None:
+    reason = reason_beginning(terminalreporter, NO_PLANE_TOLD)
+    if reason:
         terminalreporter.section("CLUSTER TESTS DID NOT RUN", sep="!", red=True, bold=True)
         terminalreporter.write_line(reason)
     told = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items() if number)
@@ -88,7 +90,7 @@ def plane_available(request: pytest.FixtureRequest) -> None:
     """Skip where no plane can be had."""
     reason = request.config.stash.get(NO_PLANE, None)
     if reason is not None:
-        pytest.skip(f"no control plane can be had: {reason}")
+        pytest.skip(f"{NO_PLANE_TOLD}: {reason}")
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,11 @@ from localcluster.build import ensure_built
 from localcluster.progress import ConsoleReporter
 from localcluster.traffic.gateway import ensure_gateway
 from localcluster.traffic.namespace import refusal
+from tests.skips import reason_beginning
 
 HERE = Path(__file__).parent
 NO_NETWORK = pytest.StashKey[str]()
+NO_NETWORK_TOLD = "no network namespace of our own"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -49,7 +51,7 @@ async def _build() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    reason = terminalreporter.config.stash.get(NO_NETWORK, "")
+    reason = reason_beginning(terminalreporter, NO_NETWORK_TOLD)
     if reason:
         terminalreporter.section("TRAFFIC TESTS DID NOT RUN", sep="!", red=True, bold=True)
         terminalreporter.write_line(reason)
@@ -59,4 +61,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def network_available(request: pytest.FixtureRequest) -> None:
     """Skip where no network namespace can be had."""
     if reason := request.config.stash.get(NO_NETWORK, ""):
-        pytest.skip(f"no network namespace of our own: {reason}")
+        pytest.skip(f"{NO_NETWORK_TOLD}: {reason}")

@@ -10,9 +10,11 @@ from rich.console import Console
 from localcluster.errors import ClusterError
 from localcluster.progress import ConsoleReporter
 from localcluster.realtypes import Judge
+from tests.skips import reason_beginning
 
 HERE = Path(__file__).parent
 NO_JUDGE = pytest.StashKey[str]()
+NO_JUDGE_TOLD = "the judge of types cannot be built"
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -30,7 +32,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if reason := terminalreporter.config.stash.get(NO_JUDGE, ""):
+    if reason := reason_beginning(terminalreporter, NO_JUDGE_TOLD):
         terminalreporter.section("TESTS OF TYPES DID NOT RUN", sep="!", red=True, bold=True)
         terminalreporter.write_line(reason)
 
@@ -39,5 +41,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 async def judge(request: pytest.FixtureRequest) -> Judge:
     """Give the judge, built already."""
     if reason := request.config.stash.get(NO_JUDGE, ""):
-        pytest.skip(f"the judge of types cannot be built: {reason}")
+        pytest.skip(f"{NO_JUDGE_TOLD}: {reason}")
     return await Judge.ready()
