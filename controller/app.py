@@ -69,6 +69,7 @@ from controller.telemetry.health import HealthServer
 from controller.telemetry.metrics import Metrics
 from controller.webhook.assembly import make_endpoint
 from controller.webhook.readers import CachedReader
+from controller.webhook.surroundings import NamedCaches, Surroundings
 
 V = TypeVar("V", bound=HasMetadata)
 USER_AGENT = "moonshift-controller"
@@ -153,6 +154,16 @@ class App:
             self._clock,
             metrics,
             self._scripts.header,
+            Surroundings(
+                NamedCaches(
+                    self.caches.deployments,
+                    self.caches.services,
+                    self.caches.traffic_routings,
+                    self._kinds,
+                    lambda kind: self._sources.unavailable((kind,)) is None,
+                ),
+                GatewayReads(client, self._kinds),
+            ),
         )
         self._wiring.connect()
 

@@ -6,7 +6,8 @@ configurations exclude our ServiceAccount, and here our own user name is let thr
 outside the cluster under another name.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -17,10 +18,12 @@ from controller.api.validation import DEFAULT_RULES, Rules
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import ReplicaSet
 from controller.domain.admission.approvals import note_approval
+from controller.domain.admission.named import Named
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.admission.service import admit_service, pin_of
+from controller.domain.admission.surroundings import Seen, remarks
 from controller.domain.admission.verdict import Amended, Refused, Verdict, json_patch
 from controller.domain.admission.workload import (
     admit_deployment,
@@ -35,6 +38,8 @@ from controller.webhook.offload import Offload
 from controller.webhook.review import ALLOWED, AdmissionRequest, Answer, refused
 from controller.webhook.trees import tree
 
+LOOK_SECONDS = 2.0
+"""For looking at what a Rollout names; the API server waits for 10, and its author for the API server."""
 Handler = Callable[[AdmissionRequest], Awaitable[Answer]]
 
 
@@ -58,6 +63,18 @@ class ReplicaSetReader(Protocol):
         ...
 
 
+class NamedReader(Protocol):
+    """The objects that a Rollout names."""
+
+    async def look(self, namespace: str, named: Sequence[Named]) -> Mapping[Named, Seen]:
+        """What they are; from synced caches, else from the API server, within a bound."""
+        ...
+
+    async def look_again(self, namespace: str, named: Sequence[Named]) -> Mapping[Named, Seen]:
+        """What they are now, from the API server, within a bound."""
+        ...
+
+
 OwnWrites = Callable[[str, str], bool]
 """Whether a user, under a field manager, is the controller."""
 
@@ -75,6 +92,7 @@ class Admission:
         rules: Rules = DEFAULT_RULES,
         headers: Headers | None = None,
         offload: Offload | None = None,
+        named: NamedReader | None = None,
     ) -> None:
         """`is_own` tells the controller's own writes; `headers` are those of the scripts that lead traffic."""
         self._rollouts = rollouts
@@ -84,6 +102,7 @@ class Admission:
         self._rules = rules
         self._headers = headers
         self._offload = offload or Offload()
+        self._named = named
 
     def handlers(self) -> dict[str, Handler]:
         """Paths and their handlers."""
@@ -112,7 +131,23 @@ class Admission:
         )
         if verdict.findings:
             return Answer(False, (), verdict.message, 422, verdict.warnings)
-        return Answer(warnings=verdict.warnings)
+        about = await self._about(request.namespace, verdict.named)
+        return Answer(warnings=(*verdict.warnings, *about))
+
+    async def _about(self, namespace: str, named: Sequence[Named]) -> tuple[str, ...]:
+        """Warnings about the objects that a Rollout names; none where reading them takes long."""
+        if self._named is None or not named:
+            return ()
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                seen = dict(await self._named.look(namespace, named))
+                doubtful = {one for said in remarks(named, seen, namespace) for one in said.about}
+                again = [one for one in named if one in doubtful]
+                if again:
+                    seen.update(await self._named.look_again(namespace, again))
+        except TimeoutError:
+            return ()
+        return tuple(said.text for said in remarks(named, seen, namespace))
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
         """Notes who approved what."""

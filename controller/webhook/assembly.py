@@ -19,6 +19,7 @@ from controller.webhook.endpoint import Endpoint
 from controller.webhook.readers import CachedReader
 from controller.webhook.server import AdmissionMetrics, webhook_app
 from controller.webhook.stores import FolderSecrets, KubeConfigurations, KubeSecrets
+from controller.webhook.surroundings import Surroundings
 
 DEFAULT_CERTIFICATES = Path("/tmp/kruise-rollout-webhook-certs")
 """Where the original keeps the files, too; manifests mount a volume there."""
@@ -31,8 +32,9 @@ def make_endpoint(
     clock: Clock,
     metrics: AdmissionMetrics,
     headers: Headers,
+    named: Surroundings,
 ) -> Endpoint:
-    """Webhooks of this replica; `reader` is what admission reads through, `headers` are those of the scripts."""
+    """Webhooks of this replica; admission reads through `reader` and `named`, `headers` are those of the scripts."""
     rules = Rules(
         partition_percent_limit=settings.partition_percent_limit,
         filter_workload_type=settings.filter_workload_type,
@@ -46,6 +48,7 @@ def make_endpoint(
         is_own=identity.is_own,
         rules=rules,
         headers=headers,
+        named=named,
     )
     handlers = admission.handlers()
     address = Address(settings.namespace, settings.service_name, settings.webhook_url)

@@ -31,7 +31,7 @@ class _ReplicaSets(msgspec.Struct, frozen=True):
     items: tuple[ReplicaSet, ...] = ()
 
 
-class _Allowance:
+class Allowance:
     """Live reads: a burst, refilled every second."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class CachedReader:
         self._rollouts = rollouts
         self._replica_sets = replica_sets
         self._filled = filled
-        self._live = _Allowance()
+        self._live = Allowance()
         self._turn = asyncio.Semaphore(LIVE_AT_ONCE)
 
     async def rollouts(self, namespace: str) -> Sequence[Rollout]:

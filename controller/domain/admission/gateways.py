@@ -22,14 +22,21 @@ class GatewayVerdict(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+def strategy_of(beta: JsonObject) -> Strategy | None:
+    """The plan of a v1beta1 Rollout; None where it is none. (Parameters are kept as JSON, so by way of JSON.)"""
+    try:
+        return msgspec.json.decode(
+            msgspec.json.encode(child(beta, "spec", "strategy")), type=Strategy
+        )
+    except msgspec.ValidationError:
+        return None
+
+
 def judge_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -> GatewayVerdict:
     """Judge a Rollout: as its author wrote it (for the names of fields), and as v1beta1."""
-    try:
-        strategy = msgspec.convert(child(beta, "spec").get("strategy"), type=Strategy)
-    except msgspec.ValidationError:
-        return GatewayVerdict()
-    style = strategy.canary or strategy.blue_green
-    if style is None:
+    strategy = strategy_of(beta)
+    style = None if strategy is None else strategy.canary or strategy.blue_green
+    if strategy is None or style is None:
         return GatewayVerdict()
     plan = "canary" if strategy.canary is not None else "blueGreen"
     references = references_of(style.traffic_routings, style.disable_generate_canary_service)

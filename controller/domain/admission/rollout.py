@@ -22,7 +22,8 @@ from controller.api.validation import (
     validate,
     warnings,
 )
-from controller.domain.admission.gateways import judge_gateways
+from controller.domain.admission.gateways import GatewayVerdict, judge_gateways
+from controller.domain.admission.named import Named, named_in, workload_path
 from controller.domain.config.seen import TRACKING_IS_OFF
 from controller.domain.traffic.abilities import Headers
 
@@ -31,10 +32,11 @@ _BUSY = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
 
 
 class RolloutVerdict(msgspec.Struct, frozen=True):
-    """Findings refuse the request; warnings are shown to its author."""
+    """Findings refuse the request; warnings are shown to its author; `named` are objects worth a look then."""
 
     findings: Findings = ()
     warnings: tuple[str, ...] = ()
+    named: tuple[Named, ...] = ()
 
     @property
     def message(self) -> str:
@@ -62,13 +64,21 @@ def admit_rollout(
     said = (*warnings(new), *_of_tracking(new, rules))
     beta = converted(new, V1BETA1)
     if not isinstance(beta, Unconvertible):
-        findings += _conflicts(beta, others)
+        findings += _conflicts(beta, others, workload_path(new))
         if old is not None:
-            findings += _frozen(old, beta, steps_may_change=text(new, "apiVersion") == V1ALPHA1)
-        if headers is not None and not findings:
-            told = judge_gateways(new, beta, headers)
-            return RolloutVerdict((*findings, *told.findings), (*said, *told.warnings))
+            findings += _frozen(old, beta, new)
+        if not findings:
+            return _with_gateways(new, beta, headers, said)
     return RolloutVerdict(findings, said)
+
+
+def _with_gateways(
+    new: JsonObject, beta: JsonObject, headers: Headers | None, said: tuple[str, ...]
+) -> RolloutVerdict:
+    """The verdict about a Rollout that is sound in itself."""
+    told = GatewayVerdict() if headers is None else judge_gateways(new, beta, headers)
+    named = () if told.findings else named_in(new, beta, headers)
+    return RolloutVerdict(told.findings, (*said, *told.warnings), named)
 
 
 def _of_tracking(new: JsonObject, rules: Rules) -> tuple[str, ...]:
@@ -111,7 +121,7 @@ def _reference(beta: JsonObject) -> WorkloadRef:
     )
 
 
-def _conflicts(beta: JsonObject, others: Iterable[Rollout]) -> Findings:
+def _conflicts(beta: JsonObject, others: Iterable[Rollout], path: str) -> Findings:
     wanted = identity(_reference(beta))
     name = text(beta, "metadata", "name")
     for other in others:
@@ -122,12 +132,12 @@ def _conflicts(beta: JsonObject, others: Iterable[Rollout]) -> Findings:
                 f"Rollout {other.metadata.name} releases {wanted[1]} {wanted[2]} already; "
                 "a workload has one Rollout"
             )
-            return (FieldError("spec.workloadRef", Fault.FORBIDDEN, detail),)
+            return (FieldError(path, Fault.FORBIDDEN, detail),)
     return ()
 
 
-def _frozen(old: JsonObject, new: JsonObject, *, steps_may_change: bool) -> Findings:
-    """What a release in flight stands on; `old` is the live object.
+def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
+    """What a release in flight stands on; `old` is the live object, `written` is `new` in its author's words.
 
     In v1alpha1 the number of steps may change, as in the original: the place in the plan is found by its pods.
     """
@@ -145,11 +155,15 @@ def _frozen(old: JsonObject, new: JsonObject, *, steps_may_change: bool) -> Find
         ("spec.strategy.trafficRoutingRef", _shared(was), _shared(now)),
     ]
     findings = tuple(
-        FieldError(path, Fault.FORBIDDEN, f"{_WHAT[path]} cannot change while the phase is {phase}")
+        FieldError(
+            _said(path, written),
+            Fault.FORBIDDEN,
+            f"{_WHAT[path]} cannot change while the phase is {phase}",
+        )
         for path, before_value, after_value in checks
         if canonical(before_value) != canonical(after_value)
     )
-    if phase == Phase.DISABLING or steps_may_change:
+    if phase == Phase.DISABLING or text(written, "apiVersion") == V1ALPHA1:
         return findings
     return findings + _steps_in_flight(
         was, now, number(child(before, "status"), "currentStepIndex")
@@ -167,6 +181,10 @@ def _steps_in_flight(was: JsonObject, now: JsonObject, index: int | None) -> Fin
         f"of the first {done} as they are"
     )
     return (FieldError("spec.strategy.steps", Fault.FORBIDDEN, detail),)
+
+
+def _said(path: str, written: JsonObject) -> str:
+    return workload_path(written) if path == "spec.workloadRef" else path
 
 
 _WHAT = {

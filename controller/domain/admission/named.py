@@ -1,0 +1,108 @@
+"""Which objects a Rollout names, each with the field that names it, as its author calls that field.
+
+Invariant: an object that is named twice is listed once, at its first place. A gateway object is listed only where a
+script is there for its kind, and a Secret never: nobody may learn through us whether an object exists that we do not
+work with.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from controller.api.jsontree import JsonObject, child, items, text
+from controller.api.names import TRAFFIC_ROUTING, V1ALPHA1
+from controller.api.rollout import (
+    CanaryStrategy,
+    TrafficRoutingRef,
+    WorkloadRef,
+)
+from controller.api.workload_kinds import KNOWN_WORKLOADS
+from controller.domain.admission.gateways import strategy_of
+from controller.domain.traffic.abilities import Headers
+from controller.domain.traffic.plan import references_of
+
+
+class Named(msgspec.Struct, frozen=True):
+    """An object, and the field that names it."""
+
+    path: str
+    api_version: str
+    kind: str
+    name: str
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """Group, kind and name: the version does not matter."""
+        group, slash, _ = self.api_version.partition("/")
+        return (group if slash else "", self.kind, self.name)
+
+
+SERVICE = ("v1", "Service")
+LANE = (V1ALPHA1, "TrafficRouting")
+_SECRET = ("", "Secret")
+
+
+def workload_path(written: JsonObject) -> str:
+    """Where the author of a Rollout names the workload."""
+    older = text(written, "apiVersion") == V1ALPHA1
+    return "spec.objectRef.workloadRef" if older else "spec.workloadRef"
+
+
+def named_in(
+    written: JsonObject, beta: JsonObject, headers: Headers | None = None
+) -> tuple[Named, ...]:
+    """The objects that a sound Rollout names, the workload first; as its author wrote it, and as v1beta1."""
+    strategy = strategy_of(beta)
+    style = strategy.plan if strategy is not None else None
+    if style is None:
+        return ()
+    found = []
+    reference = msgspec.convert(child(beta, "spec", "workloadRef"), type=WorkloadRef)
+    if (reference.group, reference.kind) in KNOWN_WORKLOADS:
+        path = workload_path(written)
+        found.append(Named(path, reference.api_version, reference.kind, reference.name))
+    plan = "canary" if child(beta, "spec", "strategy", "canary") else "blueGreen"
+    found += _lane(written, style, plan)
+    found += _of_routings(written, style, f"spec.strategy.{plan}.trafficRoutings", headers)
+    first = {named.identity: named for named in reversed(found)}
+    return tuple(named for named in found if first[named.identity] is named)
+
+
+def _lane(written: JsonObject, style: CanaryStrategy, plan: str) -> Iterator[Named]:
+    if text(written, "spec", "strategy", plan, "trafficRoutingRef"):
+        yield Named(f"spec.strategy.{plan}.trafficRoutingRef", *LANE, style.traffic_routing_ref)
+    elif name := text(written, "metadata", "annotations", TRAFFIC_ROUTING):
+        yield Named(f"metadata.annotations[{TRAFFIC_ROUTING}]", *LANE, name)
+
+
+def _of_routings(
+    written: JsonObject,
+    style: CanaryStrategy,
+    path: str,
+    headers: Headers | None,
+) -> Iterator[Named]:
+    entries = items(child(written, "spec", "strategy", "canary"), "trafficRoutings")
+    for index, entry in enumerate(style.traffic_routings):
+        place = f"{path}[{index}]"
+        yield Named(f"{place}.service", *SERVICE, entry.service)
+        spelled = child(entries[index]) if index < len(entries) else {}
+        custom = "networkRefs" if items(spelled, "networkRefs") else "customNetworkRefs"
+        for field, part in _parts(entry, custom):
+            for reference in references_of((part,), style.disable_generate_canary_service):
+                secret = (reference.group, reference.kind) == _SECRET
+                if headers is not None and headers(reference) is not None and not secret:
+                    yield Named(
+                        f"{place}.{field}", reference.api_version, reference.kind, reference.name
+                    )
+
+
+def _parts(entry: TrafficRoutingRef, custom: str) -> Iterator[tuple[str, TrafficRoutingRef]]:
+    """The entry taken apart: one gateway object in each part, and the field that names it."""
+    bare = msgspec.structs.replace(entry, custom_network_refs=(), ingress=None, gateway=None)
+    for index, reference in enumerate(entry.custom_network_refs):
+        yield (
+            f"{custom}[{index}]",
+            msgspec.structs.replace(bare, custom_network_refs=(reference,)),
+        )
+    yield "ingress.name", msgspec.structs.replace(bare, ingress=entry.ingress)
+    yield "gateway.httpRouteName", msgspec.structs.replace(bare, gateway=entry.gateway)

@@ -1,0 +1,103 @@
+"""What the author of a Rollout should know of the objects it names: one is not there, a Service leads nowhere.
+
+Why only warnings: a Rollout may be applied before its workload and its Services. Invariant: pure; what could not be
+read (`Unknown`) is never spoken of. A remark lists the objects that it was made of, so that whoever read them from a
+cache can look again before it is said: a cache may not know yet what has just been applied.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
+
+import msgspec
+
+from controller.api.names import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
+from controller.api.networking import Service
+from controller.domain.admission.named import Named
+from controller.domain.traffic.selecting import unusable, warning_about
+
+ADDED_TO_PODS = frozenset(
+    {
+        POD_TEMPLATE_HASH,
+        CONTROLLER_REVISION_HASH,
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+        "pod-template-generation",
+    }
+)
+"""Labels that workloads' own controllers put on pods, and we into the selectors of Services."""
+
+
+class Template(msgspec.Struct, frozen=True):
+    """A workload is there; its pods have these labels."""
+
+    labels: dict[str, str]
+
+
+class There(msgspec.Struct, frozen=True):
+    """The object is there, and nothing else matters."""
+
+
+class Absent(msgspec.Struct, frozen=True):
+    """There is no such object."""
+
+
+class Unknown(msgspec.Struct, frozen=True):
+    """It could not be read: no right, no such kind, no time."""
+
+
+Seen = Service | Template | There | Absent | Unknown
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """A warning, and what it was made of."""
+
+    text: str
+    about: tuple[Named, ...]
+
+
+def remarks(
+    named: Sequence[Named], seen: Mapping[Named, Seen], namespace: str
+) -> tuple[Remark, ...]:
+    """What to say about the objects of a Rollout in `namespace`."""
+    return tuple(
+        remark for one in named for remark in _about(one, seen.get(one, Unknown()), seen, namespace)
+    )
+
+
+def _about(one: Named, found: Seen, seen: Mapping[Named, Seen], namespace: str) -> Iterator[Remark]:
+    match found:
+        case Absent():
+            yield Remark(_absent(one, namespace), (one,))
+        case Service():
+            if text := warning_about(found):
+                yield Remark(f"{one.path}: {text}", (one,))
+            if unusable(found) is None:
+                yield from _selects_nothing(one, found, seen, namespace)
+        case Template() | There() | Unknown():
+            pass
+        case _:
+            assert_never(found)
+
+
+def _absent(one: Named, namespace: str) -> str:
+    return (
+        f"{one.path}: {one.kind} {namespace}/{one.name} does not exist: create it, or correct the reference; no "
+        "release begins without it"
+    )
+
+
+def _selects_nothing(
+    one: Named, service: Service, seen: Mapping[Named, Seen], namespace: str
+) -> Iterator[Remark]:
+    """The Service finds its pods by labels that the workload's pods do not have."""
+    own = service.spec.selector.items()
+    wanted = {key: value for key, value in own if key not in ADDED_TO_PODS}
+    for workload, found in seen.items():
+        if isinstance(found, Template) and not wanted.items() <= found.labels.items():
+            selector = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
+            text = (
+                f"{one.path}: Service {namespace}/{one.name}: its selector {selector} matches no pod of "
+                f"{workload.kind} {namespace}/{workload.name}; give the pod template these labels, or correct the "
+                "Service"
+            )
+            yield Remark(text, (one, workload))

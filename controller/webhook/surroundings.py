@@ -1,0 +1,160 @@
+"""Reads the objects that a Rollout names, for warnings about them.
+
+Invariant: what a synced cache has costs no request, and what cannot be read is `Unknown`, never absent and never an
+error. Live reads are counted, because whoever forges reviews makes us read: beyond a burst a cache answers, else
+nothing is said. Objects are looked at for what a warning needs, and nothing of them is kept.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from controller.api.meta import Key
+from controller.api.networking import Service
+from controller.api.trafficrouting import TrafficRouting
+from controller.api.workload_kinds import KNOWN_WORKLOADS
+from controller.api.workloads import Deployment
+from controller.domain.admission.named import Named
+from controller.domain.admission.surroundings import Absent, Seen, Template, There, Unknown
+from controller.domain.availability import NotServed, Unavailable
+from controller.errors import MoonshiftError, NotFound
+from controller.kube.kind_watch import Kind, RawObject
+from controller.kube.resources import DEPLOYMENTS, SERVICES, TRAFFIC_ROUTINGS, Resource
+from controller.kube.store import Store
+from controller.webhook.readers import Allowance
+
+
+class Kinds(Protocol):
+    """The kinds that are watched while a Rollout names them."""
+
+    def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
+        """The object, None where there is none, or why that is not known."""
+        ...
+
+
+class Server(Protocol):
+    """The API server."""
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
+        """One object."""
+        ...
+
+    async def served(self, api_version: str, kind: str) -> Resource | None:
+        """How a kind is addressed; None where it is not served."""
+        ...
+
+
+class NamedCaches(msgspec.Struct, frozen=True):
+    """What is watched from the start; `synced` says whether one of them may be relied on."""
+
+    deployments: Store[Deployment]
+    services: Store[Service]
+    traffic_routings: Store[TrafficRouting]
+    kinds: Kinds
+    synced: Callable[[Resource], bool]
+
+
+class _Labelled(msgspec.Struct, frozen=True):
+    labels: dict[str, str] | None = None
+
+
+class _Template(msgspec.Struct, frozen=True):
+    metadata: _Labelled | None = None
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    template: _Template = _Template()
+
+
+class _Workload(msgspec.Struct, frozen=True):
+    spec: _Spec = _Spec()
+
+
+_FROM_THE_START = {
+    ("apps", "Deployment"): DEPLOYMENTS,
+    ("", "Service"): SERVICES,
+    ("rollouts.kruise.io", "TrafficRouting"): TRAFFIC_ROUTINGS,
+}
+
+
+class Surroundings:
+    """What a Rollout names, from caches and from the API server."""
+
+    def __init__(self, caches: NamedCaches, server: Server) -> None:
+        self._caches = caches
+        self._server = server
+        self._live = Allowance()
+
+    async def look(self, namespace: str, named: Sequence[Named]) -> Mapping[Named, Seen]:
+        """What they are: caches first."""
+        found: dict[Named, Seen] = {}
+        for one in named:
+            cached = self._cached(namespace, one)
+            found[one] = await self._read(namespace, one, cached) if cached is None else cached
+        return found
+
+    async def look_again(self, namespace: str, named: Sequence[Named]) -> Mapping[Named, Seen]:
+        """What they are now."""
+        return {
+            one: await self._read(namespace, one, self._cached(namespace, one)) for one in named
+        }
+
+    def _cached(self, namespace: str, one: Named) -> Seen | None:
+        """What a cache that may be relied on has of it; None where there is no such cache."""
+        key = Key(namespace, one.name)
+        resource = _FROM_THE_START.get((one.identity[0], one.kind))
+        if resource is None:
+            match self._caches.kinds.find((one.api_version, one.kind), key):
+                case RawObject() as found:
+                    return _seen(one, found.raw)
+                case None:
+                    return Absent()
+                case NotServed():
+                    return Unknown()
+                case _:
+                    return None
+        if not self._caches.synced(resource):
+            return None
+        return self._from_the_start(resource, key)
+
+    def _from_the_start(self, resource: Resource, key: Key) -> Seen:
+        if resource is SERVICES:
+            return self._caches.services.get(key) or Absent()
+        if resource is DEPLOYMENTS:
+            found = self._caches.deployments.get(key)
+            return Absent() if found is None else _template(found.spec.template)
+        return There() if key in self._caches.traffic_routings else Absent()
+
+    async def _read(self, namespace: str, one: Named, otherwise: Seen | None) -> Seen:
+        """The object as it is on the server; `otherwise` where that cannot be asked."""
+        unknown = otherwise or Unknown()
+        try:
+            resource = _FROM_THE_START.get((one.identity[0], one.kind))
+            if resource is None and self._live.take():
+                resource = await self._server.served(one.api_version, one.kind)
+            if resource is None or not resource.namespaced or not self._live.take():
+                return unknown
+            return _seen(one, await self._server.get(resource, namespace, one.name))
+        except NotFound:
+            return Absent()
+        except (MoonshiftError, msgspec.MsgspecError):
+            return unknown
+
+
+def _seen(one: Named, raw: bytes | msgspec.Raw) -> Seen:
+    group, kind, _ = one.identity
+    if (group, kind) == ("", "Service"):
+        return msgspec.json.decode(raw, type=Service)
+    if (group, kind) in KNOWN_WORKLOADS:
+        return _with_labels(msgspec.json.decode(raw, type=_Workload).spec.template)
+    return There()
+
+
+def _template(raw: msgspec.Raw) -> Seen:
+    return _with_labels(msgspec.json.decode(raw, type=_Template))
+
+
+def _with_labels(template: _Template) -> Seen:
+    labels = template.metadata.labels if template.metadata is not None else None
+    return Template(labels or {})

@@ -1,0 +1,243 @@
+"""What a Rollout names is read from caches, else live within a bound; it refuses no Rollout, delays none for long."""
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from controller.api.conversion import to_v1alpha1
+from controller.api.meta import Key, ObjectMeta
+from controller.api.networking import Service
+from controller.api.trafficrouting import TrafficRouting
+from controller.api.workloads import Deployment
+from controller.domain.admission.named import LANE, Named
+from controller.domain.admission.surroundings import Absent, Template, There, Unknown
+from controller.domain.availability import Failing, NotServed, Unavailable
+from controller.domain.traffic.header import ScriptHeader
+from controller.kube.kind_watch import Kind, RawObject
+from controller.kube.resources import DEPLOYMENTS, SERVICES, TRAFFIC_ROUTINGS, Resource
+from controller.kube.served import served
+from controller.kube.store import Store
+from controller.runtime.clock import SystemClock
+from controller.simulation.api_server.server import MemoryApi
+from controller.webhook import admission
+from controller.webhook.admission import Admission
+from controller.webhook.readers import LIVE_BURST
+from controller.webhook.review import AdmissionRequest
+from controller.webhook.surroundings import NamedCaches, Surroundings
+from tests.component.webhook.test_server import Reads
+from tests.unit.domain.admission.objects import deployment
+from tests.unit.domain.admission.test_rollout import raw
+
+ISTIO = "networking.istio.io/v1"
+VIRTUAL_SERVICES = Resource("networking.istio.io", "v1", "virtualservices", "VirtualService")
+CLONE_SETS = Resource("apps.kruise.io", "v1alpha1", "clonesets", "CloneSet")
+GATEWAY_CLASSES = Resource("mesh.io", "v1", "meshclasses", "MeshClass", namespaced=False)
+Object = dict[str, Any]
+
+WEB = Named("spec.workloadRef", "apps/v1", "Deployment", "web")
+FRONT = Named("front", "v1", "Service", "web")
+ROUTE = Named("route", ISTIO, "VirtualService", "web")
+CLONES = Named("clones", "apps.kruise.io/v1alpha1", "CloneSet", "web")
+SHARED = Named("lane", *LANE, "web")
+EVERY = (WEB, FRONT, ROUTE, CLONES, SHARED)
+PLAN: dict[str, Any] = {
+    "steps": [{"replicas": 1, "traffic": "20%"}],
+    "trafficRoutings": [
+        {
+            "service": "web",
+            "customNetworkRefs": [{"apiVersion": ISTIO, "kind": "VirtualService", "name": "web"}],
+        }
+    ],
+}
+
+
+class World:
+    """A cluster, what is cached of it, and what was asked of its API server."""
+
+    def __init__(self, *, synced: bool, held: bool = True) -> None:
+        self.api = MemoryApi(
+            lambda: datetime(2026, 1, 1, tzinfo=UTC),
+            served=(VIRTUAL_SERVICES, CLONE_SETS, GATEWAY_CLASSES),
+        )
+        self.asked = 0
+        self.hang = False
+        self.held: dict[Kind, dict[Key, RawObject]] = {}
+        self.unheld: Unavailable = Failing("not watched")
+        if held:
+            self.held = {(one.api_version, one.kind): {} for one in (ROUTE, CLONES)}
+        self.deployments: Store[Deployment] = Store()
+        self.services: Store[Service] = Store()
+        self.lanes: Store[TrafficRouting] = Store()
+        caches = NamedCaches(
+            self.deployments, self.services, self.lanes, self, lambda resource: synced
+        )
+        self.reader = Surroundings(caches, self)
+
+    def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
+        return self.held[kind].get(key) if kind in self.held else self.unheld
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
+        self.asked += 1
+        if self.hang:
+            await asyncio.Event().wait()
+        return await self.api.get(resource, namespace, name)
+
+    async def served(self, api_version: str, kind: str) -> Resource | None:
+        self.asked += 1
+        return await served(self.api, api_version, kind)
+
+    def apply(self, resource: Resource, body: Object) -> None:
+        """On the server."""
+        key = Key("shop", body["metadata"]["name"])
+        self.api.storage.put((resource.group, resource.plural), key, body)
+
+    def cache(self, resource: Resource, body: Object) -> None:
+        """As a watch told it."""
+        text = json.dumps(body)
+        if resource is DEPLOYMENTS:
+            self.deployments.put(msgspec.json.decode(text, type=Deployment))
+        elif resource is SERVICES:
+            self.services.put(msgspec.json.decode(text, type=Service))
+        elif resource is TRAFFIC_ROUTINGS:
+            self.lanes.put(msgspec.json.decode(text, type=TrafficRouting))
+        else:
+            name = body["metadata"]["name"]
+            found = RawObject(ObjectMeta(name=name, namespace="shop"), msgspec.Raw(text.encode()))
+            self.held[(resource.api_version, resource.kind)][Key("shop", name)] = found
+
+    async def told(self, obj: Object) -> tuple[str, ...]:
+        """Warnings that admission gives about a Rollout, which it always lets pass."""
+        judge = Admission(
+            Reads(), Reads(), SystemClock(), is_own=lambda *who: False, named=self.reader,
+            headers=lambda reference: ScriptHeader(),
+        )  # fmt: skip
+        raw_object = msgspec.Raw(json.dumps(obj).encode())
+        asked = AdmissionRequest(uid="r", operation="CREATE", namespace="shop", object=raw_object)
+        answer = await judge.rollout(asked)
+        assert answer.allowed
+        return answer.warnings
+
+
+def service(selector: dict[str, str] | None = None, **spec: object) -> Object:
+    """The stable Service."""
+    chosen = {"selector": selector} if selector else {}
+    return {"metadata": {"name": "web", "namespace": "shop"}, "spec": {**chosen, **spec}}
+
+
+NAMED = {"metadata": {"name": "web", "namespace": "shop"}}
+WORKLOADS: tuple[tuple[Resource, Object], ...] = (
+    (DEPLOYMENTS, deployment()),
+    (SERVICES, service({"app": "web"})),
+    (VIRTUAL_SERVICES, NAMED),
+    (CLONE_SETS, {**NAMED, "spec": {"template": {"metadata": None}}}),
+    (TRAFFIC_ROUTINGS, NAMED),
+)
+
+
+async def test_what_synced_caches_have_costs_no_request() -> None:
+    world = World(synced=True)
+    for resource, body in WORKLOADS:
+        world.cache(resource, body)
+    seen = await world.reader.look("shop", EVERY)
+    assert seen[WEB] == Template({"app": "web"})
+    assert isinstance(seen[FRONT], Service)
+    assert (seen[ROUTE], seen[CLONES], seen[SHARED]) == (There(), Template({}), There())
+    assert await world.told(raw(**PLAN)) == ()
+    assert world.asked == 0
+
+
+@pytest.mark.parametrize("there", [True, False])
+async def test_what_is_in_no_cache_is_read(there: bool) -> None:
+    world = World(synced=False, held=False)
+    for resource, body in WORKLOADS if there else ():
+        world.apply(resource, body)
+    seen = await world.reader.look("shop", EVERY)
+    assert [isinstance(one, Absent) for one in seen.values()] == [not there] * len(EVERY)
+    assert Unknown() not in seen.values()
+
+
+async def test_what_has_just_been_applied_is_not_said_to_be_absent() -> None:
+    world = World(synced=True)
+    for resource, body in WORKLOADS:
+        world.apply(resource, body)
+    assert await world.told(raw(**PLAN)) == ()
+    # A Service that was corrected a moment ago, as the cache does not know yet.
+    world.cache(DEPLOYMENTS, deployment())
+    world.cache(SERVICES, service({"app": "wrong"}))
+    assert await world.told(raw(**PLAN)) == ()
+
+
+@pytest.mark.parametrize("synced", [True, False])
+async def test_absent_objects_are_warnings_in_both_versions(synced: bool) -> None:
+    world = World(synced=synced)
+    rest = "does not exist: create it, or correct the reference; no release begins without it"
+    place = "spec.strategy.canary.trafficRoutings[0]"
+    others = (
+        f"{place}.service: Service shop/web {rest}",
+        f"{place}.customNetworkRefs[0]: VirtualService shop/web {rest}",
+    )
+    beta, older = raw(**PLAN), to_v1alpha1(raw(**PLAN))
+    assert await world.told(beta) == (f"spec.workloadRef: Deployment shop/web {rest}", *others)
+    older_place = "spec.objectRef.workloadRef"
+    assert await world.told(older) == (f"{older_place}: Deployment shop/web {rest}", *others)
+
+
+async def test_a_service_that_leads_nowhere_is_a_warning() -> None:
+    world = World(synced=True)
+    for resource, body in WORKLOADS:
+        world.apply(resource, body)
+    world.apply(SERVICES, service(type="ExternalName"))
+    (warning,) = await world.told(raw(**PLAN))
+    assert "trafficRoutings[0].service: Service shop/web is of type ExternalName" in warning
+    world.apply(SERVICES, service({"app": "other"}))
+    (warning,) = await world.told(raw(**PLAN))
+    assert "its selector app=other matches no pod of Deployment shop/web" in warning
+
+
+async def test_what_may_not_be_read_or_is_not_served_is_not_spoken_of() -> None:
+    world = World(synced=False, held=False)
+    world.api.served.clear()
+    world.api.forbidden = {("get", "services"), ("get", "deployments")}
+    assert await world.told(raw(**PLAN)) == ()
+    world.unheld = NotServed("no such kind")
+    before = world.asked
+    assert await world.reader.look("shop", (ROUTE,)) == {ROUTE: Unknown()}
+    assert world.asked == before
+
+
+async def test_objects_outside_of_namespaces_are_not_looked_for() -> None:
+    world = World(synced=True)
+    outside = Named("class", "mesh.io/v1", "MeshClass", "web")
+    assert await world.reader.look("shop", (outside,)) == {outside: Unknown()}
+
+
+async def test_forged_reviews_spend_a_bounded_number_of_requests() -> None:
+    world = World(synced=False, held=False)
+    for _ in range(200):
+        await world.told(raw(**PLAN))
+    assert LIVE_BURST // 2 <= world.asked < LIVE_BURST + 40
+
+
+async def test_a_server_that_hangs_delays_nobody_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admission, "LOOK_SECONDS", 0.02)
+    world = World(synced=False)
+    world.hang = True
+    assert await world.told(raw(**PLAN)) == ()
+
+
+async def test_a_refused_rollout_names_nothing_that_is_read() -> None:
+    world = World(synced=False)
+    judge = Admission(
+        Reads(), Reads(), SystemClock(), is_own=lambda *who: False, named=world.reader
+    )
+    body = msgspec.Raw(json.dumps(raw(steps=[])).encode())
+    asked = AdmissionRequest(uid="r", operation="CREATE", namespace="shop", object=body)
+    answer = await judge.rollout(asked)
+    assert not answer.allowed
+    assert world.asked == 0

@@ -1,0 +1,75 @@
+"""What is said of the objects that a Rollout names: only what is known, and with the field."""
+
+import pytest
+
+from controller.api.meta import ObjectMeta
+from controller.api.networking import Service, ServiceSpec
+from controller.domain.admission.named import Named
+from controller.domain.admission.surroundings import (
+    Absent,
+    Seen,
+    Template,
+    There,
+    Unknown,
+    remarks,
+)
+from controller.domain.traffic.selecting import warning_about
+
+WORKLOAD = Named("spec.workloadRef", "apps/v1", "Deployment", "web")
+FRONT = Named("spec.strategy.canary.trafficRoutings[0].service", "v1", "Service", "front")
+PODS = Template({"app": "web", "tier": "front"})
+
+
+def service(**spec: object) -> Service:
+    return Service(ObjectMeta(name="front", namespace="shop"), ServiceSpec(**spec))  # type: ignore[arg-type]  # fields by name
+
+
+def said(workload: Seen, front: Seen) -> tuple[str, ...]:
+    seen = {WORKLOAD: workload, FRONT: front}
+    return tuple(remark.text for remark in remarks((WORKLOAD, FRONT), seen, "shop"))
+
+
+def test_what_does_not_exist_is_said_with_its_field() -> None:
+    way_out = "create it, or correct the reference; no release begins without it"
+    assert said(Absent(), Absent()) == (
+        f"spec.workloadRef: Deployment shop/web does not exist: {way_out}",
+        f"spec.strategy.canary.trafficRoutings[0].service: Service shop/front does not exist: {way_out}",
+    )
+
+
+@pytest.mark.parametrize("unknown", [Unknown(), There()])
+def test_what_is_not_known_is_not_spoken_of(unknown: Seen) -> None:
+    assert said(unknown, unknown) == ()
+    assert said(unknown, service(selector={"app": "elsewhere"})) == ()
+    assert remarks((WORKLOAD,), {}, "shop") == ()
+
+
+@pytest.mark.parametrize(
+    "spec", [{}, {"type": "ExternalName"}, {"selector": {"app": "web"}, "cluster_ip": "None"}]
+)
+def test_a_service_that_cannot_lead_is_told_in_the_words_of_the_release(
+    spec: dict[str, object],
+) -> None:
+    found = service(**spec)
+    assert said(PODS, found) == (f"{FRONT.path}: {warning_about(found)}",)
+
+
+@pytest.mark.parametrize("wrong", [{"app": "shop"}, {"app": "web", "zone": "a"}])
+def test_a_selector_that_matches_no_pod_is_said(wrong: dict[str, str]) -> None:
+    selector = ",".join(f"{key}={value}" for key, value in sorted(wrong.items()))
+    (text,) = said(PODS, service(selector=wrong))
+    assert text == (
+        f"{FRONT.path}: Service shop/front: its selector {selector} matches no pod of Deployment shop/web; give the "
+        "pod template these labels, or correct the Service"
+    )
+
+
+def test_a_pin_and_labels_that_controllers_add_are_no_mistake() -> None:
+    for added in ("pod-template-hash", "controller-revision-hash", "apps.kubernetes.io/pod-index"):
+        assert said(PODS, service(selector={"app": "web", added: "x"})) == ()
+
+
+def test_a_remark_lists_what_it_was_made_of() -> None:
+    seen: dict[Named, Seen] = {WORKLOAD: PODS, FRONT: service(selector={"app": "shop"})}
+    (remark,) = remarks((WORKLOAD, FRONT), seen, "shop")
+    assert remark.about == (FRONT, WORKLOAD)
