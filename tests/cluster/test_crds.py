@@ -176,7 +176,7 @@ ACCEPTED = [
         canary(
             {"replicas": 1},
             trafficRoutings=[
-                {"service": name, "gateway": {"httpRouteName": "h"}} for name in ("a", "b")
+                {"service": name, "gateway": {"httpRouteName": name}} for name in ("a", "b")
             ],
         ),
         id="two-entries",

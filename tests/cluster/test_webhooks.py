@@ -178,8 +178,20 @@ async def test_a_manifest_applied_again_keeps_hold_and_latch(shop: Shop) -> None
     assert '"maxSurge":"25%"' in after["metadata"]["annotations"][ORIGINAL_STRATEGY]
 
 
-async def test_taking_the_label_off_leaves_nothing_behind(shop: Shop) -> None:
+async def test_the_label_stays_in_mid_release_while_a_rollout_governs(shop: Shop) -> None:
     await shop.image("shop:2")
+    before = await shop.get()
+    after = await shop.patch({"metadata": {"labels": {WORKLOAD_TYPE: None}}})
+    assert after["metadata"]["labels"][WORKLOAD_TYPE] == "deployment"
+    assert after["metadata"]["annotations"] == before["metadata"]["annotations"]
+    assert after["spec"] == before["spec"]
+
+
+async def test_taking_the_label_off_leaves_nothing_behind_where_no_rollout_governs(
+    shop: Shop,
+) -> None:
+    await shop.image("shop:2")
+    await shop.client.delete(f"{shop.rollouts}/{shop.name}")
     out = await shop.patch({"metadata": {"labels": {WORKLOAD_TYPE: None}}})
     assert "paused" not in out["spec"]
     assert out["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == "25%"
