@@ -3,6 +3,7 @@
 from tests.bench.measurements import (
     approval,
     cpu,
+    flood,
     hostile,
     idle,
     large,
@@ -22,5 +23,6 @@ ALL: tuple[Measurement, ...] = (
     Measurement("memory", memory.measure, "memory at 50 Rollouts and 500 pods"),
     Measurement("idle", idle.measure, "requests of 50 paused Rollouts in a minute"),
     Measurement("hostile", hostile.measure, "others' pace beside a script that never ends"),
+    Measurement("flood", flood.measure, "honest admission in a flood of forged reviews"),
     Measurement("large", large.measure, "memory at 1 000 Rollouts and 10 000 pods", usual=False),
 )

@@ -1,0 +1,27 @@
+"""Floods a webhook from ten connections: `python -m tests.bench.flooding PORT`, until its standard input ends.
+
+Why a process of its own: what a flood costs its sender must not delay who measures. It must not measure.
+"""
+
+import asyncio
+import sys
+
+from tests.component.webhook.forged import FLOOD, flood
+
+CONNECTIONS = 10
+
+
+async def main(port: int) -> None:
+    """Flood, and say in the end which answers were seen."""
+    over = asyncio.Event()
+    each = [
+        asyncio.create_task(flood(port, number % len(FLOOD), over)) for number in range(CONNECTIONS)
+    ]
+    await asyncio.to_thread(sys.stdin.read)
+    over.set()
+    seen = set[int]().union(*await asyncio.gather(*each))
+    sys.stdout.write(" ".join(str(status or "cut off") for status in sorted(seen)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1])))
