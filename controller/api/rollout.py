@@ -364,6 +364,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """pod-template-hash of the stable ReplicaSet, which the stable Service is pinned to."""
     returning: bool = False
     """The release goes back to the stable revision in batches."""
+    by_id: bool = False
+    """The release changes no template: the owner gave a set of pods another `rollouts.kruise.io/rollout-id`."""
     endpoints_ready_since: dict[str, datetime] = {}
     """Per Service that a route names: when its ready endpoints were first seen."""
     empty_sides: dict[str, EmptySide] = {}

@@ -90,6 +90,18 @@ class People:
         spec: PodSetSpec = structs.replace(old.spec, **changes)
         self._admitted_set(old, structs.replace(old, spec=spec))
 
+    def annotate(self, key: Key, annotations: dict[str, str]) -> None:
+        """Replace the annotations of a Deployment."""
+        old = self._cluster.deployments[key]
+        meta = structs.replace(old.metadata, annotations=annotations)
+        self._admitted(old, structs.replace(old, metadata=meta))
+
+    def annotate_set(self, key: Key, annotations: dict[str, str]) -> None:
+        """Replace the annotations of a set of pods."""
+        old = self._cluster.pod_sets[key]
+        meta = structs.replace(old.metadata, annotations=annotations)
+        self._admitted_set(old, structs.replace(old, metadata=meta))
+
     def label_set(self, key: Key, labels: dict[str, str]) -> None:
         """Replace the labels of a set of pods."""
         old = self._cluster.pod_sets[key]

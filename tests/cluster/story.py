@@ -46,6 +46,7 @@ KINDS = {
 RELEASE_SECONDS = 60.0
 NODES = "kwok"
 """Who speaks for the simulated nodes."""
+ROLLOUT_ID = "rollouts.kruise.io/rollout-id"
 WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
 
 
@@ -116,6 +117,13 @@ class Story:
         body = {"spec": {"template": {"spec": {"containers": containers}}}}
         answer = await self.client.patch(path_of(self.key(self.workload)), body)
         self._did("release", answer, image)
+
+    async def give_id(self, rollout_id: str) -> None:
+        """Change the workload's rollout-id, and nothing of its template."""
+        await self._snapshot()
+        body = {"metadata": {"annotations": {ROLLOUT_ID: rollout_id}}}
+        self._last = await self.amend(body, self.workload)
+        self.expected[self.key(self.workload)]["metadata"]["annotations"][ROLLOUT_ID] = rollout_id
 
     async def approve(self, step: int = 1, kind: Kind = ROLLOUTS) -> None:
         """Let the step that waits go on.

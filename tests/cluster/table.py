@@ -24,6 +24,7 @@ from tests.cluster.manifests import (
     StepPlan,
 )
 from tests.cluster.story import (
+    ROLLOUT_ID,
     WORKLOAD_TYPE,
     Story,
     assert_kept,
@@ -151,6 +152,32 @@ async def loses_its_label(story: Story, step: int) -> None:
     await goes_on(story, step)
 
 
+async def gets_another_id(story: Story, step: int) -> None:
+    """Its owner changes the rollout-id alone: a release in steps of every kind but a Deployment, which ends at once."""
+    await story.install()
+    await story.govern()
+    before = {pod["metadata"]["uid"] for pod in story.pods()}
+    await story.give_id("second")
+    if story.app.workload == "Deployment":
+        await story.event("ReleaseCanceled")
+        await conclude(story)
+    else:
+        for at_step, plan in enumerate(story.app.steps, start=1):
+            await story.paused_at(at_step)
+            assert len(_of_id(story, "second")) == plan.pods
+            await story.approve(at_step)
+        await conclude(story)
+        assert _of_id(story, "second") == sorted("123"[: len(story.app.steps)] + "3")
+    assert {pod["metadata"]["uid"] for pod in story.pods()} == before
+
+
+def _of_id(story: Story, rollout_id: str) -> list[str]:
+    """Batches of the pods that have this rollout-id."""
+    labels = [pod["metadata"]["labels"] for pod in story.pods()]
+    mine = [found for found in labels if found.get(ROLLOUT_ID) == rollout_id]
+    return sorted(found["rollouts.kruise.io/rollout-batch-id"] for found in mine)
+
+
 async def goes_on(story: Story, step: int) -> None:
     """Nothing has moved, and the release goes on to its end."""
     await story.settled(step)
@@ -232,6 +259,7 @@ def table_of(styles: Mapping[str, Application]) -> dict[str, Row]:
 def _rows(styles: Mapping[str, Application]) -> Iterator[tuple[str, Row]]:
     for style, app in styles.items():
         yield f"{style}: goes through", Row(app, goes_through)
+        yield f"{style}: gets another id", Row(app, gets_another_id)
         if not app.virtual_service and app.kind_name in IN_BATCHES and not app.blue_green:
             for step in range(1, LAST + 1):
                 title = f"{style}: goes back in batches at step {step}"

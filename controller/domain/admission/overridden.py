@@ -8,12 +8,17 @@ changes of the owner's wishes, not a manifest that is applied again as it was; a
 import msgspec
 
 from controller.api.jsontree import JsonObject, child, same, text
-from controller.api.names import LATCH, ORIGINAL_STRATEGY, WORKLOAD_TYPE
+from controller.api.names import LATCH, ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
+from controller.domain.admission.workload import template_changed
 
 
 def overridden(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[str, ...]:
     """Warnings about an update from `old` to `new` that was stored as `stored`."""
-    return (*_label_stays(new, stored), *_held_fields(old, new, stored))
+    return (
+        *_label_stays(new, stored),
+        *_nothing_to_release(old, new, stored),
+        *_held_fields(old, new, stored),
+    )
 
 
 def _label_stays(new: JsonObject, stored: JsonObject) -> tuple[str, ...]:
@@ -25,6 +30,17 @@ def _label_stays(new: JsonObject, stored: JsonObject) -> tuple[str, ...]:
     warning = (
         f"{name} is under a release, so the label {WORKLOAD_TYPE} and the other marks of the release stay: to let it "
         "go now, delete its Rollout or set spec.disabled of the Rollout to true"
+    )
+    return (warning,)
+
+
+def _nothing_to_release(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[str, ...]:
+    begun = _record(old) is None and _record(stored) is not None
+    if not begun or text(new, "kind") != "Deployment" or template_changed(old, new):
+        return ()
+    warning = (
+        f"{_name(new)} has another {ROLLOUT_ID} and the same pod template: that is a rollback of a Deployment, which "
+        "ends at once; change the template to release it"
     )
     return (warning,)
 

@@ -22,6 +22,7 @@ from controller.domain.decision import Note, Severity
 from controller.domain.history import Outcome
 from controller.domain.pods.running import stable_of_set
 from controller.domain.rollout import messages, restoring, routing
+from controller.domain.rollout.by_id import asked_by_id, stable_by_id
 from controller.domain.rollout.deadline import held_up, with_deadline
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal, finalise
@@ -70,8 +71,11 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
 
     `stable` is the revision and the template hash of what runs.
     """
+    by_id = asked_by_id(sit)
+    stable = stable_by_id(sit, stable) if by_id else stable
     ours = MoonshiftStatus(
         release=sit.release,
+        by_id=by_id,
         revision=sit.template_hash,
         template=sit.template_hash,
         step=1,
@@ -183,7 +187,8 @@ def rolled_back(sit: Situation, status: RolloutStatus) -> bool:
     """The template is again what ran before the release (perhaps already when the release was first looked at)."""
     ours = position(status)
     back = bool(ours.stable_template) and sit.template_hash == ours.stable_template
-    return back and ours.goal != Goal.ROLLBACK and not goes_on_returning(sit, status)
+    ours_already = ours.by_id or ours.goal == Goal.ROLLBACK or goes_on_returning(sit, status)
+    return back and not ours_already
 
 
 def another_revision_came(sit: Situation, status: RolloutStatus) -> bool:
@@ -440,6 +445,7 @@ def ended(sit: Situation, status: RolloutStatus) -> RolloutStatus:
         routed_at=None,
         route_plan="",
         returning=False,
+        by_id=False,
         empty_sides={},
     )
 

@@ -13,6 +13,7 @@ from controller.api.workloads import Pod
 from controller.domain.decision import Action, MarkPod
 from controller.domain.pods.partition import ordinals
 from controller.domain.pods.returning import to_label
+from controller.domain.rollout.by_id import share_by_id
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.rollout.situation import (
     Situation,
@@ -81,10 +82,12 @@ def unmark(sit: Situation, status: RolloutStatus) -> Stop | None:
 
 def pods_to_label(sit: Situation, status: RolloutStatus) -> tuple[Pod, ...]:
     """The pods of the new revision that say which batch made them."""
-    if not sit.returning:
-        return sit.new_pods
     index = max(1, position(status).step)
     rollout_id = canary_status(status).observed_rollout_id
+    if sit.by_id:
+        return share_by_id(sit, index, rollout_id)
+    if not sit.returning:
+        return sit.new_pods
     alive = [pod for pod in sit.new_pods if not pod.metadata.deleting]
     preferred = sorted(alive, key=lambda pod: (-max(ordinals([pod]), default=0), pod.metadata.name))
     return to_label(preferred, rollout_id, sit.batch(index), sit.wanted(index))

@@ -17,9 +17,9 @@ from controller.domain.rollout.turn import Stop
 
 
 def given_up(sit: Situation, status: RolloutStatus, why: str) -> Stop | None:
-    """Take the template back because of `why`; None where the stable one is not kept any more."""
+    """Take the template back because of `why`; None where the stable one is not kept any more, or is what runs."""
     source = _kept_template(sit, position(status).stable_revision)
-    if not source:
+    if not source or position(status).by_id:
         return None
     text = f"{new_in_words(sit)} is given up: {why}"
     failed = with_position(status, failed_template=sit.template_hash)

@@ -111,6 +111,11 @@ class Situation(Value, frozen=True):
         """The release goes back to the stable revision in batches."""
         return position(self.seen.rollout.status).returning
 
+    @property
+    def by_id(self) -> bool:
+        """The release changes no template: its steps give the pods that are there another id."""
+        return position(self.seen.rollout.status).by_id
+
     def wanted(self, index: int) -> int:
         """Pods of the new revision wanted at this step, those included that never left it."""
         if not self.returning:

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from controller.api.jsontree import JsonObject, changed, child
-from controller.api.names import LATCH, ORIGINAL_STRATEGY, WORKLOAD_TYPE
+from controller.api.names import LATCH, ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.verdict import Amended
 from controller.domain.admission.workload import admit_deployment
@@ -27,6 +27,22 @@ def held() -> JsonObject:
 
 def said(old: JsonObject, new: JsonObject) -> tuple[str, ...]:
     return overridden(old, new, stored(old, new))
+
+
+def test_an_id_alone_is_said_to_be_a_rollback_of_a_deployment() -> None:
+    old = deployment("v1")
+    new = changed(copy.deepcopy(old), ("metadata", "annotations", ROLLOUT_ID), "second")
+    (warning,) = said(old, new)
+    assert warning == (
+        "Deployment web has another rollouts.kruise.io/rollout-id and the same pod template: that is a rollback of a "
+        "Deployment, which ends at once; change the template to release it"
+    )
+
+
+def test_an_id_that_comes_with_a_template_says_nothing() -> None:
+    new = with_image(deployment("v1"), "v2")
+    new = changed(new, ("metadata", "annotations", ROLLOUT_ID), "second")
+    assert said(deployment("v1"), new) == ()
 
 
 def test_the_first_admission_of_a_release_says_nothing() -> None:
