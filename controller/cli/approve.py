@@ -16,7 +16,7 @@ from controller.api.workloads import Deployment
 from controller.cli.durations import DURATION
 from controller.cli.failures import ExitCode, Failure
 from controller.cli.following import follow_rollout
-from controller.cli.leader import nobody_at_work, why_unanswered
+from controller.cli.leader import nobody_at_work, seems_to_stand_still, why_unanswered
 from controller.cli.objects import read_rollout
 from controller.cli.options import connection_options
 from controller.cli.session import Session, run
@@ -82,18 +82,29 @@ async def _approve_all(
 async def _approve(session: Session, name: str, step: int | None, wait: timedelta | None) -> None:
     rollout = await read_rollout(session, name)
     if (problem := not_approvable(rollout, step)) != "":
-        raise Failure(problem)
+        raise Failure(await _with_what_is_known(session, rollout, problem))
     if step is None:
         await session.client.merge_patch(
             ROLLOUTS, session.namespace, name, plain_patch(rollout), "status"
         )
     else:
         await approve_exactly(session, name, step)
-    click.echo(f"{NAMED}/{name} approved")
-    if unattended := await nobody_at_work(session.client, datetime.now(UTC)):
-        click.echo(f"warning: {unattended}", err=True)
+    say(f"{NAMED}/{name} approved")
+    # who waits is told in the end, and then only where nobody answered
+    unseen = wait is None
+    if unattended := await nobody_at_work(session.client, datetime.now(UTC), waited=unseen):
+        say(f"warning: {unattended}", err=True)
     if wait is not None:
         await _wait_until_taken_up(session, rollout, wait)
+
+
+async def _with_what_is_known(session: Session, rollout: Rollout, problem: str) -> str:
+    """The refusal; of a release that seems to stand still with what is known of the controller."""
+    now = datetime.now(UTC)
+    if not seems_to_stand_still(rollout, now):
+        return problem
+    unattended = await nobody_at_work(session.client, now, waited=True)
+    return f"{problem}; {unattended}" if unattended else problem
 
 
 async def approve_exactly(session: Session, name: str, step: int) -> None:

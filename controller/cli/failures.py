@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import click
 
-from controller.cli.terminal import clean
+from controller.cli.terminal import say
 from controller.errors import (
     ApiError,
     BadConfiguration,
@@ -55,7 +55,7 @@ class Failure(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print it the way kubectl does."""
-        click.echo(f"error: {clean(self.message)}", file=file, err=file is None)
+        say(f"error: {self.message}", file=file, err=file is None)
 
 
 _DENIED = re.compile(

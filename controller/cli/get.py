@@ -12,7 +12,7 @@ from controller.api.meta import Key
 from controller.api.rollout import Rollout
 from controller.cli.facts import Facts
 from controller.cli.failures import Failure
-from controller.cli.leader import nobody_at_work
+from controller.cli.leader import nobody_at_work, seems_to_stand_still
 from controller.cli.live import watch
 from controller.cli.look import look_at, summary_of
 from controller.cli.objects import list_rollouts, read_rollout
@@ -24,6 +24,7 @@ from controller.cli.render.words import change_line
 from controller.cli.session import Session, run
 from controller.cli.source import Source
 from controller.cli.targets import is_type, rollout_names
+from controller.cli.terminal import say
 from controller.cli.view import RolloutView, Summary, View
 from controller.kube.resources import ROLLOUTS
 from controller.kube.store import Store
@@ -105,7 +106,7 @@ async def _listed(session: Session, everywhere: bool, live: bool, form: str | No
         return
     if not found and not live:
         where = "any namespace" if everywhere else f"namespace {session.namespace}"
-        click.echo(f"No Rollouts in {where}.", err=True)
+        say(f"No Rollouts in {where}.", err=True)
         return
     store: Store[Rollout] = Store()
     store.replace_all(found)
@@ -169,8 +170,14 @@ async def picture_of(
     rollout = await read_rollout(session, name)
     facts = Facts(session.client, Key(session.namespace, name))
     await facts.load(rollout)
-    unattended = "" if live else await nobody_at_work(session.client, datetime.now(UTC))
+    unattended = "" if live else await _unattended(session, rollout)
     return TreePicture(facts, name, session.program, unattended), facts, rollout
+
+
+async def _unattended(session: Session, rollout: Rollout) -> str:
+    now = datetime.now(UTC)
+    waited = seems_to_stand_still(rollout, now)
+    return await nobody_at_work(session.client, now, waited=waited)
 
 
 async def _named(session: Session, names: tuple[str, ...], live: bool, form: str | None) -> None:

@@ -15,6 +15,8 @@ from controller.cli.options import connection_options
 from controller.cli.session import Session, run
 from controller.cli.steps import current_state, current_step, steps_of, under_way
 from controller.cli.targets import one_rollout
+from controller.cli.terminal import say
+from controller.cli.waiting import REPLICAS, at_zero
 from controller.domain.rollout.situation import position
 from controller.errors import Conflict
 from controller.kube.resources import ROLLOUTS
@@ -51,7 +53,7 @@ async def _jump(session: Session, name: str, step: int) -> None:
     if (problem := impossible(rollout, step)) != "":
         raise Failure(problem)
     await send_jump(session, rollout, step)
-    click.echo(f"{NAMED}/{name} jumps from step {current_step(rollout.status)} to step {step}")
+    say(f"{NAMED}/{name} jumps from step {current_step(rollout.status)} to step {step}")
 
 
 async def send_jump(session: Session, rollout: Rollout, step: int) -> None:
@@ -83,6 +85,8 @@ def impossible(rollout: Rollout, step: int) -> str:
         return f"Rollout {key} has no release under way ({phase}): nowhere to jump from"
     if not ours.state:
         return f"Rollout {key} is not led by Moonshift, which jump needs"
+    if at_zero(status):
+        return f"Rollout {key} waits for {REPLICAS}; it starts again at step 1 then"
     if ours.goal or ours.state == "Completed":
         return f"Rollout {key} is past its steps ({ours.goal or current_state(status)}): nothing to jump to"
     if step > steps:

@@ -7,9 +7,13 @@ by names).
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+import msgspec
+
+from controller.api.jsontree import JsonObject
 from controller.api.names import ROLLOUT_BATCH_ID
 from controller.api.rollout import Rollout
 from controller.api.workloads import Pod
+from controller.cli.images import images_of
 from controller.cli.pods import unready_because
 from controller.cli.routes import route_views
 from controller.cli.steps import (
@@ -35,7 +39,7 @@ from controller.domain.observation import Observation
 from controller.domain.rollout.routing import pinned_to
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import condition
-from controller.kube.resources import SERVICES
+from controller.kube.resources import DEPLOYMENTS, SERVICES
 
 
 def summary_of(rollout: Rollout, sit: Situation | None = None) -> Summary:
@@ -50,10 +54,10 @@ def summary_of(rollout: Rollout, sit: Situation | None = None) -> Summary:
         state=current_state(status),
         waits_for=waits_for(rollout, sit),
         workload=f"{ref.kind}/{ref.name}",
-        since=_since(rollout),
+        since=since_when(rollout),
         created=rollout.metadata.creation_timestamp,
         stable_revision=inner.stable_revision,
-        canary_revision=inner.pod_template_hash or inner.canary_revision,
+        canary_revision=_new_revision(rollout),
         canary_replicas=inner.canary_replicas,
         canary_ready_replicas=inner.canary_ready_replicas,
         message=status.message,
@@ -62,7 +66,14 @@ def summary_of(rollout: Rollout, sit: Situation | None = None) -> Summary:
     )
 
 
-def _since(rollout: Rollout) -> datetime | None:
+def _new_revision(rollout: Rollout) -> str:
+    """What its pods are labelled with: `canaryRevision` of a Deployment is a digest of ours, known to nobody."""
+    inner = canary_status(rollout.status)
+    ours = rollout.spec.workload_ref.kind == DEPLOYMENTS.kind
+    return inner.pod_template_hash or ("" if ours else inner.canary_revision)
+
+
+def since_when(rollout: Rollout) -> datetime | None:
     """When what is the case now began."""
     status = rollout.status
     stall = condition(status, "Stalled")
@@ -128,10 +139,24 @@ def _revision(sit: Situation, revision: str, role: Role, pods: Iterable[Pod]) ->
     return RevisionView(
         role=role,
         revision=revision,
+        images=_images(sit, revision),
         pods=tuple(_pod(pod) for pod in mine),
         ready=sit.ready(mine).ready,
         wanted=wanted,
     )
+
+
+def _images(sit: Situation, revision: str) -> str:
+    """What people know the revision by; empty where no template of it is at hand."""
+    kept = [
+        bytes(rs.spec.template)
+        for workload in (sit.workload, *sit.seen.canaries)
+        for rs, _ in workload.replica_sets
+        if rs.revision == revision
+    ]
+    if not kept and revision == sit.present_revision:
+        kept = [bytes(sit.workload.object.spec.template)]
+    return images_of(msgspec.json.decode(kept[-1], type=JsonObject)) if kept else ""
 
 
 def _batch_number(pod: Pod) -> int:

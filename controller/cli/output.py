@@ -7,14 +7,13 @@ import io
 import sys
 from collections.abc import Sequence
 
-import click
 import msgspec
 import yaml
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 
-from controller.cli.terminal import CleanConsole
+from controller.cli.terminal import CleanConsole, has_control, say
 
 PIPE_WIDTH = 10_000
 FORMATS = ("json", "yaml", "wide")
@@ -37,7 +36,7 @@ def show(renderable: RenderableType) -> None:
     """Print for whoever reads."""
     console = terminal()
     if console is None:
-        click.echo(plain(renderable))
+        say(plain(renderable))
         return
     if isinstance(renderable, Table):
         widen_for(console, renderable)
@@ -51,9 +50,17 @@ def widen_for(console: Console, table: Table) -> None:
 
 
 def show_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> None:
-    """Print for programs."""
+    """Print for programs: the same data, whatever characters are in it, and none that steers a terminal."""
+    say(as_data(view, form))
+
+
+def as_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> str:
+    """JSON or YAML; control characters are written as escapes, which readers of both turn back."""
     if form == "yaml":
         data = msgspec.to_builtins(view)
-        click.echo(yaml.safe_dump(data, sort_keys=False, allow_unicode=True).rstrip())
-    else:
-        click.echo(msgspec.json.format(msgspec.json.encode(view), indent=2).decode())
+        text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+        if has_control(text):
+            text = yaml.safe_dump(data, sort_keys=False)
+        return text.rstrip()
+    text = msgspec.json.format(msgspec.json.encode(view), indent=2).decode()
+    return "".join(f"\\u{ord(char):04x}" if has_control(char) else char for char in text)

@@ -12,6 +12,7 @@ from controller.cli.objects import read_rollout
 from controller.cli.options import connection_options
 from controller.cli.session import Session, run
 from controller.cli.targets import rollout_names
+from controller.cli.terminal import say
 from controller.kube.resources import ROLLOUTS
 
 
@@ -39,7 +40,7 @@ async def switch_all(session: Session, names: tuple[str, ...], *, paused: bool) 
             raise Failure(already(name, paused))
         body = {"spec": {"strategy": {"paused": True if paused else None}}}
         await session.client.merge_patch(ROLLOUTS, session.namespace, name, body)
-        click.echo(f"{NAMED}/{name} {'paused' if paused else 'resumed'}")
+        say(f"{NAMED}/{name} {'paused' if paused else 'resumed'}")
 
 
 def already(name: str, paused: bool) -> str:

@@ -23,7 +23,8 @@ from controller.cli.options import connection_options
 from controller.cli.session import Session, run
 from controller.cli.steps import current_state, current_step, goes_on_by_itself, steps_of, under_way
 from controller.cli.targets import one_rollout
-from controller.cli.waiting import stalled, waits_for
+from controller.cli.terminal import say
+from controller.cli.waiting import REPLICAS, at_zero, may_go_on, stalled, waits_for
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.situation import position
 from controller.domain.rollout.status import condition
@@ -44,6 +45,8 @@ def promote(words: tuple[str, ...], full: bool, timeout: timedelta) -> None:
     `resume` where the release was paused. With --full the release jumps to its last step now, and when the last step's
     pods and routes are in place and it would wait, that pause is left out too: the command stays until then. Readiness,
     traffic margins and metric verdicts are never left out. Both are written down with your name, as approvals are.
+    If promote --full is interrupted, the release goes on by itself to its last step and waits there: give the command
+    again.
 
     \b
     Examples:
@@ -78,7 +81,7 @@ async def _go_on(session: Session, rollout: Rollout, here: int) -> None:
     if paused:
         await _resume(session, rollout)
     said = f"promoted past step {here}" if not problem else "resumed"
-    click.echo(f"{NAMED}/{rollout.metadata.name} {said}")
+    say(f"{NAMED}/{rollout.metadata.name} {said}")
 
 
 async def _resume(session: Session, rollout: Rollout) -> None:
@@ -97,7 +100,7 @@ async def _go_to_the_end(session: Session, rollout: Rollout, wait: timedelta) ->
         raise Failure(problem)
     if here != last:
         await send_jump(session, rollout, last)
-        click.echo(f"{NAMED}/{name} jumps from step {here} to step {last}, the last")
+        say(f"{NAMED}/{name} jumps from step {here} to step {last}, the last")
     if rollout.spec.strategy.paused:
         await _resume(session, rollout)
     try:
@@ -115,7 +118,7 @@ async def _go_to_the_end(session: Session, rollout: Rollout, wait: timedelta) ->
         raise end
     if end:
         await approve_exactly(session, name, last)
-    click.echo(f"{NAMED}/{name} fully promoted")
+    say(f"{NAMED}/{name} fully promoted")
 
 
 def _until(last: int) -> Callable[[Rollout | None, Deployment | None], bool | Failure | None]:
@@ -127,8 +130,10 @@ def at_the_end(rollout: Rollout | None, last: int) -> bool | Failure | None:
     if rollout is None:
         return Failure("the Rollout was deleted")
     status, key = rollout.status, rollout.metadata.key
-    if problem := stalled(status):
+    if (problem := stalled(status)) and not may_go_on(status):
         return Failure(f"Rollout {key} is stalled: {problem}", ExitCode.STALLED)
+    if at_zero(status):
+        return Failure(f"Rollout {key} waits for {REPLICAS}; it starts again at step 1 then")
     if ended := _ended(rollout):
         return ended if isinstance(ended, Failure) else False
     if current_step(status) != last:

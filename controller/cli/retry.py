@@ -12,6 +12,7 @@ from controller.cli.objects import read_rollout
 from controller.cli.options import connection_options
 from controller.cli.session import Session, run
 from controller.cli.targets import one_rollout
+from controller.cli.terminal import say
 from controller.domain.rollout.situation import position
 from controller.errors import Conflict
 from controller.kube.resources import ROLLOUTS
@@ -53,4 +54,4 @@ async def _retry(session: Session, name: str) -> None:
         raise Failure(
             f"Rollout {rollout.metadata.key} changed at the same moment: look, then repeat"
         ) from moved
-    click.echo(f"{NAMED}/{name}: the revision that was given up may be tried again")
+    say(f"{NAMED}/{name}: the revision that was given up may be tried again")

@@ -12,13 +12,14 @@ from controller.cli.durations import DURATION
 from controller.cli.failures import ExitCode, Failure
 from controller.cli.following import follow_rollout
 from controller.cli.get import picture_of
-from controller.cli.leader import nobody_at_work
+from controller.cli.leader import nobody_at_work, seems_to_stand_still
 from controller.cli.objects import read_rollout
 from controller.cli.options import connection_options
 from controller.cli.progress import EXIT_CODES, Progress, Stage, progress_of
 from controller.cli.session import Session, run
 from controller.cli.targets import one_rollout
 from controller.cli.terminal import say
+from controller.cli.waiting import awaits_approval
 from controller.errors import MoonshiftError
 from controller.kube.resources import DEPLOYMENTS
 
@@ -70,13 +71,16 @@ async def _status(
 ) -> ExitCode:
     rollout = await read_rollout(session, name)
     workload = await _workload(session, rollout)
+    now = datetime.now(UTC)
+    waited = seems_to_stand_still(rollout, now)
+    asks = watch or waited
+    if asks and (unattended := await nobody_at_work(session.client, now, waited=waited)):
+        say(f"warning: {unattended}", err=True)
     if not watch:
         said = progress_of(rollout, workload)
         say(said.text)
         return EXIT_CODES.get(said.stage, ExitCode.OK)
     reporter = Reporter(session.program, rollout, until)
-    if unattended := await nobody_at_work(session.client, datetime.now(UTC)):
-        click.echo(f"warning: {unattended}", err=True)
     limit = within.total_seconds() or None
     try:
         async with asyncio.timeout(limit):
@@ -91,13 +95,16 @@ async def _status(
 
 async def _what_it_waits_for(session: Session, name: str) -> str:
     """The whole sentence, with the pod that is to blame: worth a few more requests, once."""
-    picture, _, _ = await picture_of(session, name)
-    view = picture.view(datetime.now(UTC))
+    picture, _, rollout = await picture_of(session, name)
+    now = datetime.now(UTC)
+    view = picture.view(now)
     if view is None:
         return "it was deleted"
-    summary = view.summary
+    summary, unattended = view.summary, view.unattended
     text = f"{summary.phase}, step {summary.step}/{summary.steps}, waits for {summary.waits_for}"
-    return f"{text}; {view.unattended}" if view.unattended else text
+    if not unattended and not (awaits_approval(rollout) or rollout.spec.strategy.paused):
+        unattended = await nobody_at_work(session.client, now, waited=True)
+    return f"{text}; {unattended}" if unattended else text
 
 
 async def _workload(session: Session, rollout: Rollout) -> Deployment | None:
@@ -125,7 +132,7 @@ class Reporter:
     def look(self, rollout: Rollout | None, workload: Deployment | None) -> ExitCode | None:
         """The exit code once the wait is over."""
         if rollout is None or rollout.metadata.uid != self._uid:
-            click.echo(f"error: Rollout {self._key} was deleted", err=True)
+            say(f"error: Rollout {self._key} was deleted", err=True)
             return ExitCode.FAILED
         said = progress_of(rollout, workload)
         if said != self.last:

@@ -3,15 +3,19 @@
 Why: an annotation, an Event or a container's message may hold escape sequences, and who may write one could otherwise
 move the cursor of whoever looks, colour a failure green, or type. Invariant: of control characters only the end of a
 line and the tabulator pass; others are shown as their picture (ESC as ␛). Our own colours are no text and are left
-alone.
+alone. This is the only module that prints: plain `click.echo` and `print` are refused by the linter everywhere else in
+the command line.
 """
 
+import io
 import re
 from collections.abc import Iterable
+from typing import IO, Any
 
 import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """C0 and C1, and what turns the direction of writing."""
@@ -29,9 +33,27 @@ def _picture(code: int) -> str:
     return "\u2421" if code == 0x7F else "\ufffd"
 
 
-def say(text: str, *, err: bool = False) -> None:
-    """One line for whoever reads."""
-    click.echo(clean(text), err=err)
+def has_control(text: str) -> bool:
+    """The text would steer a terminal."""
+    return _CONTROL.search(text) is not None
+
+
+def say(
+    text: str | Text, *, err: bool = False, nl: bool = True, file: IO[Any] | None = None
+) -> None:
+    """Print for whoever reads; a Text with its colours where there is a terminal."""
+    shown = clean(text) if isinstance(text, str) else _coloured(text)
+    click.echo(shown, file=file, err=err, nl=nl)
+
+
+def _coloured(text: Text) -> str:
+    """With colours, which click takes off again where nobody sees them."""
+    console = CleanConsole(
+        file=io.StringIO(), force_terminal=True, color_system="standard", highlight=False
+    )
+    with console.capture() as captured:
+        console.print(text, soft_wrap=True, end="")
+    return captured.get()
 
 
 class CleanConsole(Console):

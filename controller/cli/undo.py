@@ -61,7 +61,7 @@ async def _undo_all(session: Session, names: tuple[str, ...], dry_run: bool, ask
         await _undo(session, rollout, dry_run, asks)
         done = "rolled back" if under_way(rollout.status) else "begins a release of its own, back"
         suffix = " (server dry run)" if dry_run else ""
-        click.echo(f"{NAMED}/{name} {done}{suffix}")
+        say(f"{NAMED}/{name} {done}{suffix}")
 
 
 async def _undo(session: Session, rollout: Rollout, dry_run: bool, asks: bool) -> None:

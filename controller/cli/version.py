@@ -9,6 +9,7 @@ from controller.cli.failures import explain
 from controller.cli.options import connection_options
 from controller.cli.output import show_data
 from controller.cli.session import Session, client_version, run
+from controller.cli.terminal import say
 from controller.cli.view import View
 from controller.errors import MoonshiftError
 from controller.kube.resources import DEPLOYMENTS
@@ -69,14 +70,14 @@ def version(controller_namespace: str, client_only: bool, form: str | None) -> N
       kubectl moonshift version
     """
     if client_only:
-        click.echo(f"client: {client_version()}")
+        say(f"client: {client_version()}")
         return
     found = run(lambda session: _versions(session, controller_namespace))
     if form is not None:
         show_data(found, form)
         return
     for field in found.__struct_fields__:
-        click.echo(f"{field + ':':<12}{getattr(found, field)}")
+        say(f"{field + ':':<12}{getattr(found, field)}")
 
 
 async def _versions(session: Session, namespace: str) -> Versions:

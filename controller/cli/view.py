@@ -41,6 +41,7 @@ class RevisionView(View, frozen=True):
     pods: tuple[PodView, ...] = ()
     ready: int = 0
     wanted: int | None = None
+    images: str = ""
 
 
 class ServiceView(View, frozen=True):
@@ -155,4 +156,4 @@ class RolloutView(View, frozen=True):
     gaps: tuple[str, ...] = ()
     """What could not be read, and why."""
     unattended: str = ""
-    """Why nothing moves although something could: no controller is at work."""
+    """Why nothing moves although something could: no controller is at work, or whether one is cannot be known."""

@@ -10,13 +10,16 @@ from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus
 from controller.cli.pods import PASSING, unready_because
 from controller.cli.steps import current_state, current_step, steps_of
 from controller.cli.view import TimerView
+from controller.domain import reasons
 from controller.domain.observation import RoutePresent
 from controller.domain.rollout import routing
+from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import condition
 
 NOTHING = "nothing"
 APPROVAL = "an approval"
+REPLICAS = "the workload to have replicas: it is scaled to zero"
 RESUME = "being resumed: spec.strategy.paused is true"
 
 _FINALISING = {
@@ -35,6 +38,19 @@ def stalled(status: RolloutStatus) -> str:
     if said is None or said.status != "True":
         return ""
     return ": ".join(filter(None, (said.reason, said.message))) or "a person to change something"
+
+
+def at_zero(status: RolloutStatus) -> bool:
+    """The workload was scaled to zero in mid-release; that is no end of the release."""
+    return status.phase == Phase.PROGRESSING and position(status).goal == Goal.SCALED_AWAY
+
+
+def may_go_on(status: RolloutStatus) -> bool:
+    """The stall is one that going on may end: a side without pods, which the next step may take out of the routes."""
+    said = condition(status, "Stalled")
+    return (
+        said is not None and said.status == "True" and said.reason == reasons.SIDE_WITHOUT_ENDPOINTS
+    )
 
 
 def awaits_approval(rollout: Rollout) -> bool:
@@ -63,6 +79,8 @@ def waits_for(rollout: Rollout, sit: Situation | None = None) -> str:
         return NOTHING
     if given_back := _given_back(status, sit):
         return given_back
+    if at_zero(status) and _finalising(status) == FinalisingStep.NONE:
+        return REPLICAS
     if status.phase != Phase.PROGRESSING or position(status).goal:
         return _FINALISING.get(_finalising(status), "the release to be put in order")
     if rollout.spec.strategy.paused:
@@ -145,15 +163,26 @@ def routing_text(sit: Situation) -> str:
     return "the grace period after the routes moved"
 
 
+def pause_of(rollout: Rollout) -> timedelta:
+    """How long the pause is that the release is in; 0 in any other state, and where a person ends it."""
+    status = rollout.status
+    steps, now = steps_of(rollout.spec.strategy), current_step(status)
+    paused = status.phase == Phase.PROGRESSING and current_state(status) == StepState.STEP_PAUSED
+    if not paused or position(status).goal or not 0 < now <= len(steps):
+        return timedelta()
+    return timedelta(seconds=steps[now - 1].pause.duration or 0)
+
+
 def timers(sit: Situation) -> tuple[TimerView, ...]:
     """What ends by the clock and has not ended yet."""
     status = sit.seen.rollout.status
     ours = position(status)
     found: list[tuple[str, datetime]] = []
-    if status.phase == Phase.PROGRESSING and ours.state == StepState.STEP_PAUSED and sit.steps:
-        duration = sit.step(ours.step).pause.duration
-        if duration and ours.state_since is not None:
-            found.append(("pause of this step", ours.state_since + timedelta(seconds=duration)))
+    rollout = sit.seen.rollout
+    # the pause of a release that is paused as a whole does not end by the clock: it waits for being resumed
+    pause = timedelta() if rollout.spec.strategy.paused else pause_of(rollout)
+    if pause and ours.state_since is not None:
+        found.append(("pause of this step", ours.state_since + pause))
     found += [
         (f"grace period of Service {name}", since + sit.grace)
         for name, since in ours.endpoints_ready_since.items()

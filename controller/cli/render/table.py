@@ -45,7 +45,12 @@ def rollouts_table(
         if namespaces:
             cells.insert(0, row.namespace)
         if wide:
-            cells += [row.workload, row.stable_revision, row.canary_revision, row.message]
+            cells += [
+                row.workload,
+                row.stable_revision or "-",
+                row.canary_revision or "-",
+                row.message,
+            ]
         table.add_row(*cells)
     for column in table.columns:
         header = str(column.header)

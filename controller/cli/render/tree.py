@@ -69,7 +69,10 @@ def _add_revisions(tree: Tree, view: RolloutView, now: datetime) -> None:
 
 def _revision(revision: RevisionView) -> Text:
     text = Text(revision.role.value, style=_ROLE_STYLES[revision.role])
-    text.append(f" {revision.revision or 'unknown'}", style="bold")
+    known = revision.revision or "no pods yet"
+    text.append(f" {revision.images or known}", style="bold")
+    if revision.images and revision.revision:
+        text.append(f" ({revision.revision})", style="default")
     text.append(f"  {counted(len(revision.pods), 'pod')}, {revision.ready} ready", style="default")
     if revision.wanted is not None:
         text.append(f", {revision.wanted} wanted", style="default")

@@ -19,6 +19,7 @@ from controller.cli.scripts.subjects import (
     subject_at,
     subjects_in,
 )
+from controller.cli.terminal import say
 from controller.scripts.lookup import FOLDER, Script
 from controller.scripts.modules import FOLDER as LIBRARY
 
@@ -49,17 +50,17 @@ def convert(paths: tuple[Path, ...], out: Path | None) -> None:
     for path, subject in _cases(paths or (DEFAULT,)):
         case = read_case(path, subject)
         if isinstance(case, BadCase):
-            click.echo(f"error: {path}: {case.problem}", err=True)
+            say(f"error: {path}: {case.problem}", err=True)
             bad += 1
             continue
         text = as_lua(subject, subject.read(), case)
         if out is not None and str(out) == "-":
-            click.echo(text, nl=False)
+            say(text, nl=False)
             continue
         target = _folder(path, subject, paths, out) / f"{path.stem}{_ENDING}"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
-        click.echo(f"wrote {target}")
+        say(f"wrote {target}")
     if bad:
         raise SystemExit(int(ExitCode.FAILED))
 

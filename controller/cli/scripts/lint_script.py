@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from controller.cli.failures import ExitCode
 from controller.cli.scripts.engine import Engine
@@ -10,6 +11,7 @@ from controller.cli.scripts.finding import Finding
 from controller.cli.scripts.lint import lint
 from controller.cli.scripts.session import run, worker_options
 from controller.cli.scripts.subjects import Subject, subject_at, subjects_in
+from controller.cli.terminal import say
 
 _COLOURS = {"error": "red", "note": "cyan"}
 
@@ -41,13 +43,13 @@ def lint_script(paths: tuple[Path, ...]) -> None:
     found = run(work, workers=2)
     for subject, findings in found:
         for finding in findings:
-            severity = click.style(finding.severity, fg=_COLOURS[finding.severity])
-            click.echo(f"{subject.path}:{finding.line}: {severity}: {finding.message}")
+            where, severity = f"{subject.path}:{finding.line}: ", finding.severity
+            say(Text.assemble(where, (severity, _COLOURS[severity]), f": {finding.message}"))
     counts = {
         severity: sum(item.severity == severity for _, items in found for item in items)
         for severity in _COLOURS
     }
-    click.echo(f"{_count(len(found), 'script')}: {_count(counts['error'], 'error')}, "
+    say(f"{_count(len(found), 'script')}: {_count(counts['error'], 'error')}, "
                f"{_count(counts['note'], 'note')}")  # fmt: skip
     if counts["error"]:
         raise SystemExit(int(ExitCode.FAILED))

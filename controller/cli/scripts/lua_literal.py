@@ -7,6 +7,7 @@ gets in the worker: nulls are absent, in arrays as in objects. Keys come sorted,
 import re
 
 from controller.cli.scripts.lua_tokens import KEYWORDS
+from controller.cli.terminal import has_control
 from controller.domain.traffic.tree import Json
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -47,7 +48,7 @@ def _escaped(char: str) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]
     # Three digits: a digit may follow.
-    return f"\\{ord(char):03d}" if ord(char) < 32 or ord(char) == 127 else char
+    return "".join(f"\\{byte:03d}" for byte in char.encode()) if has_control(char) else char
 
 
 def _flat(value: Json) -> str:

@@ -3,7 +3,7 @@
 Invariant: a line that says `ok` is about a step that ran and gave exactly what is expected.
 """
 
-import click
+from rich.text import Text
 
 from controller.cli.scripts.coverage import Coverage, as_ranges
 from controller.cli.scripts.suite import Check, Report
@@ -12,32 +12,28 @@ _INDENT = " " * 8
 _COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 
 
-def report_lines(report: Report) -> list[str]:
+def report_lines(report: Report) -> list[Text]:
     """All about one script."""
-    lines = [click.style(report.subject.name, bold=True)]
+    lines = [Text(report.subject.name, style="bold")]
     width = max((len(check.name) for check in report.checks), default=0)
     for check in report.checks:
         lines += _check_lines(check, width)
     if report.coverage is not None:
-        lines.append(f"  {coverage_words(report.coverage)}")
+        lines.append(Text(f"  {coverage_words(report.coverage)}"))
     return lines
 
 
-def _check_lines(check: Check, width: int) -> list[str]:
-    verdict = click.style("FAIL", fg="red") if check.problem else click.style("ok  ", fg="green")
-    line = f"  {verdict}  {check.name:<{width}}  {check.words}".rstrip()
+def _check_lines(check: Check, width: int) -> list[Text]:
+    verdict = ("FAIL", "red") if check.problem else ("ok  ", "green")
+    line = Text.assemble("  ", verdict, f"  {check.name:<{width}}  {check.words}".rstrip())
     if not check.problem:
         return [line]
-    lines = [line, *(_INDENT + part for part in check.problem.splitlines())]
-    lines += [_INDENT + _coloured(part) for part in check.diff]
+    lines = [line, *(Text(_INDENT + part) for part in check.problem.splitlines())]
+    lines += [Text(_INDENT).append(part, _COLOURS.get(part[:1])) for part in check.diff]
     if check.log:
-        lines += [f"{_INDENT}it printed:", *(f"{_INDENT}  {part}" for part in check.log)]
+        lines.append(Text(f"{_INDENT}it printed:"))
+        lines += [Text(f"{_INDENT}  {part}") for part in check.log]
     return lines
-
-
-def _coloured(line: str) -> str:
-    colour = _COLOURS.get(line[:1])
-    return click.style(line, fg=colour) if colour else line
 
 
 def coverage_words(coverage: Coverage) -> str:
@@ -52,16 +48,16 @@ def coverage_words(coverage: Coverage) -> str:
     return said
 
 
-def summary(reports: list[Report], seconds: float) -> str:
+def summary(reports: list[Report], seconds: float) -> Text:
     """One line about everything."""
     checks = [check for report in reports for check in report.checks]
     failed = sum(bool(check.problem) for check in checks)
     steps = sum(check.step is not None for check in checks)
     text = f"{_count(len(reports), 'script')}, {_count(steps, 'step')}: "
     if not checks:
-        return click.style("no test case fits", fg="red")
+        return Text("no test case fits", style="red")
     text += f"{failed} failed, {len(checks) - failed} passed" if failed else "all passed"
-    return click.style(f"{text} ({seconds:.1f} s)", fg="red" if failed else "green")
+    return Text(f"{text} ({seconds:.1f} s)", style="red" if failed else "green")
 
 
 def _count(number: int, what: str) -> str:

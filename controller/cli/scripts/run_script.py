@@ -24,6 +24,7 @@ from controller.cli.scripts.inputs import obj_of
 from controller.cli.scripts.session import run, worker_options
 from controller.cli.scripts.subjects import FILE, Subject, subject_at
 from controller.cli.scripts.yaml_text import diff, read_yaml, write_yaml
+from controller.cli.terminal import say
 from controller.domain.decision import Reference, Refusal, RoutePlan
 from controller.domain.traffic.hosts import destinations_in
 from controller.domain.traffic.plan import canary_service_of, identified
@@ -91,7 +92,7 @@ def run_script(
         raise Failure(f"{case.path} has the steps 0 to {len(case.steps) - 1}")
     chosen = case.steps[step]
     if show_input:
-        click.echo(f"obj:\n{_indented(write_yaml(obj_of(subject, subject.read(), case, chosen)))}")
+        say(f"obj:\n{_indented(write_yaml(obj_of(subject, subject.read(), case, chosen)))}")
     outcome = run(lambda engine: _run(engine, subject, case, chosen))
     _show(subject, case, chosen, outcome)
     if isinstance(outcome.result, Refusal):
@@ -169,26 +170,26 @@ def _label(text: str) -> tuple[str, str]:
 
 
 def _show(subject: Subject, case: Case, step: CaseStep, outcome: Outcome) -> None:
-    click.echo(f"step:    {step.words}")
+    say(f"step:    {step.words}")
     first = outcome.first
     if first is None:
-        click.echo("         the controller calls no script at this step")
+        say("         the controller calls no script at this step")
     match outcome.result:
         case Refusal() as refusal:
-            click.echo(f"refused: {refusal.message}")
+            say(f"refused: {refusal.message}")
             if isinstance(first, Refused) and first.traceback:
-                click.echo(f"traceback:\n{_indented(first.traceback)}")
+                say(f"traceback:\n{_indented(first.traceback)}")
         case result:
-            click.echo(f"result:\n{_indented(write_yaml(result))}", nl=False)
+            say(f"result:\n{_indented(write_yaml(result))}", nl=False)
             before = expected_content(case.original)
             lines = diff(before, result, ("original", "result"))
             text = "\n".join(lines) or "(the script changes nothing)"
-            click.echo(f"difference:\n{_indented(text)}")
+            say(f"difference:\n{_indented(text)}")
     if isinstance(first, Executed):
-        click.echo(f"CPU:     {outcome.cpu_ms:.1f} ms of 500; {first.wall_ms:.1f} ms passed")
-        click.echo(f"memory:  {first.peak_memory / _MEGABYTE:.1f} MB of 64")
+        say(f"CPU:     {outcome.cpu_ms:.1f} ms of 500; {first.wall_ms:.1f} ms passed")
+        say(f"memory:  {first.peak_memory / _MEGABYTE:.1f} MB of 64")
     if first is not None:
-        click.echo(f"log:\n{_indented(chr(10).join(first.log))}" if first.log else "log:     empty")
+        say(f"log:\n{_indented(chr(10).join(first.log))}" if first.log else "log:     empty")
 
 
 def _indented(text: str) -> str:

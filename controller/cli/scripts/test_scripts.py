@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from controller.cli.failures import ExitCode, Failure
 from controller.cli.scripts.cases import BadCase
@@ -15,6 +16,7 @@ from controller.cli.scripts.subjects import Subject, subjects_in
 from controller.cli.scripts.suite import Report, Suite
 from controller.cli.scripts.update import update
 from controller.cli.scripts.watch import changed, snapshot
+from controller.cli.terminal import say
 
 
 @click.command("test-scripts")
@@ -58,9 +60,9 @@ def test_scripts(
             well = await _round(engine, folder, keyword, rewrite, junit, min_coverage)
             if not watch:
                 return well
-            click.echo(click.style("waiting for a change (Ctrl-C ends)", dim=True))
+            say(Text("waiting for a change (Ctrl-C ends)", style="dim"))
             names = ", ".join(path.name for path in await changed(folder, before))
-            click.echo(f"\nchanged: {names}\n")
+            say(f"\nchanged: {names}\n")
 
     if not run(work):
         raise SystemExit(int(ExitCode.FAILED))
@@ -77,20 +79,22 @@ async def _round(
     """All cases once; whether all is well."""
     subjects = subjects_in(folder)
     if not subjects:
-        click.echo(f"no script below {folder}: <group>/<Kind>/trafficRouting.lua is looked for")
+        say(f"no script below {folder}: <group>/<Kind>/trafficRouting.lua is looked for")
         return False
     if rewrite:
         await _rewrite(engine, subjects, keyword)
     began = time.monotonic()
     reports = await Suite(engine, keyword).run(subjects)
     for report in reports:
-        click.echo("\n".join(report_lines(report)) + "\n")
-    click.echo(summary(reports, time.monotonic() - began))
+        for line in report_lines(report):
+            say(line)
+        say("")
+    say(summary(reports, time.monotonic() - began))
     if junit is not None:
         write_junit(junit, reports)
     low = [report for report in reports if _below(report, min_coverage)]
     for report in low:
-        click.echo(f"{report.subject.name}: less than {min_coverage} % of its statements are run")
+        say(f"{report.subject.name}: less than {min_coverage} % of its statements are run")
     return bool(reports) and not low and not any(report.failed for report in reports)
 
 
@@ -102,6 +106,6 @@ async def _rewrite(engine: Engine, subjects: tuple[Subject, ...], keyword: str) 
     for subject in subjects:
         for told in await update(engine, subject, keyword):
             if isinstance(told, BadCase):
-                click.echo(f"not updated: {told.path}: {told.problem}")
+                say(f"not updated: {told.path}: {told.problem}")
             else:
-                click.echo(f"updated: {told}")
+                say(f"updated: {told}")

@@ -25,6 +25,7 @@ from controller.cli.simulation.manifests import (
     text_of,
 )
 from controller.cli.simulation.report import Report, for_markdown, for_terminal, report_of
+from controller.cli.terminal import say
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.traffic.tree import Tree
 from controller.effects.gateways import ConfiguredScripts, GatewayRoutes
@@ -89,7 +90,7 @@ def simulate(
 
     report = run_with_worker(work)
     if form == "markdown":
-        click.echo(for_markdown(report))
+        say(for_markdown(report))
     elif form is not None:
         show_data(report, form)
     else:

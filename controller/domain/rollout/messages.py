@@ -34,7 +34,7 @@ DISABLING = "Rollout is disabling: traffic goes back to stable, then the workloa
 TERMINATING = "Rollout is terminating: traffic goes back to stable, then the workload is released"
 WORKLOAD_NOT_FOUND = "Workload Not Found"
 PAUSED = "Rollout is paused by spec.strategy.paused"
-SCALED_AWAY = "workload has no replicas, or had none: the release starts again at step 1 with the stable revision"
+SCALED_AWAY = "workload is scaled to zero replicas, or was: the release starts again at step 1 with the stable revision"
 
 
 def waiting(seconds: int) -> str:

@@ -102,7 +102,7 @@ async def test_who_may_not_read_the_lease_is_told_so_and_not_that_no_controller_
         result = await api.run("approve", "web", "--wait", "--timeout", "100ms")
     assert result.exit_code == 5, result.stderr
     assert (
-        "whether a controller is at work cannot be seen (forbidden: user jane may not get leases"
+        "so whether a controller is at work is not known (forbidden: user jane may not get leases"
         in (result.stderr)
     )
     assert "no controller" not in result.stderr

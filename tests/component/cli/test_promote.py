@@ -124,3 +124,10 @@ async def test_on_a_terminal_yes_asks_nothing(
         result = await api.run("undo", "web", "--yes")
     assert result.exit_code == 0
     assert len(api.patches) == 1
+
+
+async def test_the_help_says_where_an_interrupted_promotion_waits(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as api:
+        said = " ".join((await api.run("promote", "--help")).output.split())
+    assert "If promote --full is interrupted" in said
+    assert "to its last step and waits there: give the command again" in said

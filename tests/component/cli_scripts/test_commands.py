@@ -225,3 +225,15 @@ async def test_whoever_stops_reading_is_told_nothing_more(tmp_path: Path) -> Non
     process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]  # asyncio has no public way
     _, said = await process.communicate()
     assert said == b""
+
+
+def test_what_a_script_prints_does_not_steer_the_terminal(tmp_path: Path) -> None:
+    script = make_folder(tmp_path, "print('x\\27[2J') " + SPLIT, one=ONE)
+    case = script.parent / "testdata" / "one.yaml"
+    for command in (("run-script", script, "--case", case), ("test-scripts", tmp_path)):
+        ended = moonshift(*command)
+        assert "\x1b" not in ended.output
+    script.write_text("print('x\\27[2J') error('y\\27[2J')")
+    ended = moonshift("test-scripts", tmp_path)
+    assert "x␛[2J" in ended.output
+    assert "y␛[2J" in ended.output

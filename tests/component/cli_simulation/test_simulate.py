@@ -225,3 +225,12 @@ def test_a_file_that_is_no_manifest_is_named(tmp_path: Path) -> None:
 
 def test_nothing_to_simulate_is_a_usage_error() -> None:
     assert CliRunner().invoke(cli, ["simulate"]).exit_code == 2
+
+
+def test_no_manifest_steers_the_terminal_of_whoever_reads_its_release(tmp_path: Path) -> None:
+    service: Any = copy.deepcopy(SERVICE)
+    service["spec"]["selector"]["app"] = "x\x1b[2J"
+    for form in ("", "markdown"):
+        said = simulate(tmp_path, rollout(), workload(), service, ROUTE, form=form).output
+        assert "app=x␛[2J" in said
+        assert "\x1b" not in said

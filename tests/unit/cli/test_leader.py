@@ -2,8 +2,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from controller.cli.leader import abandoned
+from controller.cli.leader import abandoned, seems_to_stand_still
 from controller.runtime.leader import LeaseRecord
+from tests.unit.cli.builders import make_rollout
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -37,3 +38,20 @@ def test_a_lease_that_is_not_renewed_any_more_is_told_with_its_age() -> None:
 )
 def test_nothing_is_said_where_a_controller_may_be_at_work(known: LeaseRecord | None) -> None:
     assert abandoned(known, NOW) == ""
+
+
+def test_a_timed_pause_that_is_long_over_is_a_standstill_and_one_that_runs_is_not() -> None:
+    rollout = make_rollout(step=2)  # paused for 60 s, 90 s ago
+    times = [timedelta(seconds=seconds) for seconds in (-60, -1, 0, 60)]
+    assert [seems_to_stand_still(rollout, NOW + time) for time in times] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
+def test_a_change_that_nobody_has_looked_at_is_a_standstill_also_at_rest() -> None:
+    assert seems_to_stand_still(make_rollout(phase="Healthy", generation=2), NOW)
+    assert seems_to_stand_still(make_rollout(phase=""), NOW)
+    assert not seems_to_stand_still(make_rollout(phase="Healthy"), NOW)

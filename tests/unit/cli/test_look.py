@@ -117,3 +117,20 @@ def test_the_view_as_json_has_the_names_scripts_read() -> None:
     assert data["summary"]["waitsFor"] == "an approval"
     assert data["summary"]["canaryReadyReplicas"] == 1
     assert [step["mark"] for step in data["steps"]] == ["now", "to come", "to come"]
+
+
+def test_a_digest_of_ours_is_no_name_of_a_revision() -> None:
+    early = make_rollout(canary={"podTemplateHash": ""})
+    assert summary_of(early).canary_revision == ""
+    of_a_set = make_rollout(kind="StatefulSet", canary={"podTemplateHash": ""})
+    assert summary_of(of_a_set).canary_revision == "hash-new"
+
+
+def test_revisions_are_told_by_their_images() -> None:
+    pods = (make_pod("a", NEW), make_pod("s", OLD), make_pod("x", "lost"))
+    found = look_at(make_observation(pods=pods), NOW, {}).revisions
+    assert [(r.revision, r.images) for r in found] == [
+        (OLD, "web:1"),
+        (NEW, "web:2"),
+        ("lost", ""),
+    ]

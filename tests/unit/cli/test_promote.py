@@ -42,6 +42,11 @@ def test_a_last_step_that_waits_for_somebody_is_let_go_on() -> None:
     [
         (None, "deleted", ExitCode.FAILED),
         (make_rollout(step=3, goal="Rollback"), "ends with Rollback", ExitCode.FAILED),
+        (
+            make_rollout(goal="ScaledAway"),
+            "waits for the workload to have replicas: it is scaled to zero",
+            ExitCode.FAILED,
+        ),
         (make_rollout(phase="Healthy"), "ends with Healthy", ExitCode.FAILED),
         (
             make_rollout(conditions=[{"type": "Stalled", "status": "True", "reason": "NoService"}]),
@@ -54,3 +59,12 @@ def test_another_end_is_told(rollout: Rollout | None, text: str, code: ExitCode)
     found = at_the_end(rollout, 3)
     assert isinstance(found, Failure)
     assert (text in found.message, found.code) == (True, code)
+
+
+@pytest.mark.parametrize(("state", "answer"), [("StepPaused", True), ("StepUpgrade", None)])
+def test_a_release_whose_stable_pods_are_gone_goes_on_to_its_end(
+    state: str, answer: bool | None
+) -> None:
+    stall = {"type": "Stalled", "status": "True", "reason": "SideWithoutEndpoints"}
+    rollout = make_rollout(step=2, steps=HALF, state=state, conditions=[stall])
+    assert at_the_end(rollout, 2) is answer

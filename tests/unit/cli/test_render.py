@@ -76,6 +76,7 @@ VIEW = RolloutView(
             ),
             1,
             2,
+            images="web:2",
         ),
     ),
     services=(
@@ -125,7 +126,7 @@ Rollout shop/web  Progressing  step 1/3  StepPaused  for 90s
 ├── Deployment/web  10 replicas
 │   ├── stable old1  9 pods, 9 ready
 │   │   └── 9 pods ready
-│   └── canary new1  2 pods, 1 ready, 2 wanted
+│   └── canary web:2 (new1)  2 pods, 1 ready, 2 wanted
 │       └── batch 1
 │           ├── c1  ready  90s
 │           └── c2  ErrImagePull  90s

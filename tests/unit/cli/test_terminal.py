@@ -1,15 +1,21 @@
 """What objects of a cluster bring with them does not steer a terminal."""
 
 import io
+import json
 
 import pytest
+import yaml
+from click.testing import CliRunner
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from controller.cli import version
 from controller.cli.failures import Failure
-from controller.cli.output import plain
+from controller.cli.main import cli
+from controller.cli.output import as_data, plain
+from controller.cli.scripts.lua_literal import lua_string
 from controller.cli.terminal import CleanConsole, clean, say
 
 EVIL = "fine\x1b[2J\x1b]0;title\x07\x9b31m\r‮gnihtyna\tend\nnext"
@@ -43,3 +49,35 @@ def test_nor_do_lines_and_errors(capsys: pytest.CaptureFixture[str]) -> None:
     Failure("why: c\x1b[31md").show()
     said = capsys.readouterr()
     assert (said.out, said.err) == ("a␛[31mb\n", "error: why: c␛[31md\n")
+
+
+def test_a_coloured_line_keeps_its_colours_and_nothing_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    say(Text.assemble(("FAIL", "red"), "  a\x1b[2Jb"))
+    assert capsys.readouterr().out == "FAIL  a␛[2Jb\n"
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_data_for_programs_is_the_same_data_without_them(form: str) -> None:
+    sent = version.Versions("naïve", EVIL, "1")
+    text = as_data(sent, form)
+    assert not {"\x1b", "\x9b", "\u202e", "\r"} & {*text}
+    read = json.loads(text) if form == "json" else yaml.safe_load(text)
+    assert read == {"client": "naïve", "server": EVIL, "controller": "1"}
+
+
+def test_data_without_them_is_left_readable() -> None:
+    assert "naïve ✓" in as_data(version.Versions("naïve ✓", "", ""), "yaml")
+
+
+def test_a_string_of_lua_says_them_by_number() -> None:
+    assert lua_string("a\x1b\u202e\x9bé") == '"a\\027\\226\\128\\174\\194\\155é"'
+
+
+def test_the_image_of_the_controller_does_not_steer_whoever_asks_for_versions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(version, "run", lambda _: version.Versions("1", "2", "image\x1b[2J"))
+    said = CliRunner().invoke(cli, ["version"])
+    assert "controller: image␛[2J\n" in said.output

@@ -4,9 +4,10 @@ import msgspec
 import pytest
 
 from controller.api.rollout import Rollout
-from controller.cli.waiting import NOTHING, RESUME, awaits_approval, timers, waits_for
+from controller.cli.waiting import NOTHING, REPLICAS, RESUME, awaits_approval, timers, waits_for
 from controller.domain.decision import Reference
 from controller.domain.observation import RoutePresent, RouteSeen
+from controller.domain.rollout.messages import SCALED_AWAY
 from controller.domain.rollout.routing import GIVEN_BACK
 from tests.unit.cli.builders import (
     NEW,
@@ -47,6 +48,14 @@ BACK_OFF = {
         (
             make_rollout(goal="Rollback", canary={"finalisingStep": "RestoreStableService"}),
             "the stable Service to lead to ready pods without its pin",
+        ),
+        (make_rollout(goal="ScaledAway", state="BeforeStepUpgrade"), REPLICAS),
+        (make_rollout(goal="ScaledAway", paused=True), REPLICAS),
+        (
+            make_rollout(
+                goal="ScaledAway", canary={"finalisingStep": "FinalisingStepRouteTrafficToStable"}
+            ),
+            "the routes to be as their owners wrote them",
         ),
         (make_rollout(phase="Terminating"), "the release to be put in order"),
         (
@@ -141,3 +150,12 @@ def test_timers_that_still_run_are_listed() -> None:
         "pause of this step": "2026-05-04T12:00:50+00:00",
         "grace period after the routes moved": "2026-05-04T12:00:02+00:00",
     }
+
+
+def test_the_pause_of_a_step_does_not_end_by_the_clock_while_the_release_is_paused() -> None:
+    assert timers(make_situation(make_rollout(step=2, stateSince=ago(59.5), paused=True))) == ()
+
+
+def test_zero_replicas_are_said_in_words() -> None:
+    assert "scaled to zero" in SCALED_AWAY
+    assert "scaled to zero" in waits_for(make_rollout(goal="ScaledAway"))

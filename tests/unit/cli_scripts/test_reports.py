@@ -3,7 +3,6 @@
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import click
 import yaml
 
 from controller.cli.scripts.coverage import Coverage, as_ranges, instrumented, marked
@@ -24,7 +23,7 @@ REPORT = Report(SUBJECT, (GOOD, BAD), Coverage((Position(0, 1), Position(5, 3)),
 
 
 def test_a_report_shows_verdicts_differences_prints_and_coverage() -> None:
-    assert [click.unstyle(line) for line in report_lines(REPORT)] == [
+    assert [line.plain for line in report_lines(REPORT)] == [
         "g/K",
         "  ok    a[0]  20 %",
         "  FAIL  a[1]  ua=pc",
@@ -38,10 +37,10 @@ def test_a_report_shows_verdicts_differences_prints_and_coverage() -> None:
 
 
 def test_the_sum_names_failures() -> None:
-    assert click.unstyle(summary([REPORT], 1.0)) == "1 script, 2 steps: 1 failed, 1 passed (1.0 s)"
+    assert summary([REPORT], 1.0).plain == "1 script, 2 steps: 1 failed, 1 passed (1.0 s)"
     fine = Report(SUBJECT, (GOOD,))
-    assert click.unstyle(summary([fine, fine], 0.0)) == "2 scripts, 2 steps: all passed (0.0 s)"
-    assert click.unstyle(summary([], 0.0)) == "no test case fits"
+    assert summary([fine, fine], 0.0).plain == "2 scripts, 2 steps: all passed (0.0 s)"
+    assert summary([], 0.0).plain == "no test case fits"
 
 
 def test_coverage_that_was_not_measured_is_said() -> None:

@@ -106,6 +106,7 @@ def test_scaled_to_zero_a_release_goes_back_to_its_start(style: str) -> None:
     inner = inner_of(world)
     assert (inner.current_step_index, inner.next_step_index) == (1, 2)
     assert inner.current_step_state == StepState.BEFORE_STEP_UPGRADE
+    assert "scaled to zero replicas" in status_of(world).message
     assert (pin_of(world), pin_of(world, "web-canary"), weight_of(world)) == ("", "gone", None)
     world.people.edit(KEY, replicas=4)
     world.rest()
