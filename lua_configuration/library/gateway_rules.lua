@@ -80,13 +80,4 @@ function gateway_rules.match(step, services, kind, wanted, most)
     step.spec.rules = rules
 end
 
----Divides the stable Service's share of every rule.
----@param step moonshift.Step
----@param services moonshift.Backends
-function gateway_rules.divide(step, services)
-    for _, rule in ipairs(step.spec.rules or {}) do
-        weights.divide(step, services, rule.backendRefs or {})
-    end
-end
-
 return gateway_rules

@@ -88,11 +88,7 @@ function routes.carry_out(step, services, kind)
             local function is_ours(rule) return weights.has_stable(services, rule[kind.backends]) end
             step.spec[kind.rules] = routes.with_copies(step, step.spec[kind.rules], is_ours, copies_of(wanted))
         end,
-        divide = function()
-            for _, rule in ipairs(step.spec[kind.rules] or {}) do
-                weights.divide(step, services, rule[kind.backends] or {})
-            end
-        end,
+        divide = function() weights.divide_each(step, services, step.spec[kind.rules], kind.backends) end,
     })
 end
 

@@ -112,6 +112,17 @@ function weights.divide(step, services, entries, parts)
     return #entries > before
 end
 
+---Divides what the stable Service has in every rule of a list.
+---@param step moonshift.Step
+---@param services moonshift.Backends
+---@param rules table[]?
+---@param field string the rules' list of backends
+function weights.divide_each(step, services, rules, field)
+    for _, rule in ipairs(rules or {}) do
+        weights.divide(step, services, rule[field] or {})
+    end
+end
+
 ---Whether an entry of a list leads to the stable Service.
 ---@param services moonshift.Backends
 ---@param entries table[]?

@@ -340,6 +340,13 @@ weights = {}
 ---@return boolean added whether the list has more entries now
 function weights.divide(step, services, entries, parts) end
 
+---Divides what the stable Service has in every rule of a list.
+---@param step moonshift.Step
+---@param services moonshift.Backends
+---@param rules table[]?
+---@param field string the rules' list of backends
+function weights.divide_each(step, services, rules, field) end
+
 ---Whether an entry of a list leads to the stable Service.
 ---@param services moonshift.Backends
 ---@param entries table[]?
@@ -448,11 +455,6 @@ gateway_rules = {}
 ---@param wanted moonshift.Alternative[]
 ---@param most integer matches of one rule
 function gateway_rules.match(step, services, kind, wanted, most) end
-
----Divides the stable Service's share of every rule.
----@param step moonshift.Step
----@param services moonshift.Backends
-function gateway_rules.divide(step, services) end
 
 ---Destinations of Gloo, as UpstreamGroup, VirtualService and RouteTable have them.
 ---For scripts with the line `--@use gloo`.

@@ -1,7 +1,7 @@
 --@name Gateway API GRPCRoute
 --@can weight,subpercent,header,header-regex,cookie,header-modifier
 --@announce
---@use steps, tables, conditions, gateway_api, gateway_rules
+--@use steps, tables, weights, conditions, gateway_api, gateway_rules
 --
 -- Divides the stable Service's own share of every rule that has it among its backends, or puts copies of those rules, bound
 -- to the step's matches and to the new revision alone, right before them. A GRPCRoute matches headers; the methods that its
@@ -44,6 +44,6 @@ steps.carry_out(step, {
         local wanted = conditions.wanted(step, "header,header-regex,cookie")
         gateway_rules.match(step, services, precedence, wanted, MAX_MATCHES)
     end,
-    divide = function() gateway_rules.divide(step, services) end,
+    divide = function() weights.divide_each(step, services, step.spec.rules, "backendRefs") end,
 })
 return obj.data

@@ -165,10 +165,6 @@ steps.carry_out(step, {
             return copies_of(route, wanted)
         end)
     end,
-    divide = function()
-        for _, route in ipairs(step.spec.routes or {}) do
-            weights.divide(step, services, route.services or {})
-        end
-    end,
+    divide = function() weights.divide_each(step, services, step.spec.routes, "services") end,
 })
 return obj.data

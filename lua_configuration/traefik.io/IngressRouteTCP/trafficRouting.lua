@@ -1,6 +1,6 @@
 --@name Traefik IngressRouteTCP
 --@can weight,subpercent
---@use steps, backends, routes
+--@use steps, backends, weights
 --
 -- Divides the stable Service's own share of every route. Connections that are open stay where they are.
 --
@@ -11,5 +11,7 @@ local services = backends.of(step, {
     name = "name", port = "port", namespace = "namespace", kinds = {"Service"}, without_weight = 1, most = 1000000000,
 })
 
-routes.carry_out(step, services, {rules = "routes", backends = "services"})
+steps.carry_out(step, {
+    divide = function() weights.divide_each(step, services, step.spec.routes, "services") end,
+})
 return obj.data
