@@ -34,7 +34,7 @@ from controller.cli.view import (
     ServiceView,
     Summary,
 )
-from controller.cli.waiting import stalled, timers, waits_for
+from controller.cli.waiting import awaits_approval, may_go_on, stalled, timers, waits_for
 from controller.domain.observation import Observation
 from controller.domain.rollout.routing import pinned_to
 from controller.domain.rollout.situation import Situation, canary_status, position
@@ -63,6 +63,7 @@ def summary_of(rollout: Rollout, sit: Situation | None = None) -> Summary:
         message=status.message,
         paused=rollout.spec.strategy.paused,
         stalled=bool(stalled(status)),
+        may_go_on=may_go_on(status) and awaits_approval(rollout),
     )
 
 

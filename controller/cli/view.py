@@ -137,6 +137,8 @@ class Summary(View, frozen=True):
     message: str = ""
     paused: bool = False
     stalled: bool = False
+    may_go_on: bool = False
+    """Stalled, and an approval helps all the same."""
 
 
 class RolloutView(View, frozen=True):

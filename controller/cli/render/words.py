@@ -53,9 +53,9 @@ def style_of(summary: Summary) -> str:
 
 def hint(summary: Summary, program: str) -> str:
     """The command that would let the release go on; empty when none would."""
-    if summary.stalled:
+    if summary.stalled and not summary.may_go_on:
         return ""
-    if summary.waits_for == APPROVAL:
+    if summary.may_go_on or summary.waits_for == APPROVAL:
         return f"{program} approve {summary.name} -n {summary.namespace}"
     if summary.paused and summary.phase == "Progressing":
         return f"{program} resume {summary.name} -n {summary.namespace}"

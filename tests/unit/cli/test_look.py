@@ -4,6 +4,7 @@ import msgspec
 from msgspec import structs
 
 from controller.cli.look import look_at, summary_of
+from controller.cli.render.words import hint
 from controller.cli.view import Role
 from tests.unit.cli.builders import (
     NEW,
@@ -134,3 +135,12 @@ def test_revisions_are_told_by_their_images() -> None:
         (NEW, "web:2"),
         ("lost", ""),
     ]
+
+
+def test_without_stable_pods_an_approval_is_still_what_helps() -> None:
+    stall = {"type": "Stalled", "status": "True", "reason": "SideWithoutEndpoints"}
+    command = "moonshift approve web -n shop"
+    assert hint(summary_of(make_rollout(conditions=[stall])), "moonshift") == command
+    working = make_rollout(conditions=[stall], state="StepUpgrade")
+    other = make_rollout(conditions=[{**stall, "reason": "ServiceNotFound"}])
+    assert [hint(summary_of(r), "moonshift") for r in (working, other)] == ["", ""]
