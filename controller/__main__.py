@@ -86,7 +86,7 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     "--webhook-cert-dir",
     type=click.Path(path_type=Path),
     envvar="WEBHOOK_CERT_DIR",
-    help="Keep certificates in this folder instead of a Secret.",
+    help="Folder the certificates are served from; with --webhook-url they are kept there, not in a Secret.",
 )
 @click.option(
     "--webhook-client-ca",
