@@ -48,19 +48,29 @@ def lines_of(page: Path) -> Iterator[tuple[str, bool]]:
         yield text, True
 
 
+def lines_of_help(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
+    """The examples of a help text, and whose they are; what each does stands behind two blanks."""
+    for line in (command.help or "").splitlines():
+        yield f"help of {name}", line.strip().partition("  ")[0]
+    if isinstance(command, click.Group):
+        for inner, sub in command.commands.items():
+            yield from lines_of_help(sub, f"{name} {inner}")
+
+
 def commands() -> list[Shown]:
     """Every command, each once for a page."""
     found: dict[Shown, None] = {}
-    for page in PAGES:
-        for line, in_a_sentence in lines_of(page):
-            if line.partition(" ")[0] not in PROGRAMS or " " not in line or "…" in line:
-                continue
-            try:
-                words = shlex.split(line, comments=True)
-            except ValueError:  # a quotation that goes on in the next line
-                words = line.split()
-            for part in _parts(words):
-                found[Shown(page.name, part, in_a_sentence)] = None
+    told = [(page.name, *line) for page in PAGES for line in lines_of(page)]
+    helped = [(whose, line, False) for whose, line in lines_of_help(cli, "moonshift")]
+    for page, line, in_a_sentence in told + helped:
+        if line.partition(" ")[0] not in PROGRAMS or " " not in line or "…" in line:
+            continue
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError:  # a quotation that goes on in the next line
+            words = line.split()
+        for part in _parts(words):
+            found[Shown(page, part, in_a_sentence)] = None
     return list(found)
 
 
@@ -68,7 +78,7 @@ def _parts(words: list[str]) -> Iterator[tuple[str, ...]]:
     """The commands of a line."""
     part: list[str] = []
     for word in [*words, "&&"]:
-        if word in ("&&", ";", "|"):
+        if word in ("&&", ";", "|", ">"):
             yield tuple(part)
             part = []
         else:
