@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from localcluster.errors import RequestRefused
+from localcluster.errors import CommandFailed, RequestRefused
 from localcluster.plane import Plane
 from tests.cluster.installed import installed
 
@@ -228,6 +228,16 @@ REFUSED = [
         "customNetworkRefs[0].script",
         id="unknown-script-choice",
     ),
+    pytest.param(
+        canary({"replicas": 1, "traffic": 20}),
+        "canary.steps[0].traffic: Invalid value: 20: a share is a percentage with its sign: write 20%",
+        id="share-without-its-sign",
+    ),
+    pytest.param(
+        beta({"blueGreen": {"steps": [{"replicas": 1, "traffic": 20}]}}),
+        "blueGreen.steps[0].traffic: Invalid value: 20: a share is a percentage with its sign: write 20%",
+        id="blue-green-share-without-its-sign",
+    ),
     pytest.param(matching(path={"value": "v2"}), "begins with '/'", id="path-without-slash"),
     pytest.param(matching(path={"value": "/a//b"}), "no '//'", id="path-with-two-slashes"),
     pytest.param(
@@ -269,6 +279,22 @@ async def test_refused_with_the_field(own_plane: Plane, manifest: Json, text: st
     with pytest.raises(RequestRefused) as refused:
         await own_plane.client().create(BETA, manifest)
     assert text in str(refused.value)
+
+
+async def test_the_older_version_has_no_traffic_and_a_weight_without_a_sign(
+    own_plane: Plane,
+) -> None:
+    weighted = yaml.safe_load(BATCHES_OF_A_STATEFUL_SET)
+    weighted["metadata"]["name"] = f"r{next(_names)}"
+    steps = weighted["spec"]["strategy"]["canary"]["steps"]
+    steps[:] = [{"replicas": 1, "traffic": 20}]
+    with pytest.raises(
+        CommandFailed, match=r'unknown field "spec.strategy.canary.steps\[0\].traffic"'
+    ):
+        await own_plane.kubectl("create", "-f", "-", input=yaml.safe_dump(weighted))
+    steps[:] = [{"weight": "20%"}]
+    with pytest.raises(CommandFailed, match=r"steps\[0\].weight in body must be of type integer"):
+        await own_plane.kubectl("create", "-f", "-", input=yaml.safe_dump(weighted))
 
 
 async def test_defaults_are_the_originals(own_plane: Plane) -> None:
