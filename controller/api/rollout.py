@@ -389,6 +389,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     visits: tuple[StepVisit, ...] = ()
     """The steps of this release in the order they were come to."""
     started_at: datetime | None = None
+    stable_words: str = ""
+    """The stable version by its images and by what kept its template when the release began: that may be deleted."""
     owners_record: str = ""
     """What the workload's annotation says of its owner's own values (JSON), kept a second time: somebody may replace
     the workload while no webhook answers. Text, so that no server changes a byte of it."""

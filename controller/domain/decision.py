@@ -281,6 +281,15 @@ class HoldWorkload(Value, frozen=True, tag=True):
     max_unavailable: IntOrPercent | None = None
 
 
+class SetCurrentRevision(Value, frozen=True, tag=True):
+    """The status of a set of pods names this revision as its current one: what lost pods come back as."""
+
+    kind: KindName
+    workload: Key
+    uid: str
+    revision: str
+
+
 class HoldReplicaSet(Value, frozen=True, tag=True):
     """No pod of a ReplicaSet counts as available."""
 
@@ -430,6 +439,7 @@ Action = (
     | FreeAutoscaler
     | ScaleReplicaSet
     | DeleteReplicaSet
+    | SetCurrentRevision
     | HoldReplicaSet
     | HoldWorkload
     | LabelPod

@@ -46,6 +46,7 @@ from controller.domain.decision import (
     RoutePlan,
     ScaleCanaryDeployment,
     ScaleReplicaSet,
+    SetCurrentRevision,
     SetFinalizers,
     StampTemplate,
     UnpinService,
@@ -156,6 +157,7 @@ class Pass:
                 | HoldWorkload()
                 | MoveSet()
                 | ReleaseSet()
+                | SetCurrentRevision()
                 | RevertTemplate()
                 | StampTemplate()
             ):
@@ -225,6 +227,7 @@ class Pass:
         | HoldWorkload
         | MoveSet
         | ReleaseSet
+        | SetCurrentRevision
         | RevertTemplate
         | StampTemplate,
     ) -> Outcome:
@@ -242,6 +245,8 @@ class Pass:
                 return await reverts.stamp(self._writes, resource, action, self._rollout)
             case MoveSet():
                 return await podsets.move(self._writes, resource, action)
+            case SetCurrentRevision():
+                return await podsets.set_current_revision(self._writes, resource, action)
             case ReleaseSet():
                 return await podsets.release(self._writes, resource, action)
             case _:

@@ -5,7 +5,14 @@ nothing; it never touches a template; a pod is deleted by its UID.
 """
 
 from controller.api import names
-from controller.domain.decision import DeletePod, Done, FieldOfSpec, MoveSet, ReleaseSet
+from controller.domain.decision import (
+    DeletePod,
+    Done,
+    FieldOfSpec,
+    MoveSet,
+    ReleaseSet,
+    SetCurrentRevision,
+)
 from controller.effects.writes import Operation, Writes, generation_is, pointer
 from controller.kube.resources import PODS, Resource
 
@@ -22,6 +29,18 @@ async def move(writes: Writes, resource: Resource, action: MoveSet) -> Done:
     operations.append({"op": "add", "path": "/spec/updateStrategy", "value": action.strategy})
     operations += map(_written, action.fields)
     await writes.patch(resource, action.workload, operations)
+    return Done(wrote=True)
+
+
+async def set_current_revision(
+    writes: Writes, resource: Resource, action: SetCurrentRevision
+) -> Done:
+    """Write what the set's controller forgot, in the status alone."""
+    operations: list[Operation] = [
+        {"op": "test", "path": "/metadata/uid", "value": action.uid},
+        {"op": "add", "path": "/status/currentRevision", "value": action.revision},
+    ]
+    await writes.patch(resource, action.workload, operations, "status")
     return Done(wrote=True)
 
 

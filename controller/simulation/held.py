@@ -19,6 +19,7 @@ from controller.domain.decision import (
     HoldReplicaSet,
     HoldWorkload,
     ScaleReplicaSet,
+    SetCurrentRevision,
 )
 from controller.errors import Conflict
 from controller.simulation.cluster import Cluster
@@ -49,6 +50,16 @@ def write_replica_set(
         case _:
             assert_never(action)
     cluster.replica_sets.put(structs.replace(found, spec=spec))
+    return Done(wrote=True)
+
+
+def name_current(cluster: Cluster, action: SetCurrentRevision) -> Done:
+    """Write which revision of a set is its current one."""
+    found = cluster.pod_sets[action.workload]
+    if found.metadata.uid != action.uid:
+        raise Conflict("the set is another one", status=409)
+    status = structs.replace(found.status, current_revision=action.revision)
+    cluster.pod_sets.put(structs.replace(found, status=status))
     return Done(wrote=True)
 
 

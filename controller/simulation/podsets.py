@@ -90,7 +90,7 @@ class PodSetController:
         for ordinal in range(replicas):
             pod = by_ordinal.get(ordinal)
             if pod is None:
-                old = ordinal < partition or round_.by_hand
+                old = ordinal < partition and not round_.by_hand
                 self._make(round_, str(ordinal), round_.current if old else round_.update)
                 return
             if pod.ready_since is None:
@@ -218,6 +218,8 @@ class _Round:
         ready = sum(pod.ready_since is not None for pod in pods)
         name = self.pod_set.metadata.name
         complete = updated == ready == self.size or not pods
+        if self.kind is WorkloadKind.STATEFUL_SET and self.by_hand:
+            complete = False
         daemons = not self.kind.has_replicas
         status = PodSetStatus(
             observed_generation=self.pod_set.metadata.generation,

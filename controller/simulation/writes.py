@@ -57,6 +57,7 @@ from controller.domain.decision import (
     RevertTemplate,
     ScaleCanaryDeployment,
     ScaleReplicaSet,
+    SetCurrentRevision,
     SetFinalizers,
     StampTemplate,
     UnpinService,
@@ -67,7 +68,7 @@ from controller.domain.traffic.canary_service import canary_selector, canary_ser
 from controller.errors import Conflict, NotFound
 from controller.simulation.cluster import Cluster
 from controller.simulation.gateways import lead_routes, set_finalizers
-from controller.simulation.held import hold_workload, write_replica_set
+from controller.simulation.held import hold_workload, name_current, write_replica_set
 from controller.simulation.people import People
 from controller.simulation.pods import terminate
 
@@ -117,7 +118,9 @@ class Writes:
                 | DropConfig()
             ):
                 return self._beside_the_workload(action)
-            case MoveSet() | ReleaseSet() | RevertTemplate() | StampTemplate():
+            case (
+                MoveSet() | ReleaseSet() | SetCurrentRevision() | RevertTemplate() | StampTemplate()
+            ):
                 return self._pod_set(action)
             case HoldAutoscaler() | FreeAutoscaler():
                 return self._autoscaler(action)
@@ -370,9 +373,13 @@ class Writes:
 
     # --- sets of pods ---------------------------------------------------------------------------
 
-    def _pod_set(self, action: MoveSet | ReleaseSet | RevertTemplate | StampTemplate) -> Done:
+    def _pod_set(
+        self, action: MoveSet | ReleaseSet | SetCurrentRevision | RevertTemplate | StampTemplate
+    ) -> Done:
         if isinstance(action, RevertTemplate | StampTemplate):
             return self._template(action)
+        if isinstance(action, SetCurrentRevision):
+            return name_current(self._cluster, action)
         found = self._cluster.pod_sets.get(action.workload)
         if found is None:
             raise NotFound(f"{action.kind.kind} {action.workload}", status=404)

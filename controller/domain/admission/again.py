@@ -24,7 +24,7 @@ from controller.domain.admission.hold import (
 from controller.domain.admission.podset import latched_set, strategy_of
 from controller.domain.admission.workload import with_latch
 from controller.domain.decision import HoldWorkload
-from controller.domain.pods.partition import partition_of, partitioned
+from controller.domain.pods.partition import COMPLETES_NOTHING, partition_of, partitioned
 
 
 class Lost(msgspec.Struct, frozen=True):
@@ -78,6 +78,8 @@ def _set_record(
         untouched = same(live, {**own, "type": "OnDelete"})
     else:
         untouched = same(live, partitioned(kind, own, partition_of(kind, live)))
+    # Of a StatefulSet at zero; one that is its owner's is not released at all.
+    untouched = untouched or same(live, COMPLETES_NOTHING)
     if is_held(obj) or (kept is not None and untouched):
         return record
     return msgspec.structs.replace(record, strategy=live or msgspec.UNSET)

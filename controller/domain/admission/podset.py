@@ -40,7 +40,14 @@ from controller.domain.admission.workload import (
     with_marks_of,
 )
 from controller.domain.pods.doubling import Doubling
-from controller.domain.pods.partition import HOLD, held, partition_of, partitioned, surging
+from controller.domain.pods.partition import (
+    COMPLETES_NOTHING,
+    HOLD,
+    held,
+    partition_of,
+    partitioned,
+    surging,
+)
 from controller.domain.pods.running import short
 
 _STRATEGY = ("spec", "updateStrategy")
@@ -156,6 +163,9 @@ def _protected(
         kept = surging(own, partition_of(kind, live), Doubling().surge if surge is None else surge)
     elif kind is WorkloadKind.DAEMON_SET:
         kept = changed(own, ("type",), live.get("type"))
+    elif kind is WorkloadKind.STATEFUL_SET and same(live, COMPLETES_NOTHING):
+        # Scaled to zero in mid-release; with replicas again in this very update, its first pod is a stable one.
+        kept = held(kind, own) if child(new, "spec").get("replicas") else COMPLETES_NOTHING
     else:
         kept = partitioned(kind, own, partition_of(kind, live))
     return with_record(changed(new, _STRATEGY, kept), record)

@@ -21,6 +21,10 @@ HOLD: dict[WorkloadKind, IntOrPercent] = {
 """Partitions under which nothing moves, whatever the size: the original's values."""
 
 
+COMPLETES_NOTHING: JsonObject = {"type": "OnDelete"}
+"""The strategy of a StatefulSet of no pods under release. The API refuses any other part beside this type."""
+
+
 def _place(kind: WorkloadKind) -> tuple[str, ...]:
     return ("partition",) if kind is WorkloadKind.CLONE_SET else ("rollingUpdate", "partition")
 

@@ -277,6 +277,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
     ),
+    # Not un-pinned: ready new pods may outlive the stable ones at zero, and step 1 pins again.
     Goal.SCALED_AWAY: (
         (FinalisingStep.RESUME_WORKLOAD, _only_stable_returns),
         (FinalisingStep.RESUME_WORKLOAD, _bring_stable_back),
@@ -285,7 +286,6 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.ROUTE_TO_STABLE, _margin_of_pods),
         (FinalisingStep.RESUME_WORKLOAD, _send_new_away),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
-        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
         (FinalisingStep.RESUME_WORKLOAD, _fit),
     ),
 }

@@ -48,7 +48,12 @@ PINNED_ON = (Goal.ROLLBACK, Goal.CONTINUOUS)
 
 
 def noted(sit: Situation, status: RolloutStatus) -> RolloutStatus:
-    """Keep since when each side is empty while the other is not, and since when it is no more."""
+    """Keep since when each side is empty while the other is not, and since when it is no more.
+
+    Of a workload without replicas every side is about to be empty: what was noted stays, and nothing is added.
+    """
+    if sit.seen.workload is not None and not sit.replicas:
+        return status
     ours = position(status)
     known = ours.empty_sides
     found: dict[str, EmptySide] = {}

@@ -73,6 +73,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
     """
     by_id = asked_by_id(sit)
     stable = stable_by_id(sit, stable) if by_id else stable
+    before = stable_in_words(sit, stable[0])
     ours = MoonshiftStatus(
         release=sit.release,
         by_id=by_id,
@@ -86,6 +87,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
         workload_uid=sit.meta.uid,
         stable_revision=stable[0],
         stable_template=stable[1],
+        stable_words=before,
         failed_template=position(status).failed_template,
         config=position(status).config,
         visits=opened((), 1, sit.now),
@@ -108,8 +110,7 @@ def begin(sit: Situation, status: RolloutStatus, stable: tuple[str, str]) -> Adv
     status = structs.replace(status.with_release(seen), moonshift=ours)
     status = without_condition(without_condition(status, "Succeeded"), DRIFTED)
     status = progressing(status, reasons.INITIALIZING, messages.INITIALIZING, sit.now)
-    before = stable_in_words(sit, stable[0]) or "unknown"
-    text = f"release of {new_in_words(sit)} started; stable is {before}"
+    text = f"release of {new_in_words(sit)} started; stable is {before or 'unknown'}"
     return Advance(status, (Note(reasons.RELEASE_STARTED, text),))
 
 

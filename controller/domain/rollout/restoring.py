@@ -38,8 +38,11 @@ def restore(sit: Situation, status: RolloutStatus) -> Stop | None:
 
 
 def _stable_gone(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """A stable Service that is about to get everything leads nowhere, and un-pinned it would: then that comes first."""
-    if sit.shared or sit.seen.workload is None:
+    """A stable Service that is about to get everything leads nowhere, and un-pinned it would: then that comes first.
+
+    Not of a workload without replicas: its new pods go as well, and no request is to come to them by another way.
+    """
+    if sit.shared or sit.seen.workload is None or not sit.replicas:
         return None
     empty = [
         name

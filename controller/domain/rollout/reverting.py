@@ -18,7 +18,7 @@ from controller.domain.rollout.turn import Stop
 
 def given_up(sit: Situation, status: RolloutStatus, why: str) -> Stop | None:
     """Take the template back because of `why`; None where the stable one is not kept any more, or is what runs."""
-    source = _kept_template(sit, position(status).stable_revision)
+    source = kept_template(sit, position(status).stable_revision)
     if not source or position(status).by_id:
         return None
     text = f"{new_in_words(sit)} is given up: {why}"
@@ -46,7 +46,7 @@ def held_as_failed(sit: Situation, status: RolloutStatus) -> Refusal | None:
     )
 
 
-def _kept_template(sit: Situation, stable: str) -> str:
+def kept_template(sit: Situation, stable: str) -> str:
     """Name of the ReplicaSet or ControllerRevision that keeps the stable template; empty when none does."""
     if sit.kind is WorkloadKind.DEPLOYMENT:
         kept = [rs.metadata.name for rs, _ in sit.workload.replica_sets if rs.revision == stable]

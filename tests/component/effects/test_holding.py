@@ -11,8 +11,15 @@ from controller.api.names import (
     WORKLOAD_TYPE,
 )
 from controller.api.workload_kinds import DEPLOYMENT, KindName
-from controller.domain.decision import DeleteReplicaSet, Done, HoldWorkload, NotYet
+from controller.domain.decision import (
+    DeleteReplicaSet,
+    Done,
+    HoldWorkload,
+    NotYet,
+    SetCurrentRevision,
+)
 from controller.effects.holding import hold
+from controller.effects.podsets import set_current_revision
 from controller.effects.workloads import delete_replica_set
 from controller.effects.writes import Writes
 from controller.errors import Conflict
@@ -84,3 +91,18 @@ async def test_a_replica_set_is_deleted_by_its_uid() -> None:
         wrote=True
     )
     assert kube.writes == ["delete web-2"]
+
+
+async def test_the_current_revision_of_a_set_is_written_in_its_status_alone() -> None:
+    kube = ApiDouble()
+    there = workload(STATEFUL_SET)
+    there["metadata"]["uid"], there["status"] = "u1", {"currentRevision": "web-r2"}
+    kube.put(STATEFUL_SETS, there)
+    writes, spec = Writes(kube, LedgerDouble()), kube.one(STATEFUL_SETS, "web")["spec"]
+    action = SetCurrentRevision(STATEFUL_SET, KEY, "u1", "web-r1")
+    assert await set_current_revision(writes, STATEFUL_SETS, action) == Done(wrote=True)
+    found = kube.one(STATEFUL_SETS, "web")
+    assert (found["status"]["currentRevision"], found["spec"]) == ("web-r1", spec)
+    other = SetCurrentRevision(STATEFUL_SET, KEY, "u2", "web-r1")
+    with pytest.raises(Conflict):
+        await set_current_revision(writes, STATEFUL_SETS, other)

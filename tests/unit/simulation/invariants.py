@@ -112,7 +112,13 @@ class Watch:
             )
 
     def empty_sides(self) -> set[str]:
-        """Services that get requests and lead nowhere, while somebody could answer them."""
+        """Services that get requests and lead nowhere, while somebody could answer them.
+
+        Where no pod is asked for, nobody is to answer.
+        """
+        workload = self.world.cluster.deployments.get(KEY)
+        if workload is not None and not workload.spec.replicas:
+            return set()
         found = set()
         for service in self.world.cluster.services:
             owned = {k: v for k, v in service.spec.selector.items() if k not in REVISION_LABELS}

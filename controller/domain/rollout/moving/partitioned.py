@@ -15,6 +15,7 @@ from controller.domain.pods.partition import (
     partitioned,
 )
 from controller.domain.pods.readiness import Readiness
+from controller.domain.rollout.moving import sets_from_zero
 from controller.domain.rollout.moving.sets import (
     Sets,
     blocked_set,
@@ -55,6 +56,18 @@ class PartitionedSet(Sets):
     def clear_abandoned(self, sit: Situation, status: RolloutStatus) -> Stop | None:
         """Delete what is in the way, and wait until it is gone."""
         return make_way(sit, status)
+
+    def only_stable_returns(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """A StatefulSet's controller goes on calling the stable revision its current one."""
+        return sets_from_zero.only_stable_returns(sit, status)
+
+    def returned_as_new(self, sit: Situation, status: RolloutStatus) -> bool:
+        """A StatefulSet's controller has called the new revision its current one."""
+        return sets_from_zero.returned_as_new(sit, status)
+
+    def bring_stable_back(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+        """All pods of a StatefulSet are stable ones, and ready."""
+        return sets_from_zero.bring_stable_back(sit, status)
 
     def promoted(self, sit: Situation, status: RolloutStatus) -> Stop | None:
         """As for all sets; but a broken pod of a cancelled revision would stop a StatefulSet for ever, and goes."""

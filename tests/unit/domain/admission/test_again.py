@@ -111,3 +111,13 @@ def test_a_cloneset_beside_itself_is_held_by_min_ready_seconds_again() -> None:
     assert record is not None
     assert (record.min_ready_seconds, record.strategy) == (5, {"maxUnavailable": 1})
     assert child(again, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+
+
+def test_a_stateful_set_at_zero_gets_the_record_of_status() -> None:
+    """Its strategy is ours: an owner's OnDelete is not released at all."""
+    own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}
+    old = held(WorkloadKind.STATEFUL_SET, own)
+    at_zero = changed(bare(old), ("spec", "updateStrategy"), {"type": "OnDelete"})
+    record = record_of(held_again(at_zero, WorkloadKind.STATEFUL_SET, lost(recorded(old))))
+    assert record is not None
+    assert record.strategy == own

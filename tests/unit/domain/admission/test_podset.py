@@ -345,3 +345,25 @@ def test_taking_the_label_off_gives_min_ready_seconds_back_too() -> None:
     assert child(after, "spec")["minReadySeconds"] == 5
     assert strategy_of(after) == {"maxUnavailable": 1}
     assert child(after, "spec", "scaleStrategy") == {}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "expected"),
+    [
+        (0, {"type": "OnDelete"}),
+        (3, {"type": "RollingUpdate", "rollingUpdate": {"partition": 32767}}),
+    ],
+)
+def test_a_stateful_set_at_zero_is_held_by_the_update_that_scales_it(
+    replicas: int, expected: JsonObject
+) -> None:
+    """The owner's manifest says RollingUpdate: that alone would make every pod a new one."""
+    own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
+    old = changed(held(strategy=own), ("spec", "updateStrategy"), {"type": "OnDelete"})
+    old = changed(old, ("spec", "replicas"), 0)
+    applied = changed(old, ("spec", "updateStrategy"), own)
+    obj = stored(old, changed(applied, ("spec", "replicas"), replicas))
+    assert strategy_of(obj) == expected
+    record = record_of(obj)
+    assert record is not None
+    assert record.strategy == own

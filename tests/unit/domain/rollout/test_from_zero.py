@@ -19,7 +19,7 @@ from tests.unit.builders import (
     status_of,
     with_spec,
 )
-from tests.unit.domain.rollout.scenes import approve, started
+from tests.unit.domain.rollout.scenes import approve, history, pin_of, started
 
 
 def finish(world: World) -> None:
@@ -75,6 +75,29 @@ def test_after_zero_replicas_the_first_steps_share_and_never_more_is_new(style: 
     release(world, "v1")
     world.rest()
     assert sizes_of(world) == {"v1": 10}
+
+
+@ZERO
+def test_at_zero_replicas_no_ready_new_pod_is_behind_the_stable_service(style: str) -> None:
+    """The stable pods may go first; the stable Service stays pinned all the same."""
+    world = at_half(style)
+    leaked = history(world, lambda: pin_of(world) == "" and bool(ready_new(world)))
+    world.people.edit(KEY, replicas=0)
+    world.rest()
+    world.people.edit(KEY, replicas=10)
+    world.rest()
+    assert leaked == [False]
+
+
+def ready_new(world: World) -> list[str]:
+    """Ready pods of v2, whoever owns them."""
+    return [
+        pod.metadata.name
+        for pod in world.cluster.pods
+        if pod.ready_since is not None
+        and not pod.metadata.deleting
+        and pod.revision != revision_of(world, "v1")
+    ]
 
 
 @pytest.mark.parametrize("ticks", range(9))

@@ -209,18 +209,20 @@ def test_scaling_up_mid_way_makes_no_new_pod_beyond_the_step(which: str) -> None
     assert versions_of(world)["v2"] == 4
 
 
-@WITH_REPLICAS
-def test_scaled_to_zero_the_release_waits_and_starts_again(which: str) -> None:
-    world = started(which)
+def test_a_clone_set_that_was_scaled_to_zero_comes_back_new_and_says_so() -> None:
+    world = started("CloneSet")
+    stable = ours_of(world).stable_revision
     world.people.edit_set(KEY, replicas=0)
     world.rest()
-    assert pin_of(world) == ""
     assert weight_of(world) is None
     assert status_of(world).phase == Phase.PROGRESSING
     world.people.edit_set(KEY, replicas=5)
     world.rest()
-    # A set of no pods is completely updated, says its own controller: what comes back is all new.
+    # A CloneSet of no pods is completely updated, says its own controller: what comes back is all new.
     assert versions_of(world) == {"v2": 5}
+    assert pin_of(world) == ""
+    assert ours_of(world).stable_revision == stable
+    assert reason_of(world, "Stalled") == reasons.STABLE_REVISION_GONE
     assert inner_of(world).current_step_index == 1
     assert weight_of(world) is None
     approve(world)

@@ -57,7 +57,8 @@ def test_a_deleted_stable_replica_set_is_said(style: str) -> None:
     reason, text = stalled(world)
     assert reason == reasons.STABLE_REVISION_GONE
     assert f"its ReplicaSet web-{revision_of(world, 'v1')} was deleted" in text
-    assert "undo web" in text
+    assert "undo web" not in text
+    assert "apply the manifest of img:v1" in text
     assert "promote web" in text
 
 
