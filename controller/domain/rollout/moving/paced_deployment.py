@@ -132,8 +132,7 @@ def present_knobs(sit: Situation) -> Knobs:
     Scaled in, a percentage rounds down to fewer pods than the Deployment's controller left the new revision: what is
     there stands, or the next move would be made on top of it (4 pods with one new one, scaled to 3, came to two).
     """
-    sizes = [run.size for run in sit.running if run.template_hash == sit.template_hash]
-    running = Knobs(0, sizes[-1] if sizes else 0)
+    running = Knobs(0, _new_pods(sit))
     if latched(sit.deployment):
         return running
     knobs = standing_knobs(sit.deployment)
@@ -151,9 +150,14 @@ def pace(sit: Situation, index: int, counted: Readiness, *, give_back: bool) -> 
         owners_limits(sit.owners_values, sit.replicas),
         give_back=give_back,
     )
-    values = write_knobs(knobs, sit.replicas)
     unlatch = latched(sit.deployment)
-    if not unlatch and (knobs == current or written(sit.deployment, values)):
+    if not unlatch and knobs == current:
+        planned = _planned(sit, index) if current.surge == 0 else None
+        if planned is None:
+            return ()
+        knobs = planned
+    values = write_knobs(knobs, sit.replicas)
+    if not unlatch and written(sit.deployment, values):
         return ()
     return (
         PaceDeployment(
@@ -164,6 +168,22 @@ def pace(sit: Situation, index: int, counted: Readiness, *, give_back: bool) -> 
             latch=sit.meta.annotations[names.LATCH] if unlatch else "",
         ),
     )
+
+
+def _planned(sit: Situation, index: int) -> Knobs | None:
+    """The limits of plan, step and size alone, whatever sizes came before; those of the highest step that was visited.
+
+    None while fewer new pods are there: maxUnavailable alone would take a stable pod before a new one is ready.
+    """
+    visits = position(sit.seen.rollout.status).visits
+    share = max(sit.batch(step) for step in {index, *(visit.step for visit in visits)})
+    return Knobs(0, share) if _new_pods(sit) >= share else None
+
+
+def _new_pods(sit: Situation) -> int:
+    """New pods that the Deployment's controller wants."""
+    sizes = [run.size for run in sit.running if run.template_hash == sit.template_hash]
+    return sizes[-1] if sizes else 0
 
 
 def old_share_given_back(sit: Situation, index: int) -> bool:

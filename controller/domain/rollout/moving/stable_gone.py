@@ -19,7 +19,12 @@ from controller.domain.rollout.situation import Situation, Style, position
 def stable_is_gone(sit: Situation, status: RolloutStatus) -> Refusal | None:
     """What to say where only the new version runs; None where it does not, or is meant to."""
     known = position(status).stable_revision
-    if position(status).by_id or not known or sit.style is Style.CANARY or not leaves_stable_pods(sit, status):
+    if (
+        position(status).by_id
+        or not known
+        or sit.style is Style.CANARY
+        or not leaves_stable_pods(sit, status)
+    ):
         return None
     is_deployment = sit.kind is WorkloadKind.DEPLOYMENT
     gone = _none_is_wanted(sit, status) if is_deployment else _all_are_new(sit, known)
