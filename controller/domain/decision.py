@@ -68,7 +68,8 @@ class RoutePlan(Value, frozen=True):
     """What all gateway objects of a Rollout have to say during one step.
 
     `weight` is the share of the new revision in percent, None when the step names matches only. `identity` is given
-    by the planner: equal identities mean that nothing has to be written.
+    by the planner: equal identities mean that nothing has to be written. `left_out` are the references that cannot say
+    the plan's matches: they send everything to the stable revision.
     """
 
     identity: str
@@ -81,6 +82,7 @@ class RoutePlan(Value, frozen=True):
     header_modifier: HeaderModifier | None = None
     pod_metadata: PatchMetadata = PatchMetadata()
     rollout_uid: str = ""
+    left_out: tuple[Reference, ...] = ()
     announces: bool = False
     """Nothing goes to the new revision yet, or any more; proxies only get to know its Services."""
 

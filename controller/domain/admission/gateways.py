@@ -1,7 +1,8 @@
 """Can the gateways of a Rollout say what its steps ask of them: asked while its author is still there to hear it.
 
 Invariant: only what a script's `--@can` line denies is refused; a script that is not there yet is a warning (the
-ConfigMap may follow), and one without that line promises everything.
+ConfigMap may follow), and one without that line promises everything. Matches that only some of several gateways can say
+are a warning, too: the others send the new version nothing at that step.
 """
 
 import msgspec
@@ -11,7 +12,13 @@ from controller.api.names import V1ALPHA1
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Strategy
 from controller.api.validation import Fault, FieldError, Findings
 from controller.domain.decision import Reference
-from controller.domain.traffic.abilities import Headers, granted, name_of_script, unsayable
+from controller.domain.traffic.abilities import (
+    Headers,
+    granted,
+    left_out,
+    name_of_script,
+    unsayable,
+)
 from controller.domain.traffic.plan import references_of
 
 
@@ -41,17 +48,22 @@ def judge_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -> G
     plan = "canary" if strategy.canary is not None else "blueGreen"
     references = references_of(style.traffic_routings, style.disable_generate_canary_service)
     older = text(written, "apiVersion") == V1ALPHA1
-    findings = []
+    abilities = [(item, granted(item, references, headers)) for item in references]
+    findings: list[FieldError] = []
+    warnings = list(_missing(references, headers))
     for index, step in enumerate(style.steps):
         field = "matches" if step.matches else "weight" if older else "traffic"
-        for reference in references:
-            can = granted(reference, references, headers)
-            if missing := unsayable(step, reference, can):
-                path = f"spec.strategy.{plan}.steps[{index}].{field}"
-                detail = f"{name_of_script(reference)} cannot {' or '.join(missing)}"
+        path = f"spec.strategy.{plan}.steps[{index}].{field}"
+        left = left_out(step, abilities)
+        for reference, can in abilities:
+            missing = unsayable(step, reference, can)
+            detail = f"{name_of_script(reference)} cannot {' or '.join(missing)}"
+            if missing and reference in left:
+                warnings.append(f"{path}: {detail}: it sends nothing to the new version there")
+            elif missing:
                 findings.append(FieldError(path, Fault.UNSUPPORTED, detail))
     unrouted = _unrouted(style, plan) if references else ()
-    return GatewayVerdict(tuple(findings), (*_missing(references, headers), *unrouted))
+    return GatewayVerdict(tuple(findings), (*warnings, *unrouted))
 
 
 def _unrouted(style: CanaryStrategy | BlueGreenStrategy, plan: str) -> tuple[str, ...]:

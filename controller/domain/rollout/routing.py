@@ -20,6 +20,7 @@ from controller.domain.decision import (
     EnsureRoutes,
     Note,
     PinService,
+    Reference,
     Refusal,
     RehearseRoutes,
     RoutePlan,
@@ -30,7 +31,7 @@ from controller.domain.rollout.empty_sides import all_goes_to_new, led_away
 from controller.domain.rollout.situation import Situation, Style, position
 from controller.domain.rollout.status import with_position
 from controller.domain.rollout.turn import Stop
-from controller.domain.traffic.abilities import name_of_script, unsayable
+from controller.domain.traffic.abilities import left_out, name_of_script, unsayable
 from controller.domain.traffic.descent import depth_reached
 from controller.domain.traffic.plan import announcement, route_plan, share_of
 from controller.domain.traffic.selecting import selects_pods, unusable
@@ -176,9 +177,10 @@ def unreadable_routes(sit: Situation) -> Refusal | None:
 def unsayable_steps(sit: Situation) -> Refusal | None:
     """A step that asks of a gateway object what its script cannot say: told before anything is made or moved."""
     for number, step in enumerate(sit.steps, start=1):
+        left = _left_out(sit, step)
         for route in sit.seen.routes:
             missing = unsayable(step, route.reference, route.can)
-            if missing:
+            if missing and route.reference not in left:
                 return Refusal(
                     reason=reasons.STEP_UNSAYABLE,
                     message=f"step {number} cannot be carried out: {name_of_script(route.reference)} cannot "
@@ -337,7 +339,13 @@ def _plan_of(sit: Situation, status: RolloutStatus, step: Step) -> RoutePlan:
         step=step,
         pod_metadata=sit.strategy.patch_pod_template_metadata or PatchMetadata(),
         rollout_uid=sit.seen.rollout.metadata.uid,
+        left_out=_left_out(sit, step),
     )
+
+
+def _left_out(sit: Situation, step: Step) -> tuple[Reference, ...]:
+    """Gateway objects that cannot match as the step asks, while another one can."""
+    return left_out(step, [(route.reference, route.can) for route in sit.seen.routes])
 
 
 def endpoints_seen(sit: Situation, status: RolloutStatus) -> RolloutStatus:
@@ -433,5 +441,7 @@ def _new_labels(sit: Situation) -> dict[str, str]:
 def routed_note(sit: Situation, index: int) -> Note:
     """Said once a step's routes are in place."""
     step = sit.step(index)
-    what = "requests that match" if step.matches else f"{step.traffic} of the traffic"
-    return Note(reasons.ROUTED, f"step({index}): {what} goes to the new version")
+    what = "requests that match go" if step.matches else f"{step.traffic} of the traffic goes"
+    names_left = ", ".join(map(name_of_script, _left_out(sit, step)))
+    kept = f"; all that comes through {names_left} goes to the stable version" if names_left else ""
+    return Note(reasons.ROUTED, f"step({index}): {what} to the new version{kept}")

@@ -3,11 +3,12 @@
 The words are held against each other twice: when a Rollout is admitted, and when a release begins (a script may have
 changed in between), so that a step which a kind cannot say is refused before any pod is made and any traffic moves.
 A script without a `--@can` line promises everything. Where two kinds share the work (Consul's splitter has the shares,
-its router the matches) and the Rollout names both, what one cannot say the other may: `--@siblings` tells.
+its router the matches) and the Rollout names both, what one cannot say the other may: `--@siblings` tells. Of several
+gateways, one that cannot match as a step asks sends the new revision nothing there, as long as another one can.
 Invariant: pure; the same words that `lint-script` puts to the test.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from controller.api.rollout import HttpRouteMatch, Step
 from controller.domain.decision import Reference
@@ -88,6 +89,21 @@ def unsayable(step: Step, reference: Reference, can: frozenset[str] | None) -> t
     both = "both" in can or params_of(reference).get("both") is True
     missing = needs(step, both=both) - can
     return tuple(text for word, text in WORDS.items() if word in missing)
+
+
+def left_out(
+    step: Step, abilities: Sequence[tuple[Reference, frozenset[str] | None]]
+) -> tuple[Reference, ...]:
+    """References that send nothing to the new revision at this step: they cannot match as it asks, and another can.
+
+    Empty where none can, and where one that cannot has one Service for both revisions: without its subsets, requests
+    would reach new pods.
+    """
+    if not step.matches:
+        return ()
+    cannot = tuple(reference for reference, can in abilities if unsayable(step, reference, can))
+    some_can = len(cannot) < len(abilities)
+    return cannot if some_can and not any(reference.shared for reference in cannot) else ()
 
 
 def name_of_script(reference: Reference) -> str:

@@ -119,6 +119,7 @@ def identified(plan: RoutePlan) -> RoutePlan:
         plan.header_modifier,
         plan.pod_metadata,
         plan.announces,
+        *((plan.left_out,) if plan.left_out else ()),
     )
     return msgspec.structs.replace(
         plan, identity=safe_hash(msgspec.json.encode(said, order="sorted"), 16)
@@ -134,8 +135,9 @@ def route_plan(
     step: Step,
     pod_metadata: PatchMetadata | None = None,
     rollout_uid: str = "",
+    left_out: tuple[Reference, ...] = (),
 ) -> RoutePlan:
-    """What the gateway objects have to say at `step`."""
+    """What the gateway objects have to say at `step`; those that are left out of it lead to the stable revision."""
     return identified(
         RoutePlan(
             identity="",
@@ -148,6 +150,7 @@ def route_plan(
             header_modifier=step.request_header_modifier,
             pod_metadata=pod_metadata or PatchMetadata(),
             rollout_uid=rollout_uid,
+            left_out=left_out,
         )
     )
 
@@ -155,10 +158,12 @@ def route_plan(
 def announcement(plan: RoutePlan) -> RoutePlan:
     """The plan that names the new revision's Services and sends nothing there."""
     return identified(
-        msgspec.structs.replace(plan, weight=0.0, matches=(), header_modifier=None, announces=True)
+        msgspec.structs.replace(
+            plan, weight=0.0, matches=(), header_modifier=None, left_out=(), announces=True
+        )
     )
 
 
 def all_to_new(plan: RoutePlan) -> RoutePlan:
     """The plan that sends everything to the new revision, with the same changes of headers."""
-    return identified(msgspec.structs.replace(plan, weight=100.0, matches=()))
+    return identified(msgspec.structs.replace(plan, weight=100.0, matches=(), left_out=()))

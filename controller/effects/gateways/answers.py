@@ -2,7 +2,8 @@
 
 Invariant: a script starts from the stored original, never from the live object; the first time in the process that a
 script meets an object it is run twice, because an answer that depends on anything but the input could never be compared
-again.
+again. A reference that the plan leaves out changes nothing; where proxies learn of Services from it, it goes on naming
+the canary Service, without a share.
 """
 
 from typing import assert_never
@@ -14,6 +15,7 @@ from controller.domain.traffic.answer import Answer, judge_answer
 from controller.domain.traffic.flaw import Flaw
 from controller.domain.traffic.ingress import class_input, judge_class_answer
 from controller.domain.traffic.made import wanted_part
+from controller.domain.traffic.plan import announcement
 from controller.domain.traffic.scripts import script_input
 from controller.domain.traffic.tree import Json, Tree
 from controller.effects.gateways import refusals
@@ -50,6 +52,8 @@ class Question(msgspec.Struct, frozen=True):
     scripts: tuple[tuple[Reference, Script], ...]
     siblings: tuple[tuple[Json, ...], ...]
     """For each script what its header asks to see."""
+    left_out: frozenset[int] = frozenset()
+    """Places of the references that the plan leaves out."""
 
 
 def _input(
@@ -83,14 +87,18 @@ class Answers:
         content = question.original
         objects: list[Tree] = []
         asked = zip(question.scripts, question.siblings, strict=True)
-        for (reference, script), siblings in asked:
-            obj = _input(reference, plan, content, siblings)
+        for place, ((reference, script), siblings) in enumerate(asked):
+            left = place in question.left_out
+            if left and not script.header.announces:
+                continue
+            said = announcement(plan) if left else plan
+            obj = _input(reference, said, content, siblings)
             if isinstance(obj, Flaw):
                 return refusals.not_dividable(obj.message, question.subject)
-            result = await self._run(script, obj, plan, question.subject)
+            result = await self._run(script, obj, said, question.subject)
             if isinstance(result, Refusal):
                 return result
-            judged = _judged(result, content, reference, plan)
+            judged = _judged(result, content, reference, said)
             if isinstance(judged, Flaw):
                 return refusals.answer_refused(judged.message, script, question.subject)
             content = judged.content

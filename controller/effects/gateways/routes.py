@@ -261,6 +261,11 @@ class GatewayRoutes:
                 original=standing.original,
                 scripts=tuple(zip(served, item.scripts, strict=True)),
                 siblings=tuple(siblings(item, header) for header in item.headers),
+                left_out=frozenset(
+                    place
+                    for place, reference in enumerate(item.target.references)
+                    if reference in plan.left_out
+                ),
             )
             desired = await self._answers.desired(question, plan)
             if isinstance(desired, Refusal):

@@ -234,3 +234,21 @@ def test_no_manifest_steers_the_terminal_of_whoever_reads_its_release(tmp_path: 
         said = simulate(tmp_path, rollout(), workload(), service, ROUTE, form=form).output
         assert "app=x␛[2J" in said
         assert "\x1b" not in said
+
+
+def test_a_gateway_that_cannot_match_is_left_out_of_the_step_with_a_warning(
+    tmp_path: Path,
+) -> None:
+    by_path = {"replicas": 1, "matches": [{"path": {"value": "/new"}}]}
+    routed = rollout(
+        by_path,
+        {"replicas": "100%"},
+        gateway={"httpRouteName": "web"},
+        ingress={"name": "web", "classType": "nginx"},
+    )
+    objects = (routed, workload(), SERVICE, ROUTE, INGRESS)
+    found = report(simulate(tmp_path, *objects, form="json"))
+    (warning,) = found["warnings"]
+    assert "Ingress class nginx (Ingress/web) cannot match paths: it sends nothing" in warning
+    assert [diff["kind"] for diff in found["steps"][0]["routes"]] == ["HTTPRoute"]
+    assert found["restored"] is True

@@ -43,6 +43,41 @@ def test_what_can_be_said_passes_and_matches_are_named() -> None:
     assert "steps[0].matches: Unsupported value" in told(bad)
 
 
+BOTH = [{**ROUTINGS[0], "gateway": {"httpRouteName": "web"}}]
+
+
+def test_a_match_that_only_one_of_two_gateways_can_say_is_a_warning() -> None:
+    step = {"replicas": 1, "matches": [{"path": {"value": "/x"}}]}
+    verdict = admit_rollout(None, raw(steps=[step], trafficRoutings=BOTH), (), headers=headers)
+    assert verdict.findings == ()
+    assert (
+        "spec.strategy.canary.steps[0].matches: Ingress class kong (Ingress/web) cannot match paths: it sends "
+        "nothing to the new version there"
+    ) in verdict.warnings
+
+
+def test_a_share_that_only_one_of_two_gateways_can_divide_is_refused() -> None:
+    obj = raw(steps=[{"replicas": 1, "traffic": "20%"}], trafficRoutings=BOTH)
+    assert "cannot divide requests by weight" in told(obj)
+
+
+def test_a_match_is_refused_where_the_one_that_cannot_say_it_has_one_service_for_both() -> None:
+    istio = [
+        {"apiVersion": "networking.istio.io/v1", "kind": kind, "name": "web"}
+        for kind in ("VirtualService", "DestinationRule")
+    ]
+    routings = [{"service": "web", "customNetworkRefs": istio}]
+    step = {"replicas": 1, "matches": [{"path": {"value": "/x"}}]}
+
+    def rules_divide(reference: Reference) -> ScriptHeader:
+        only = frozenset({"weight"}) if reference.kind == "DestinationRule" else None
+        return ScriptHeader(can=only)
+
+    obj = raw(steps=[step], trafficRoutings=routings, disableGenerateCanaryService=True)
+    verdict = admit_rollout(None, obj, (), headers=rules_divide)
+    assert "DestinationRule/web cannot match paths" in verdict.message
+
+
 def test_blue_green_is_held_against_it_too() -> None:
     plan = {"steps": [{"replicas": 1, "traffic": "0%"}], "trafficRoutings": ROUTINGS}
     obj = edited(raw(), "spec", "strategy", to={"blueGreen": plan})

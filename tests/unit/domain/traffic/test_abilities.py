@@ -15,6 +15,7 @@ from controller.domain.decision import Reference
 from controller.domain.traffic.abilities import (
     Headers,
     granted,
+    left_out,
     name_of_script,
     needs,
     unsayable,
@@ -106,6 +107,34 @@ def test_siblings_share_the_work_of_one_service() -> None:
         unsayable(Step(matches=(HEADER,)), SPLITTER, granted(SPLITTER, (SPLITTER, ROUTER), silent))
         == ()
     )
+
+
+WEIGHTS, HEADERS = frozenset({"weight"}), frozenset({"header"})
+SHARED = msgspec.structs.replace(ROUTER, canary_service="web")
+
+
+@pytest.mark.parametrize(
+    ("step", "abilities", "left"),
+    [
+        (Step(matches=(HEADER,)), ((ROUTE, None), (INGRESS, WEIGHTS)), (INGRESS,)),
+        (Step(matches=(HEADER,)), ((ROUTE, HEADERS), (INGRESS, None)), ()),
+        (Step(matches=(HEADER,)), ((ROUTE, WEIGHTS), (INGRESS, WEIGHTS)), ()),
+        (Step(matches=(HEADER,)), ((ROUTE, HEADERS), (SHARED, WEIGHTS)), ()),
+        (Step(matches=(HEADER,)), (), ()),
+        (Step(traffic="20%"), ((ROUTE, WEIGHTS), (INGRESS, HEADERS)), ()),
+        (
+            Step(matches=(HEADER,), request_header_modifier=CHANGES),
+            ((ROUTE, None), (INGRESS, HEADERS)),
+            (INGRESS,),
+        ),
+    ],
+)
+def test_a_gateway_that_cannot_match_is_left_out_where_another_can(
+    step: Step,
+    abilities: tuple[tuple[Reference, frozenset[str] | None], ...],
+    left: tuple[Reference, ...],
+) -> None:
+    assert left_out(step, abilities) == left
 
 
 def test_messages_name_the_class_or_the_object() -> None:

@@ -17,6 +17,7 @@ from controller.api.rollout import (
 from controller.domain.traffic.plan import (
     ServicePair,
     all_to_new,
+    announcement,
     references_of,
     route_plan,
     services_of,
@@ -130,6 +131,7 @@ def test_equal_plans_have_equal_identities() -> None:
             )
         },
         {"pod_metadata": PatchMetadata(labels={"a": "b"})},
+        {"left_out": references_of((FULL,), False)[:1]},
     ],
 )
 def test_whatever_scripts_are_given_makes_another_identity(changes: dict[str, Any]) -> None:
@@ -141,3 +143,9 @@ def test_everything_can_be_sent_to_the_new_revision() -> None:
     switched = all_to_new(matched)
     assert (matched.weight, switched.weight, switched.matches) == (None, 100.0, ())
     assert switched == all_to_new(plan())
+
+
+def test_what_is_left_out_of_a_step_is_named_and_switched_with_the_others() -> None:
+    some = plan(left_out=references_of((FULL,), False)[:1])
+    assert announcement(some) == announcement(plan())
+    assert all_to_new(some) == all_to_new(plan())
