@@ -6,6 +6,7 @@ from tests.mutations.mutation import (
     DISTURBANCES,
     DOUBLED,
     DOUBLING,
+    JUMP,
     KNOBS,
     LABELS,
     OBSTACLES,
@@ -77,10 +78,10 @@ OF_PODS: tuple[Mutation, ...] = (
     *of(
         "rollout.situation",
         (
-            "a workload of one pod that was scaled up is pinned to nothing",
-            "        return leaves_none or not self.old_revision_runs\n",
-            "        return leaves_none\n",
-            DISTURBANCES,
+            "a step that finds no old pod is pinned to nothing",
+            "        return self.leaves_none(index) or not self.old_revision_runs\n",
+            "        return self.leaves_none(index)\n",
+            JUMP,
         ),
     ),
     *of(

@@ -3,6 +3,8 @@
 from tests.mutations.mutation import (
     APPROVALS,
     DISTURBANCES,
+    FROM_ZERO,
+    LEFT_OUT,
     PHASES,
     RELEASES,
     RESTORING,
@@ -21,7 +23,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a rollback before the first look is a release",
-            "    return back and ours.goal != Goal.ROLLBACK and not goes_on_returning(sit, status)\n",
+            "    return back and not ours_already\n",
             "    return back and not _expected(sit, status)\n",
         ),
         (
@@ -57,13 +59,23 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "what the plan names is not checked before the first move",
-            "    if problem is not None:\n        return Stop(status, problem=problem)\n",
-            "",
+            (
+                "    if problem is not None:\n        return Stop(status, problem=problem)\n"
+                "    # What had to be waited for"
+            ),
+            "    # What had to be waited for",
         ),
         (
-            "what runs after zero replicas is not taken for stable",
-            "    if sit.latched and not sit.returning:\n",
+            "what runs is not taken for stable where nothing was known to be",
+            "    if sit.latched and not sit.returning and not position(status).stable_revision:\n",
             "    if sit.latched and sit.replicas < 0:\n",
+            FROM_ZERO,
+        ),
+        (
+            "what runs after zero replicas is taken for stable",
+            "    if sit.latched and not sit.returning and not position(status).stable_revision:\n",
+            "    if sit.latched and not sit.returning:\n",
+            FROM_ZERO,
         ),
     ),
     *of(
@@ -234,8 +246,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "nothing is repaired while a step waits",
-            "    turn = structs.replace(turn, actions=_kept(sit, turn.status, index))\n",
-            "",
+            "    kept = _kept(sit, turn.status, index)\n",
+            "    kept: tuple[Action, ...] = ()\n",
             DISTURBANCES,
         ),
         (
@@ -267,6 +279,12 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "endpoints count before they are there",
             "        if name not in since and new and new <= sit.ready_endpoints(name):\n",
             "        if name not in since and new:\n",
+        ),
+        (
+            "a gateway object that cannot match is asked all the same",
+            "        left_out=_left_out(sit, step),\n",
+            "",
+            LEFT_OUT,
         ),
         (
             "touched routes are left as they are",

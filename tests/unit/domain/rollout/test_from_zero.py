@@ -3,8 +3,13 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
 from controller.api.rollout import BlueGreenStrategy, Phase, Strategy
+from controller.domain import reasons
+from controller.domain.rollout.phases import decide
+from controller.domain.rollout.situation import position
+from controller.domain.rollout.status import condition
 from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
@@ -161,3 +166,37 @@ def test_a_template_that_comes_at_zero_is_released_over_what_was_stable() -> Non
     release(world, "v1")
     world.rest()
     assert sizes_of(world) == {"v1": 10}
+
+
+def known(world: World, revision: str) -> str:
+    """The stable revision after a pass, where this one was noted before."""
+    status = status_of(world)
+    ours = structs.replace(position(status), stable_revision=revision)
+    seen = world.observe(KEY)
+    assert seen is not None
+    rollout = structs.replace(seen.rollout, status=structs.replace(status, moonshift=ours))
+    decision = decide(structs.replace(seen, rollout=rollout), world.cluster.now)
+    return position(decision.status).stable_revision
+
+
+def before_the_first_move() -> World:
+    """A release that has begun, and of which nothing was made."""
+    world = make_world()
+    release(world)
+
+    def begun() -> bool:
+        said = condition(status_of(world), "Progressing")
+        return said is not None and said.reason == reasons.IN_ROLLING
+
+    world.run_until(begun)
+    return world
+
+
+def test_what_runs_is_stable_where_nothing_was_known_to_be() -> None:
+    world = before_the_first_move()
+    assert known(world, "") == revision_of(world, "v1")
+
+
+def test_a_revision_that_was_stable_stays_so_whatever_else_runs() -> None:
+    world = before_the_first_move()
+    assert known(world, "web-gone") == "web-gone"
