@@ -181,6 +181,13 @@ async def kruise_product(
             yield running
 
 
+@pytest.fixture
+async def namespace_of_kruise_product(kruise_product: Product) -> AsyncIterator[str]:
+    """Give a fresh namespace on the product's plane with OpenKruise; its deletion is not waited for."""
+    async with fresh_namespace(kruise_product.plane) as name:
+        yield name
+
+
 @pytest.fixture(scope="session")
 async def kruise_recorder(kruise_product: Product) -> AsyncIterator[Recorder]:
     """Give a recording of everything that releases of OpenKruise's workloads touch."""

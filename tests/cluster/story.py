@@ -187,13 +187,17 @@ class Story:
         self._last, self.size = revision, size
         self.expected[self.key(self.workload)]["spec"]["replicas"] = size
 
-    async def replace(self, image: str) -> None:
+    async def replace(self, image: str) -> JsonObject:
         """`kubectl replace` the workload with its owner's bare manifest."""
         path = path_of(self.key(self.workload))
         body = manifests.workload(self.app, image)
         if "replicas" in body["spec"]:
             body["spec"]["replicas"] = self.size
-        await self.client.replace(path, body)
+        if self.workload.group != "apps":
+            # As kubectl does it: kinds of CRDs are only replaced by whoever names the version that goes.
+            live = await self.client.get(path)
+            body["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
+        return await self.client.replace(path, body)
 
     async def disable(self) -> None:
         """Switch the Rollout off."""

@@ -167,7 +167,7 @@ async def gets_another_id(story: Story, step: int) -> None:
             assert len(_of_id(story, "second")) == plan.pods
             await story.approve(at_step)
         await conclude(story)
-        assert _of_id(story, "second") == sorted("123"[: len(story.app.steps)] + "3")
+        assert _of_id(story, "second") == _batches(story.app)
     assert {pod["metadata"]["uid"] for pod in story.pods()} == before
 
 
@@ -176,6 +176,15 @@ def _of_id(story: Story, rollout_id: str) -> list[str]:
     labels = [pod["metadata"]["labels"] for pod in story.pods()]
     mine = [found for found in labels if found.get(ROLLOUT_ID) == rollout_id]
     return sorted(found["rollouts.kruise.io/rollout-batch-id"] for found in mine)
+
+
+def _batches(app: Application) -> list[str]:
+    """The batch of each pod in the end: the first step with room for it, or the last one."""
+    steps = tuple(enumerate(app.steps, start=1))
+    return [
+        str(next((number for number, plan in steps if plan.pods > at), len(steps)))
+        for at in range(app.replicas)
+    ]
 
 
 async def goes_on(story: Story, step: int) -> None:

@@ -4,12 +4,17 @@ In-place updates need a kubelet, which no plane has: what is run here replaces p
 """
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from controller.api.names import FIELD_MANAGER
 from demo.stage import Product
+from localcluster.api import JsonObject
 from localcluster.record import Recorder
+from tests.cluster import manifests
 from tests.cluster.conftest import EARLY
+from tests.cluster.kinds import path_of
 from tests.cluster.manifests import NEW_IMAGE
 from tests.cluster.story import Story, conclude
 from tests.cluster.table import application, sampled, started, table_of
@@ -48,6 +53,50 @@ async def test_a_kind_that_is_installed_after_the_product_is_picked_up(
     await story.release(NEW_IMAGE)
     await story.approve_all()
     await conclude(story)
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    "own", [None, {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}]
+)
+async def test_a_pause_of_an_advanced_daemonset_is_only_ever_written_by_its_owner_or_openkruise(
+    own: JsonObject | None,
+    kruise_product: Product,
+    kruise_recorder: Recorder,
+    namespace_of_kruise_product: str,
+) -> None:
+    app = replace(
+        STYLES["Advanced DaemonSet, partition"],
+        namespace=namespace_of_kruise_product,
+        virtual_service=False,
+    )
+    story = Story(kruise_product.plane, kruise_recorder, app)
+    spec: dict[str, Any] = {} if own is None else {"updateStrategy": own}
+    await story.create(manifests.workload(app, **spec))
+    await story.pods_ready()
+    before = _rolling(await story.client.get(path_of(story.key(story.workload))))
+    await story.govern(manifests.rollout(app, [{"replicas": 1}]))
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    await story.approve(1)
+    await story.completed()
+    await kruise_recorder.caught_up()
+    history = [c.object for c in kruise_recorder.history() if c.key == story.key(story.workload)]
+    assert {_rolling(found).get("paused", "none") for found in history} == {
+        before.get("paused", "none")
+    }
+    owners = [
+        field["manager"]
+        for found in history
+        for field in found["metadata"]["managedFields"]
+        if "f:paused" in str(field["fieldsV1"])
+    ]
+    assert FIELD_MANAGER not in owners
+
+
+def _rolling(found: JsonObject) -> JsonObject:
+    strategy: JsonObject = found["spec"].get("updateStrategy", {}).get("rollingUpdate") or {}
+    return strategy
 
 
 @pytest.fixture(scope="module")

@@ -82,10 +82,13 @@ async def is_not_restarted(scene: Scene) -> None:
 
 
 async def is_paused_by_its_owner(scene: Scene) -> None:
-    """`kubectl rollout pause` is the owner's word: nothing moves until it is taken back."""
+    """`kubectl rollout pause` is the owner's word: nothing moves until it is taken back. kubectl refuses to resume what
+    is not paused, and to restart what is."""
     await scene.begin()
     await scene.reach(1)
+    await scene.does("kubectl rollout resume <kind>/shop", fails=True)
     await scene.does("kubectl rollout pause <kind>/shop")
+    await scene.does("kubectl rollout restart <kind>/shop", fails=True)
     await scene.approve(1)
     await scene.stalled("PausedByOwner")
     await scene.moment()
@@ -96,9 +99,11 @@ async def is_paused_by_its_owner(scene: Scene) -> None:
 
 
 async def is_resumed_while_it_is_latched(scene: Scene) -> None:
-    """The Deployment is paused by the release itself and stays so: admission answers the resume with a warning."""
+    """The Deployment is paused by the release itself and stays so: kubectl refuses to pause it, and admission answers
+    the resume with a warning."""
     await scene.begin()
     await scene.reach(2)
+    await scene.does("kubectl rollout pause <kind>/shop", fails=True)
     await scene.does("kubectl rollout resume <kind>/shop")
     await scene.moment()
     await scene.at_its_share()
@@ -188,6 +193,11 @@ TROUBLES = (
             Row(
                 is_paused_by_its_owner,
                 (
+                    Said("refused", 'error: deployments.apps "shop" is not paused'),
+                    Said(
+                        "refused",
+                        'error: deployments.apps "shop" can\'t restart paused deployment (run rollout resume first)',
+                    ),
                     Said(
                         "warned",
                         "Deployment shop is under a release, which does not go on while you keep spec.paused true",
@@ -205,6 +215,7 @@ TROUBLES = (
             Row(
                 is_resumed_while_it_is_latched,
                 (
+                    Said("refused", 'error: deployments.apps "shop" is already paused'),
                     Said(
                         "warned",
                         "Deployment shop stays paused until traffic is safe; its Rollout lets it go on by itself",
