@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -10,7 +11,7 @@ import yaml
 from controller.api import names
 from demo.stage import ROOT, Product
 from localcluster.api import JsonObject
-from localcluster.errors import RequestRefused
+from localcluster.errors import CommandFailed, RequestRefused
 from localcluster.history import Key, Kind
 from localcluster.record import Recorder
 from tests.cluster import gateways, manifests
@@ -321,3 +322,47 @@ async def test_routes_come_back_when_workload_service_and_script_are_gone(
     finally:
         kept["metadata"] = {key: kept["metadata"][key] for key in ("name", "namespace")}
         await product.plane.client().create(collection(config.kind, config.namespace), kept)
+
+
+def managed_by_us(found: JsonObject) -> list[JsonObject]:
+    """What the object says our field manager owns."""
+    entries = found["metadata"].get("managedFields") or []
+    return [entry for entry in entries if entry["manager"] == names.FIELD_MANAGER]
+
+
+OURS_NO_MORE = (DEPLOYMENTS, SERVICES, *LED)
+
+
+async def test_server_side_appliers_meet_the_release_in_what_leads_only_and_nothing_of_it_after_its_end(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    story = await begin(product, world, namespace_of_product)
+    service = yaml.safe_dump(manifests.service(story.app))
+    applied = ("apply", "--server-side", "--field-manager=gitops", "-f", "-")
+    await product.plane.kubectl(*applied, user="developer", input=service)
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    await shares(story, 20)
+
+    pinned = (await story.client.get(path_of(story.key(SERVICES))))["spec"]["selector"]
+    assert len(pinned) == 2
+    await product.plane.kubectl(*applied, user="developer", input=service)
+    assert (await story.client.get(path_of(story.key(SERVICES))))["spec"]["selector"] == pinned
+
+    owners = gateways.owners(namespace_of_product)
+    for kind, place in ((VIRTUAL_SERVICES, ".spec.http"), (HTTP_ROUTES, ".spec.rules")):
+        body = owners.get(kind) or manifests.virtual_service(story.app)
+        with pytest.raises(CommandFailed, match=re.escape(place)):
+            await product.plane.kubectl(*applied, user="developer", input=yaml.safe_dump(body))
+    body = owners[INGRESSES]
+    await product.plane.kubectl(*applied, user="developer", input=yaml.safe_dump(body))
+
+    await story.approve(1)
+    await story.paused_at(2)
+    await story.approve(2)
+    await story.completed()
+    for kind in OURS_NO_MORE:
+        found = await story.client.get(path_of(story.key(kind)))
+        assert managed_by_us(found) == [], kind
+    public = await story.client.get(path_of(story.key(SERVICES, "shop-public")))
+    assert managed_by_us(public) == []
