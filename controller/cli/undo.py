@@ -102,10 +102,8 @@ def stable_template(rollout: Rollout, kept: Kept) -> JsonObject | str:
         )
     found = kept.templates.get(revision)
     if found is None:
-        return (
-            f"the {kept.keeper} of revision {revision} of {kept.named} is gone: apply the manifest you want to go back "
-            "to"
-        )
+        wanted = position(rollout.status).stable_words or "the version you want to go back to"
+        return f"the {kept.keeper} of revision {revision} of {kept.named} is gone: apply the manifest of {wanted}"
     if template_hash(bytes(found)) == template_hash(bytes(kept.workload.spec.template)):
         image = images_of(msgspec.json.decode(found, type=JsonObject))
         return f"{kept.named} has the template of its stable revision {revision} ({image or 'no image'}) already"

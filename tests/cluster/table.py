@@ -257,7 +257,7 @@ class Row:
 
 def emptied(app: Application) -> tuple[Disturbance, ...]:
     """Whose own controller can be kept from coming back from zero with the new revision."""
-    return (is_scaled_to_zero_and_back,) if app.workload in ("Deployment", "StatefulSet") else ()
+    return (is_scaled_to_zero_and_back,) if app.kind_name in ("Deployment", "StatefulSet") else ()
 
 
 def table_of(styles: Mapping[str, Application]) -> dict[str, Row]:

@@ -38,3 +38,9 @@ def test_why_nothing_can_be_undone_is_said() -> None:
         stable_template(make_rollout(), kept(new1=old))
     )
     assert "already" in str(stable_template(make_rollout(), kept("web:1", old1=old)))
+
+
+def test_the_version_whose_template_is_gone_is_named() -> None:
+    gone = make_rollout(stableWords="web:1 (ReplicaSet x)")
+    told = str(stable_template(gone, kept(new1=raw(template("web:1")))))
+    assert told.endswith("is gone: apply the manifest of web:1 (ReplicaSet x)")

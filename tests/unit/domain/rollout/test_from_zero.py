@@ -200,3 +200,36 @@ def test_what_runs_is_stable_where_nothing_was_known_to_be() -> None:
 def test_a_revision_that_was_stable_stays_so_whatever_else_runs() -> None:
     world = before_the_first_move()
     assert known(world, "web-gone") == "web-gone"
+
+
+def test_a_stable_replica_set_that_is_deleted_at_zero_is_not_waited_for() -> None:
+    world = emptied("partition")
+    revision = revision_of(world, "v1")
+    world.rest()
+    (stable,) = [rs for rs in world.cluster.replica_sets if rs.revision == revision]
+    world.cluster.replica_sets.remove(stable.metadata.key)
+    world.rest()
+    assert ours_of(world).goal == "ScaledAway"
+    world.people.edit(KEY, replicas=10)
+    world.rest()
+    assert sizes_of(world) == {"v2": 10}
+    assert ours_of(world).stable_revision == revision
+
+
+@pytest.mark.parametrize(("replicas", "stable", "new"), [(10, 8, 2), (1, 0, 1)])
+def test_a_latch_that_is_lost_at_zero_is_put_back(replicas: int, stable: int, new: int) -> None:
+    """Nobody looked while somebody resumed and scaled it: of one pod there is no half, so the new one goes at once."""
+    world = emptied("partition")
+    world.rest()
+    world.people.unheard = True
+    world.people.edit(KEY, paused=False, replicas=replicas)
+    world.people.unheard = False
+    for _ in range(4):
+        world.tick()
+    assert sizes_of(world) == {"v2": replicas}
+    seen = history(world, lambda: sizes_of(world))
+    world.rest()
+    assert {"v1": replicas} in seen
+    assert sizes_of(world).get("v1", 0) == stable
+    assert sizes_of(world)["v2"] == new
+    assert ours_of(world).stable_revision == revision_of(world, "v1")
