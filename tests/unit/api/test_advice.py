@@ -2,6 +2,7 @@
 
 import pytest
 
+from controller.api.advice import advice
 from controller.api.jsontree import JsonObject, changed
 from controller.api.names import TRAFFIC_ROUTING
 from controller.api.validation import MOST_ENTRIES, MOST_STEPS, warnings
@@ -125,3 +126,7 @@ def test_a_plan_that_nobody_follows_is_refused_before_it_is_judged() -> None:
     entries = [{"service": str(index), "ingress": {"name": str(index)}} for index in range(101)]
     (said,) = texts(beta(canary({"replicas": 1}, trafficRoutings=entries)))
     assert f"{MOST_ENTRIES} is the most" in said
+
+
+def test_of_a_version_that_is_not_known_nothing_is_said() -> None:
+    assert advice({**beta(canary({"replicas": 1})), "apiVersion": "rollouts.kruise.io/v9"}) == ()

@@ -14,7 +14,9 @@ from controller.api.rollout import (
     StepState,
     Strategy,
 )
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.empty_sides import stable_uids
+from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.status import condition, with_position
 from controller.simulation.world import World
 from tests.unit.builders import (
     GRACE,
@@ -397,3 +399,14 @@ def test_the_new_side_of_one_service_is_guarded_alike() -> None:
     world.people.heal()
     wait(world, 30)
     assert weight_of(world) == 20
+
+
+def test_where_the_stable_revision_is_not_known_all_ready_pods_but_the_new_ones_count() -> None:
+    world = at_step_1("partition")
+    seen = world.observe(KEY)
+    assert seen is not None
+    sit = Situation(seen=seen, now=world.cluster.now)
+    status = seen.rollout.status
+    known = stable_uids(sit, status)
+    assert known
+    assert stable_uids(sit, with_position(status, stable_revision="")) == known
