@@ -51,6 +51,7 @@ from controller.domain.decision import (
     StampTemplate,
     UnpinService,
 )
+from controller.domain.rights import with_remedy
 from controller.effects import (
     configs,
     holding,
@@ -73,10 +74,10 @@ RETRY_REFUSED = 30.0
 
 
 def of_refused(refused: Forbidden | Invalid) -> Refusal:
-    """What the API server said no to, in its words."""
+    """What the API server said no to, in its words; and which right to grant, where one is missing."""
     return Refusal(
         reason=type(refused).__name__,
-        message=refused.message,
+        message=with_remedy(refused.message),
         retry_after=RETRY_REFUSED,
         right=refused.right if isinstance(refused, Forbidden) else None,
     )

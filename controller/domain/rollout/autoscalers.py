@@ -8,6 +8,7 @@ from controller.api.autoscaling import Autoscaler
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action, FreeAutoscaler, HoldAutoscaler, Refusal
 from controller.domain.pods.hpa import original, owners_behavior, saved, still
+from controller.domain.rights import with_remedy
 from controller.domain.rollout.situation import Situation
 from controller.domain.rollout.turn import Stop
 
@@ -17,7 +18,8 @@ def unknown(sit: Situation) -> Refusal | None:
     seen = sit.seen.autoscalers
     if isinstance(seen, tuple):
         return None
-    message = f"the workload's autoscalers must be held during a blue-green release: {seen.message}"
+    said = with_remedy(seen.message)
+    message = f"the workload's autoscalers must be held during a blue-green release: {said}"
     return Refusal(seen.reason, message, object=f"HorizontalPodAutoscalers of {sit.namespace}")
 
 

@@ -99,22 +99,24 @@ def _first_began(status: RolloutStatus) -> datetime | None:
 
 def _stuck(sit: Situation, stop: Stop) -> Refusal:
     ours, seconds = position(stop.status), sit.strategy.progress_deadline_seconds
+    trouble = trouble_of(sit, stop.status)
     if ours.goal:
         part = canary_status(stop.status).finalising_step
         text = (
             f"the end of the release ({ours.goal}) has taken more than {seconds} s, it is at {part}"
         )
     else:
-        text = f"step({ours.step}) has taken more than {seconds} s: {_missing(sit, stop.status)}"
-    trouble = trouble_of(sit, stop.status)
+        told_of = trouble.pod if trouble is not None else ""
+        missing = _missing(sit, stop.status, told_of)
+        text = f"step({ours.step}) has taken more than {seconds} s: {missing}"
     if trouble is not None:
         head = f"{text}; "
         text = steady(sit, reasons.DEADLINE_EXCEEDED, head, f"{head}{told(trouble)}")
     return Refusal(reasons.DEADLINE_EXCEEDED, text, object=sit.workload_name)
 
 
-def _missing(sit: Situation, status: RolloutStatus) -> str:
-    """What the step waits for."""
+def _missing(sit: Situation, status: RolloutStatus, told_of: str) -> str:
+    """What the step waits for; the pod whose trouble is told behind it is not named here."""
     ours = position(status)
     if ours.state == StepState.STEP_TRAFFIC_ROUTING:
         return "the routes do not follow it yet, or the old pods' share is not given back"
@@ -122,7 +124,7 @@ def _missing(sit: Situation, status: RolloutStatus) -> str:
     unready = [
         pod.metadata.name
         for pod in sit.new_pods
-        if pod.ready_since is None and not pod.metadata.deleting
+        if pod.ready_since is None and not pod.metadata.deleting and pod.metadata.name != told_of
     ]
     named = ", ".join(sorted(unready)[:NAMED_PODS])
     more = f" and {len(unready) - NAMED_PODS} more" if len(unready) > NAMED_PODS else ""

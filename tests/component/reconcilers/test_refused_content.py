@@ -111,8 +111,6 @@ async def test_a_way_back_goes_on_where_content_may_not_be_put_back() -> None:
     stalled = condition(status, "Stalled")
     assert stalled is not None
     assert (stalled.status, stalled.reason) == ("True", "Forbidden")
-    assert (
-        "Forbidden",
-        'configmaps is forbidden: User "simulated" cannot patch resource "configmaps"',
-    ) in told
+    said = 'configmaps is forbidden: User "simulated" cannot patch resource "configmaps"'
+    assert ("Forbidden", f"{said}; grant patch on configmaps to user simulated") in told
     assert result.wake_after is not None

@@ -1,5 +1,6 @@
 """What people do to the owner's manifests of a workload while it is released."""
 
+from localcluster.api import JsonObject
 from tests.cluster import manifests
 from tests.cluster.kinds import path_of
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
@@ -133,6 +134,36 @@ async def is_undone_by_moonshift(scene: Scene) -> None:
     await conclude(scene)
 
 
+async def is_applied_by_the_server(scene: Scene) -> None:
+    """Workload and Service are applied without a conflict; the pin that was applied over is put back. What a route
+    divides its traffic by is ours for the time of the release, and the owner's again after it."""
+    for body in manifests.objects(scene.app):
+        await _applied(scene, body)
+    await scene.pods_ready()
+    await scene.govern()
+    await scene.release(NEW_IMAGE)
+    await _applied(scene, manifests.workload(scene.app, NEW_IMAGE), "--force-conflicts")
+    await scene.reach(2)
+    *others, route = _all_of(scene)
+    for body in others:
+        await _applied(scene, body)
+    await scene.is_refused(_applied(scene, route))
+    await scene.moment()
+    await scene.at_its_share()
+    await scene.approve(2)
+    await conclude(scene)
+    for body in _all_of(scene):
+        await _applied(scene, body)
+
+
+def _all_of(scene: Scene) -> list[JsonObject]:
+    return [manifests.workload(scene.app, NEW_IMAGE), *manifests.objects(scene.app)[1:]]
+
+
+async def _applied(scene: Scene, body: JsonObject, *more: str) -> None:
+    await scene.types("apply", "--server-side", *more, "-f", "-", body=body)
+
+
 TROUBLES = (
     Trouble(
         "replaced",
@@ -257,6 +288,31 @@ TROUBLES = (
                 played=(CANARY,),
                 derived={
                     KRUISE: "`kubectl rollout` does not know these kinds; `kubectl moonshift undo` does"
+                },
+            ),
+        ),
+    ),
+    Trouble(
+        "server-side-apply",
+        "The owner's manifests are applied server-side mid-release",
+        (
+            Row(
+                is_applied_by_the_server,
+                (
+                    Said(
+                        "refused",
+                        'error: Apply failed with 1 conflict: conflict with "moonshift" using networking.istio.io/v1: '
+                        ".spec.http<what kubectl advises>",
+                    ),
+                ),
+                ("apply the gateway object after the release",),
+                played=(PACED, CANARY, BLUE_GREEN, STATEFUL),
+                often=(CANARY,),
+                derived={
+                    (
+                        DAEMON,
+                        *KRUISE,
+                    ): "what is given back to server-side apply is the same for every kind"
                 },
             ),
         ),

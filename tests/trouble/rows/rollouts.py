@@ -6,8 +6,22 @@ from tests.cluster import manifests
 from tests.cluster.kinds import ROLLOUTS
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, StepPlan
 from tests.cluster.story import assert_kept, conclude
+from tests.cluster.view import deleting, image_of
 from tests.trouble import forms
-from tests.trouble.forms import BLUE_GREEN, CANARY, DAEMON, KRUISE, NATIVE, PACED, STATEFUL
+from tests.trouble.forms import (
+    ADVANCED_DAEMON,
+    ADVANCED_STATEFUL,
+    BLUE_GREEN,
+    CANARY,
+    CLONES,
+    CLONES_DOUBLED,
+    DAEMON,
+    DEPLOYMENTS,
+    KRUISE,
+    NATIVE,
+    PACED,
+    STATEFUL,
+)
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
 
@@ -32,6 +46,30 @@ async def makes_way_for_a_third_revision(scene: Scene) -> None:
     await scene.moment()
     await scene.approve_all()
     await conclude(scene)
+
+
+async def gives_the_abandoned_places_to_a_third_revision(scene: Scene) -> None:
+    """Traffic goes back to the old pods and the steps begin again. The abandoned pods stay until a step needs their
+    places; they are replaced before any old pod is."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.restart(THIRD_IMAGE)
+    await scene.moment()
+    await scene.paused_at(1)
+    await scene.eventually(
+        lambda _: _images(scene) == [STABLE_IMAGE] * 2 + [NEW_IMAGE, THIRD_IMAGE], "1 abandoned"
+    )
+    await scene.approve(1)
+    await scene.paused_at(2)
+    await scene.eventually(
+        lambda _: _images(scene) == [STABLE_IMAGE] * 2 + [THIRD_IMAGE] * 2, "0 abandoned"
+    )
+    await scene.approve(2)
+    await conclude(scene)
+
+
+def _images(scene: Scene) -> list[str]:
+    return sorted(image_of(pod) for pod in scene.pods() if not deleting(pod))
 
 
 async def is_deleted(scene: Scene) -> None:
@@ -100,6 +138,24 @@ async def loses_its_namespace(scene: Scene) -> None:
     await scene.plane.kubectl("delete", "namespace", scene.app.namespace, "--timeout=50s")
 
 
+FINALIZER_OFF = 'kubectl patch rollout/shop --type merge -p \'{"metadata":{"finalizers":null}}\''
+
+
+async def loses_its_namespace_without_a_controller(scene: Scene) -> None:
+    """While no controller is at work the Rollout's finalizer holds the namespace up. Take it off, and everything
+    goes."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.running.controller.kill()
+    try:
+        namespace = scene.app.namespace
+        await scene.plane.client().delete(f"/api/v1/namespaces/{namespace}")
+        await scene.does(FINALIZER_OFF)
+        await scene.plane.kubectl("wait", "--for=delete", f"namespace/{namespace}", "--timeout=50s")
+    finally:
+        await scene.running.controller.start()
+
+
 TROUBLES = (
     Trouble(
         "template-back",
@@ -129,8 +185,15 @@ TROUBLES = (
                 (Said("Progressing Initializing", "Workload is continuous release"),),
                 ("nothing: the steps are approved again, from the first on",),
                 killed=(PACED,),
-                played=NATIVE,
-                derived={KRUISE: SAME},
+                played=DEPLOYMENTS,
+                derived={(CLONES, CLONES_DOUBLED): SAME},
+            ),
+            Row(
+                gives_the_abandoned_places_to_a_third_revision,
+                (Said("Progressing Initializing", "Workload is continuous release"),),
+                ("nothing: the steps are approved again, from the first on",),
+                played=(STATEFUL, DAEMON),
+                derived={(ADVANCED_STATEFUL, ADVANCED_DAEMON): SAME},
             ),
         ),
     ),
@@ -210,6 +273,14 @@ TROUBLES = (
                 played=NATIVE,
                 often=(PACED,),
                 derived={KRUISE: SAME},
+            ),
+            Row(
+                loses_its_namespace_without_a_controller,
+                (),
+                (FINALIZER_OFF,),
+                played=(CANARY,),
+                derived={(PACED, BLUE_GREEN, STATEFUL, DAEMON, *KRUISE): SAME},
+                alone=True,
             ),
         ),
     ),

@@ -56,6 +56,26 @@ async def has_its_route_edited(scene: Scene) -> None:
     await conclude(scene)
 
 
+async def loses_its_pinned_service(scene: Scene) -> None:
+    """The stable Service is deleted mid-release. After the grace period all requests go to the new revision, because
+    nobody else answers. When the Service is applied again it is pinned again, and the release goes on with the step's
+    share."""
+    await scene.begin()
+    await scene.reach(2)
+    scene.excused["routes_lead_to_ready_pods"] = "the test deleted the Service"
+    scene.excused["traffic_stays_within_the_approved_step"] = "nobody else answers meanwhile"
+    scene.excused["new_pods_find_the_stable_service_pinned"] = "a new Service has no pin at first"
+    await scene.does("kubectl delete service/shop")
+    await scene.stalled()
+    await scene.moment()
+    await scene.create(manifests.service(scene.app))
+    await scene.made_again(SERVICES)
+    await scene.goes_on()
+    await scene.at_its_share()
+    await scene.approve(2)
+    await conclude(scene)
+
+
 async def has_its_pinned_service_applied_again(scene: Scene) -> None:
     """The owner's manifest of the stable Service is applied and replaced over the pin: the pin stays."""
     await scene.install()
@@ -229,9 +249,22 @@ TROUBLES = (
         ),
     ),
     Trouble(
-        "service-applied",
-        "The stable Service is applied again mid-release",
+        "service-gone",
+        "The stable Service is deleted or applied again mid-release",
         (
+            Row(
+                loses_its_pinned_service,
+                (
+                    Said(
+                        "Stalled ServiceNotFound",
+                        "Service <namespace>/shop does not exist: create it, or correct <field>",
+                    ),
+                ),
+                ("apply the Service again",),
+                played=(PACED, CANARY, BLUE_GREEN, STATEFUL),
+                often=(PACED,),
+                derived={(DAEMON, *KRUISE): SAME},
+            ),
             Row(
                 has_its_pinned_service_applied_again,
                 (),

@@ -396,6 +396,23 @@ def blind(world: World, *, deleting: bool = False) -> Decision:
     return decide(unknown, world.cluster.now)
 
 
+def test_autoscalers_that_may_not_be_read_are_told_with_the_right_to_grant() -> None:
+    world = blue_green()
+    release(world)
+    seen = world.observe(KEY)
+    assert seen is not None
+    said = (
+        'horizontalpodautoscalers.autoscaling is forbidden: User "system:serviceaccount:ours:manager" cannot list '
+        'resource "horizontalpodautoscalers" in API group "autoscaling" at the cluster scope'
+    )
+    unknown = structs.replace(seen, autoscalers=Forbidden(said))
+    stalled = condition(decide(unknown, world.cluster.now).status, "Stalled")
+    assert stalled is not None
+    assert stalled.message.endswith(
+        "; grant list on horizontalpodautoscalers.autoscaling to ServiceAccount ours/manager"
+    )
+
+
 def said_of(decision: Decision) -> tuple[str, str]:
     stalled = condition(decision.status, "Stalled")
     assert stalled is not None

@@ -1,5 +1,6 @@
 """Pods that cannot be made, or that fail, stall the release after a minute and are told in words, for every kind."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -208,6 +209,21 @@ def test_a_deadline_without_a_way_back_tells_the_trouble_too() -> None:
     wait(world, 110)
     assert stalled(world).reason == "ProgressDeadlineExceeded"
     assert "image img:v2 cannot be pulled: not found" in stalled(world).message
+
+
+def test_the_pod_whose_trouble_a_deadline_tells_is_named_once() -> None:
+    strategy = structs.replace(
+        make_strategy(steps=make_steps("20%", "50%")), progress_deadline_seconds=100
+    )
+    world = make_world(make_rollout(strategy=strategy))
+    fail_v2(world, PULL)
+    release(world)
+    wait(world, 110)
+    found = stalled(world).message
+    (in_trouble,) = re.findall(r"; pod (\S+): ", found)
+    (other,) = re.findall(r"; not ready: (\S+);", found)
+    assert found.count(in_trouble) == 1
+    assert other != in_trouble
 
 
 def test_a_trouble_while_a_step_waits_for_a_person_stalls_nothing() -> None:
