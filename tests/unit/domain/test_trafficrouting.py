@@ -16,6 +16,7 @@ from controller.api.rollout import (
     Phase,
     Rollout,
     RolloutSpec,
+    RolloutStatus,
     Step,
     StepState,
     Strategy,
@@ -41,6 +42,7 @@ from controller.domain.rollout.status import condition
 from controller.domain.traffic.guard import AGAIN
 from controller.domain.traffic.plan import references_of
 from controller.domain.trafficrouting import (
+    MemberSeen,
     TrafficRoutingSeen,
     decide_traffic_routing,
     refused_routing,
@@ -513,6 +515,14 @@ def test_what_is_noted_of_an_earlier_descent_is_taken_back_before_a_route_moves(
 
 def seen(*routes: RouteSeen, routing: TrafficRouting | None = None) -> TrafficRoutingSeen:
     return TrafficRoutingSeen(routing=routing or lane("a"), routes=routes)
+
+
+def test_a_member_that_has_not_begun_takes_no_pod_away_by_plan() -> None:
+    world = shared_world("a", routing=lane("a", strategy=TWENTY))
+    rollout = world.cluster.rollouts[A]
+    unbegun = structs.replace(rollout, status=RolloutStatus())
+    found = structs.replace(seen(), members=(MemberSeen(unbegun),))
+    assert decide_traffic_routing(found, NOW).problem is None
 
 
 def unreadable(why: Unavailable) -> RouteSeen:

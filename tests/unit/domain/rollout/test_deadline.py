@@ -7,7 +7,8 @@ from controller.api.meta import Condition, Key
 from controller.api.rollout import BlueGreenStrategy, RolloutSpec, Strategy
 from controller.domain.decision import Refusal
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.situation import position
+from controller.domain.rollout.status import condition, with_position
 from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
@@ -309,3 +310,18 @@ def test_work_that_was_done_while_the_spec_was_paused_leaves_no_clock_behind() -
     world.rest()
     assert inner_of(world).current_step_state == "StepPaused"
     assert ours_of(world).held_up_since is None
+
+
+def test_a_clock_that_stood_when_a_step_came_to_wait_for_people_is_put_away() -> None:
+    world = limited()
+    release(world)
+    world.rest()
+    before = ours_of(world)
+    assert before.state == "StepPaused"
+    seen = world.observe(KEY)
+    assert seen is not None
+    status = with_position(seen.rollout.status, held_up_since=world.cluster.now)
+    rollout = structs.replace(seen.rollout, status=status)
+    after = position(decide(structs.replace(seen, rollout=rollout), world.cluster.now).status)
+    assert after.held_up_since is None
+    assert after.worked_since == before.worked_since

@@ -10,13 +10,16 @@ from controller.api.meta import Key
 from controller.api.rollout import (
     BlueGreenStrategy,
     CanaryStrategy,
+    EmptySide,
     PatchMetadata,
     StepState,
     Strategy,
 )
 from controller.domain.rollout.empty_sides import stable_uids
+from controller.domain.rollout.guarding import guarded
 from controller.domain.rollout.situation import Situation
 from controller.domain.rollout.status import condition, with_position
+from controller.domain.rollout.turn import Stop
 from controller.simulation.world import World
 from tests.unit.builders import (
     GRACE,
@@ -28,6 +31,7 @@ from tests.unit.builders import (
     make_routing,
     make_set_world,
     make_steps,
+    make_strategy,
     make_world,
     ours_of,
     release,
@@ -410,3 +414,18 @@ def test_where_the_stable_revision_is_not_known_all_ready_pods_but_the_new_ones_
     known = stable_uids(sit, status)
     assert known
     assert stable_uids(sit, with_position(status, stable_revision="")) == known
+
+
+def test_a_share_of_nothing_need_not_be_taken_from_a_lost_side() -> None:
+    plan = tuple(structs.replace(step, traffic="0%") for step in make_steps("20%", "50%"))
+    world = make_world(make_rollout(strategy=make_strategy(steps=plan, style="canary")))
+    release(world)
+    world.rest()
+    seen = world.observe(KEY)
+    assert seen is not None
+    lost = EmptySide(since=world.cluster.now, led_away="routes")
+    status = with_position(seen.rollout.status, empty_sides={"new/web": lost})
+    found = guarded(Situation(seen=seen, now=world.cluster.now), Stop(status))
+    assert found.actions == ()
+    assert found.problem is not None
+    assert found.problem.reason == "SideWithoutEndpoints"

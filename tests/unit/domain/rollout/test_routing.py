@@ -31,7 +31,7 @@ from controller.domain.observation import (
     RouteUnreadable,
 )
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.routing import made_for
+from controller.domain.rollout.routing import GATEWAY_OBJECT_IN_USE, made_for
 from controller.domain.rollout.status import condition
 from controller.domain.traffic.header import ScriptHeader
 from controller.simulation.cluster import Route
@@ -358,6 +358,15 @@ def test_a_rollback_goes_on_where_the_kind_is_no_longer_served() -> None:
     assert stalled is not None
     assert stalled.status == "False"
     assert decision.wake_at == world.cluster.now + seconds(GRACE)
+
+
+def test_a_rollback_goes_on_where_another_rollout_leads_with_the_object() -> None:
+    world = started("canary")
+    release(world, "v1")
+    used = with_routes(observed(world), RouteUnreadable(GATEWAY_OBJECT_IN_USE, "led by another"))
+    stalled = condition(decided(world, used).status, "Stalled")
+    assert stalled is not None
+    assert stalled.status == "False"
 
 
 def test_nothing_was_led_so_an_unreadable_object_does_not_hold_the_end() -> None:

@@ -8,7 +8,8 @@ from msgspec import structs
 
 from controller.api.meta import Condition
 from controller.api.workloads import ContainerState, ContainerStatus, Terminated, Waiting
-from controller.domain.decision import Refusal
+from controller.domain.decision import AskWhyNotMade, Refusal
+from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
 from controller.simulation.cluster import Delays
 from controller.simulation.world import World
@@ -235,3 +236,21 @@ def test_a_trouble_while_a_step_waits_for_a_person_stalls_nothing() -> None:
     wait(world, 200)
     assert status_of(world).current_step_state == "StepPaused"
     assert stalled(world).status == "False"
+
+
+def test_a_set_is_not_asked_for_events_while_a_pod_of_it_is_on_its_way_out() -> None:
+    world = make_set_world("StatefulSet", strategy=make_strategy(steps=make_steps("60%", "80%")))
+    release_set(world)
+    world.run_until(lambda: ours_of(world).state == "StepUpgrade")
+    seen = world.observe(KEY)
+    assert seen is not None
+    assert seen.workload is not None
+    leaving, *others = seen.workload.pods[1:]
+    going = structs.replace(leaving.metadata, deletion_timestamp=world.cluster.now)
+    pods = (structs.replace(leaving, metadata=going), *others)
+    fewer = structs.replace(seen, workload=structs.replace(seen.workload, pods=pods))
+    later = world.cluster.now + timedelta(hours=1)
+    asked = [type(action) for action in decide(fewer, later).actions]
+    assert AskWhyNotMade not in asked
+    still = structs.replace(fewer, workload=structs.replace(seen.workload, pods=tuple(others)))
+    assert AskWhyNotMade in [type(action) for action in decide(still, later).actions]
