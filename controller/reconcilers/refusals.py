@@ -50,5 +50,6 @@ class RefusalWaits:
         return wait.next()
 
     def forget(self, key: Key) -> None:
-        """Nothing is refused any more."""
+        """Nothing is refused any more, or the object is gone."""
         self._waits.pop(key, None)
+        self._rights.forget(self._waiter(key))

@@ -29,6 +29,10 @@ class RightsAwaited(Protocol):
         """`key` was refused, and is woken when that may be otherwise."""
         ...
 
+    def forget(self, key: Key) -> None:
+        """`key` waits for nothing any more, or is gone."""
+        ...
+
 
 class _Awaited:
     """Who waits for one right, in the order they came; `missing` once a review has said no."""
@@ -58,6 +62,13 @@ class MissingRights:
             awaited.trying = None
         self._turned.set()
 
+    def forget(self, key: Key) -> None:
+        """`key` waits for nothing any more, or is gone: a right that nobody waits for is not asked about."""
+        for right, awaited in list(self._awaited.items()):
+            awaited.waiting.pop(key, None)
+            if not awaited.waiting:
+                del self._awaited[right]
+
     async def run(self) -> None:
         """Ask while somebody waits, until cancelled."""
         while True:
@@ -66,7 +77,8 @@ class MissingRights:
                 await self._turned.wait()
             await asyncio.sleep(PROBE)
             for right in tuple(self._awaited)[:MOST_AT_ONCE]:
-                await self._look(right)
+                if right in self._awaited:
+                    await self._look(right)
 
     async def _look(self, right: Right) -> None:
         awaited = self._awaited.pop(right)
@@ -76,6 +88,8 @@ class MissingRights:
         except MoonshiftError as failure:
             _log.warning("a right could not be reviewed", extra={"error": str(failure)})
             return
+        if self._awaited.get(right) is not awaited:
+            return  # forgotten while the API server was asked
         if not allowed:
             awaited.missing = True
         elif awaited.missing or awaited.trying is not None:

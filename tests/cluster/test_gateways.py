@@ -230,10 +230,6 @@ def with_steps(app: Application, *steps: JsonObject) -> JsonObject:
     ("step", "said"),
     [
         ({"traffic": "0.5%"}, "steps[0].traffic: Unsupported value: Ingress class nginx"),
-        (
-            {"matches": [{"path": {"value": "/x"}}]},
-            "steps[0].matches: Unsupported value: FairLane/shop cannot match paths",
-        ),
     ],
 )
 async def test_what_a_gateway_cannot_say_is_refused_at_admission(

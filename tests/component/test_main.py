@@ -16,4 +16,4 @@ async def test_the_reason_of_the_end_is_a_json_line_like_all_others(tmp_path: Pa
     lines = [json.loads(line) for line in said.splitlines()]
     assert lines[-1]["level"] == "error"
     assert lines[-1]["msg"] == "ended"
-    assert "credentials cannot be used" in lines[-1]["error"]
+    assert "does not exist: correct --kubeconfig" in lines[-1]["error"]

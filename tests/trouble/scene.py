@@ -67,6 +67,10 @@ class Scene(Story):
         """Write down that the Rollout was told to go, by a command."""
         self._note("delete", self._last)
 
+    async def pods_serve(self) -> None:
+        """As many pods as the owner asks for are ready behind the Service, as things are now."""
+        await self.recorder.until_state(lambda state: self._ready_in(state) == self.size)
+
     def begins_anew(self) -> None:
         """What was before is judged no more: what follows is about another workload of the same name."""
         self._since = max(change.resource_version for change in self.recorder.history())

@@ -70,6 +70,9 @@ class Passes:
         """Note what was refused for want of a right."""
         self.awaited.append((key, right))
 
+    def forget(self, key: Key) -> None:
+        """Nothing of it is refused any more."""
+
     @property
     def status(self) -> RolloutStatus:
         """What the API server has."""

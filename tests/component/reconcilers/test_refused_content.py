@@ -43,6 +43,9 @@ class Silent:
     def wait(self, key: Key, right: Right) -> None:
         pass
 
+    def forget(self, key: Key) -> None:
+        pass
+
     async def record(self, action: RecordRelease) -> Done:
         return Done()
 

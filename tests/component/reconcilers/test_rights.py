@@ -115,3 +115,17 @@ async def test_rights_beyond_one_round_take_turns() -> None:
         assert len(cluster.reviews) == MOST_AT_ONCE
         await settled(PROBE)
         assert sorted(right.namespace for right in cluster.reviews) == places
+
+
+@virtual_time
+async def test_nothing_is_asked_for_whoever_is_gone() -> None:
+    async with running() as cluster:
+        cluster.rights.wait(WEB, PATCH)
+        cluster.rights.wait(API, PATCH)
+        cluster.rights.forget(WEB)
+        await settled(PROBE)
+        assert cluster.reviews == [PATCH]
+        cluster.rights.forget(API)
+        await settled(3600)
+        assert cluster.reviews == [PATCH]
+        assert cluster.woken == []

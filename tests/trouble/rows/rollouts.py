@@ -123,6 +123,7 @@ async def loses_its_workload(scene: Scene) -> None:
     await scene.rollout(lambda status: status.get("phase") == "Initial")
     await scene.create(manifests.workload(scene.app))
     await scene.rollout(lambda status: status.get("phase") == "Healthy")
+    await scene.pods_serve()
     await scene.recorder.caught_up()
     scene.begins_anew()
     await scene.release(NEW_IMAGE)
