@@ -9,7 +9,6 @@ from tests.mutations.mutation import (
     JUMP,
     KNOBS,
     LABELS,
-    OBSTACLES,
     RELEASES,
     RETURNING,
     Mutation,
@@ -90,7 +89,7 @@ OF_PODS: tuple[Mutation, ...] = (
             "maxUnavailable is written as a count",
             'WrittenKnobs(f"{100 * surge // replicas}%", f"{percent}%")',
             'WrittenKnobs(f"{100 * surge // replicas}%", knobs.unavailable)',
-            OBSTACLES,
+            KNOBS,
         ),
     ),
     *of(
