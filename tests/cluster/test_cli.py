@@ -1,7 +1,8 @@
 """The CLI against a real API server: what arrives there, what it refuses, how waiting ends.
 
 Why a plane of its own: the Rollout kind is served without conversion here, and no controller runs, so that every status
-is exactly what a test says. What a controller answers to an approval is shown by the demo's test.
+is exactly what a test says. Only `promote` is played against a controller, on the plane that all tests share, because
+it waits for several of its answers; what a controller answers to an approval is shown by the demo's test.
 """
 
 import asyncio
@@ -17,8 +18,14 @@ import yaml
 from click.testing import CliRunner, Result
 
 from controller.cli.main import cli
+from demo.stage import Product
+from localcluster.api import JsonObject
 from localcluster.audit import AuditRecord
 from localcluster.plane import Plane
+from localcluster.record import Recorder
+from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPlan
+from tests.cluster.story import Story
+from tests.cluster.view import image_of
 
 ROOT = Path(__file__).parents[2]
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -347,3 +354,86 @@ async def test_a_live_view_in_a_pipe_prints_changes_and_ends_quietly(
     assert b"step 1/2  StepUpgrade" in before
     assert b"step 1/2  StepPaused  1/1 new pods ready  waits for an approval" in after
     assert (rest, errors, process.returncode) == (b"", b"", 130)
+
+
+# --- promote, with a controller that answers ----------------------------------------------------
+
+
+def condition_of(status: JsonObject, kind: str) -> tuple[str, str]:
+    """Status and reason of a condition."""
+    found = [c for c in status.get("conditions") or () if c["type"] == kind]
+    return (found[0]["status"], found[0]["reason"]) if found else ("", "")
+
+
+def waits_at_each_step(namespace: str, *, canary: bool) -> Application:
+    """The last step has not all pods: it waits for a person, too."""
+    plan = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(3, 75))
+    return Application("shop", namespace, canary, plan, virtual_service=True)
+
+
+async def promoted(story: Story, *flags: str) -> Result:
+    line = ("promote", story.app.name, "-n", story.app.namespace, *flags)
+    return await run(story.plane, *line)
+
+
+async def is_whole(story: Story) -> None:
+    """The release has ended well, and its pods are all new."""
+    ended = await story.completed()
+    assert condition_of(ended.object["status"], "Succeeded")[0] == "True"
+    await story.settled()
+    assert {image_of(pod) for pod in story.pods()} == {NEW_IMAGE}
+
+
+@pytest.mark.timeout(150)
+async def test_promote_goes_on_step_by_step_and_with_full_past_all_that_are_left(
+    product: Product, recorder: Recorder, namespace_of_product: str
+) -> None:
+    story = Story(product.plane, recorder, waits_at_each_step(namespace_of_product, canary=False))
+    await story.begin()
+    await story.paused_at(1)
+    once = await promoted(story)
+    assert once.output == "rollout.rollouts.kruise.io/shop promoted past step 1\n"
+    await story.paused_at(2)
+    whole = await promoted(story, "--full", "--timeout", "60s")
+    assert whole.exit_code == 0, whole.output
+    assert whole.output.splitlines() == [
+        "rollout.rollouts.kruise.io/shop jumps from step 2 to step 3, the last",
+        "rollout.rollouts.kruise.io/shop fully promoted",
+    ]
+    await is_whole(story)
+
+
+async def loses_its_stable_pods(story: Story) -> None:
+    """Somebody deletes the ReplicaSet of the old revision, which nobody makes again in mid-release."""
+    namespace = story.app.namespace
+    path = f"/apis/apps/v1/namespaces/{namespace}/replicasets"
+    found = (await story.client.get(path))["items"]
+    (old,) = [
+        item["metadata"]["name"]
+        for item in found
+        if item["spec"]["template"]["spec"]["containers"][0]["image"] == STABLE_IMAGE
+    ]
+    await story.client.delete(f"{path}/{old}", propagationPolicy="Foreground")
+    await story.rollout(
+        lambda status: condition_of(status, "Stalled") == ("True", "SideWithoutEndpoints")
+    )
+
+
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("full", [False, True], ids=["step by step", "at once"])
+async def test_a_release_whose_stable_pods_are_gone_can_be_promoted(
+    product: Product, recorder: Recorder, namespace_of_product: str, full: bool
+) -> None:
+    story = Story(product.plane, recorder, waits_at_each_step(namespace_of_product, canary=True))
+    await story.begin()
+    await story.paused_at(1)
+    await loses_its_stable_pods(story)
+    if not full:
+        for step in (1, 2):
+            once = await promoted(story)
+            assert once.output == f"rollout.rollouts.kruise.io/shop promoted past step {step}\n"
+            await story.paused_at(step + 1)
+    whole = await promoted(story, "--full", "--timeout", "60s")
+    assert whole.exit_code == 0, whole.output
+    assert whole.output.endswith("fully promoted\n")
+    await is_whole(story)
