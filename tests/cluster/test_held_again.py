@@ -1,26 +1,31 @@
 """What people take off a workload while no controller answers is put back before anything else is done.
 
-The controller is stopped, the label that admission selects by is taken off, and then every mark of ours: no webhook is
-asked any more. With its next start the controller marks the workload again.
+The controller is stopped, the label that admission selects by is taken off, and then everything else of ours as well:
+no webhook is asked any more. With its next start the controller holds the workload again.
 """
 
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 
 from controller.api.names import (
+    HOLD_MIN_READY_SECONDS,
     IN_PROGRESSING,
     OURS_ON_WORKLOAD,
     WORKLOAD_TYPE,
 )
 from demo.stage import Product
 from localcluster.api import JsonObject
+from localcluster.history import Change
 from localcluster.record import Recorder
 from tests.cluster import test_workloads
 from tests.cluster.crowd import Crowd
-from tests.cluster.kinds import path_of
+from tests.cluster.kinds import DEPLOYMENTS, REPLICA_SETS, ROLLOUTS, path_of
+from tests.cluster.manifests import NEW_IMAGE
 from tests.cluster.story import Story, conclude
 from tests.cluster.test_killed_releases import settled_in
+from tests.cluster.view import image_of
 
 STEP = 2
 STYLES = {
@@ -42,6 +47,13 @@ async def loses_what_says_that_it_is_released(story: Story) -> None:
     await _kubectl(story, "annotate", *(f"{mark}-" for mark in sorted(marks)))
 
 
+async def loses_everything(revisions: dict[str, int], story: Story) -> None:
+    """The owner's bare manifest: its own controller goes on to the new version at once."""
+    await _kubectl(story, "label", f"{WORKLOAD_TYPE}-")
+    answer = await story.replace(NEW_IMAGE)
+    revisions[story.app.namespace] = int(answer["metadata"]["resourceVersion"])
+
+
 async def is_marked_again(story: Story) -> None:
     """Label and marks are back, and it was said."""
     await story.event("HeldAgain")
@@ -57,6 +69,61 @@ async def has_not_moved(story: Story) -> None:
     await story.approve(STEP)
     await story.approve_all(STEP + 1)
     await conclude(story)
+
+
+async def moves_no_further(revisions: dict[str, int], story: Story) -> None:
+    """From when its own controller has seen the hold, it makes no further pod of the new version."""
+    replaced = revisions[story.app.namespace]
+    held = await story.until(story.workload, partial(_is_held, story), after=replaced + 1)
+    generation = held.object["metadata"]["generation"]
+    seen = await story.until(
+        story.workload,
+        lambda w: w["status"].get("observedGeneration", 0) >= generation,
+        after=held.resource_version,
+    )
+    await story.rollout(lambda status: _says_where_it_is(status))
+    await story.recorder.caught_up()
+    if story.workload == DEPLOYMENTS:
+        sizes = _sizes_of_new(story.recorder.history(), story)
+        before = [size for revision, size in sizes if revision <= seen.resource_version]
+        after = [size for revision, size in sizes if revision > seen.resource_version]
+        assert max(after, default=0) <= before[-1]
+
+
+def _is_held(story: Story, workload: JsonObject) -> bool:
+    marked = IN_PROGRESSING in (workload["metadata"].get("annotations") or {})
+    if story.workload != DEPLOYMENTS:
+        return marked
+    return marked and workload["spec"].get("minReadySeconds") == HOLD_MIN_READY_SECONDS
+
+
+def _says_where_it_is(status: JsonObject) -> bool:
+    """It waits for people at a step, or says what keeps it from that."""
+    said = {c["type"]: c["status"] for c in status.get("conditions") or ()}
+    inner = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
+    return said.get("Stalled") == "True" or inner.get("currentStepState") == "StepPaused"
+
+
+def _sizes_of_new(history: tuple[Change, ...], story: Story) -> list[tuple[int, int]]:
+    """Replicas of the workload's own ReplicaSet of the new version, by revision."""
+    return [
+        (change.resource_version, change.object["spec"]["replicas"])
+        for change in history
+        if change.key.kind == REPLICA_SETS
+        and change.key.namespace == story.app.namespace
+        and image_of(change.object["spec"]["template"]) == NEW_IMAGE
+        and change.object["metadata"]["ownerReferences"][0]["name"] == story.app.name
+    ]
+
+
+async def is_given_back(story: Story) -> None:
+    """Whoever wants an end has one: the Rollout goes, and the workload is its owner's."""
+    await story.delete()
+    await story.gone(ROLLOUTS)
+    await story.pods_ready()
+    found = await _workload(story)
+    assert not {*OURS_ON_WORKLOAD} & {*found["metadata"].get("annotations", {})}
+    assert found["spec"].get("minReadySeconds", 0) == 0
 
 
 async def _kubectl(story: Story, verb: str, *words: str) -> None:
@@ -93,4 +160,17 @@ async def test_a_workload_that_lost_its_label_and_marks_unheard_is_marked_again_
     await product.controller.start()
     await crowd.all(is_marked_again)
     await crowd.all(has_not_moved)
+    assert crowd.failures == {}
+
+
+@pytest.mark.timeout(300)
+async def test_a_workload_that_was_replaced_unheard_is_held_again_and_goes_no_further(
+    crowd: Crowd, product: Product
+) -> None:
+    replaced: dict[str, int] = {}
+    await crowd.all(partial(loses_everything, replaced))
+    await product.controller.start()
+    await crowd.all(is_marked_again)
+    await crowd.all(partial(moves_no_further, replaced))
+    await crowd.all(is_given_back)
     assert crowd.failures == {}
