@@ -7,7 +7,7 @@ READY := $(VENV)/.installed
 WORKERS ?= 1
 SIDE_BY_SIDE := $(if $(filter-out 1,$(WORKERS)),--numprocesses $(WORKERS) --dist loadgroup)
 
-.PHONY: demo demo-traffic test test-fast test-full check bench bench-lua docs stats format cluster clean help
+.PHONY: node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check bench bench-lua generate docs stats format cluster clean help
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
@@ -24,8 +24,25 @@ $(READY): requirements.lock pyproject.toml
 cluster: $(READY) ## Build the local control plane (once, see README)
 	@$(BIN)/python -m localcluster build
 
-demo: $(READY) ## Play a canary release with Istio routes on a real control plane (KEEP=1 keeps it)
-	@$(BIN)/python -m demo $(if $(KEEP),--keep)
+# Only where it is said to make: who has a KUBECONFIG in the environment did not ask for that cluster.
+ELSEWHERE := $(if $(filter command%,$(origin KUBECONFIG)),--kubeconfig=$(KUBECONFIG))
+
+node-tools: $(READY) ## Install the system's packages that a real node and images need (Debian, Ubuntu; as root)
+	@missing=$$($(BIN)/python -m localcluster.node.tools); \
+	if [ -n "$$missing" ]; then set -x; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
+	else echo "Everything that a real node needs is here."; fi
+
+images: $(READY) ## Build both container images here (buildah, Debian's packages; as root)
+	@$(BIN)/python -m demo.cluster.images
+
+demo-cluster: $(READY) ## Install on a real node of this machine and release real pods through a real gateway (as root)
+	@$(BIN)/python -m demo.cluster
+
+demo: $(READY) ## Play a canary release with Istio routes on a real control plane (KEEP=1 keeps it; KUBECONFIG=FILE: on a cluster that is there)
+	@$(BIN)/python -m demo $(if $(KEEP),--keep) $(ELSEWHERE)
+
+demo-metrics: $(READY) ## Releases that a real Prometheus judges: one passes, one is held, one goes back by itself
+	@$(BIN)/python -m demo.metrics
 
 demo-traffic: $(READY) ## Release under real traffic: Contour and Envoy in a network of their own; fails on a lost request
 	@$(BIN)/python -m demo.traffic $(DEMO_ARGS)
@@ -52,12 +69,23 @@ check: $(READY) ## Lint, types, layers, spelling, generated code
 	@COVERAGE_FILE=$(VENV)/.coverage $(BIN)/python -m pytest -q -p no:randomly tests/unit/domain tests/unit/api tests/unit/simulation \
 		--cov=controller/domain --cov=controller/api --cov-branch --cov-fail-under=100 --cov-report=term:skip-covered
 
-docs: $(READY) ## Write the tables of the documents that are made from the code
+generate: $(READY) ## Write every file that is made from others: protocol, tables of the documents, types of scripts
+	@$(BIN)/python -m protos.generate
+	@$(BIN)/python -m demo.cluster.locks
+	@$(BIN)/python -m demo.cluster.chart
 	@$(BIN)/python -m tests.unit.domain.rollout.transition_table
 	@$(BIN)/python -m tests.unit.lua_configuration.library_docs
+	@$(BIN)/python -m tests.unit.lua_configuration.matrix --update
+	@$(BIN)/python -m tests.unit.lua_configuration.capabilities --update
 	@$(BIN)/python -m tests.trouble.document
+	@$(BIN)/python -m tests.unit.telemetry.catalogue
+	@$(BIN)/python -m tests.gitops.argocd
+	@$(BIN)/python -m tests.monitoring.dashboards
 
-stats: $(READY) ## Count the lines of packaged Lua
+docs: generate ## The same
+
+stats: $(READY) ## Count lines, files, long functions, terms of the glossary, riddles, and packaged Lua
+	@$(BIN)/python -m tests.unit.documents.stats
 	@$(BIN)/python -m tests.unit.lua_configuration.stats
 
 format: $(READY) ## Format the code

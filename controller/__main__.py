@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from controller.app import run_controller
+from controller.app.process import run_controller
 from controller.errors import BadConfiguration, MoonshiftError
 from controller.settings import Settings, own_namespace, parse_gates, parse_tracked
 from controller.telemetry.logs import configure_logging
@@ -145,9 +145,29 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     help="Records kept of a Rollout's releases, with the gate RolloutHistory.",
 )
 @click.option(
+    "--shutdown-delay",
+    type=click.FloatRange(0, 60),
+    default=Settings().shutdown_delay,
+    show_default=True,
+    metavar="SECONDS",
+    help="Go on answering webhooks for so long after a signal to stop, until nobody calls this replica.",
+)
+@click.option(
     "--track-config",
     default="",
     help="configmaps, or configmaps,secrets: let Rollouts release changes of what their pods read.",
+)
+@click.option(
+    "--prometheus",
+    default="",
+    metavar="URL",
+    help="The Prometheus that gates ask which name no address; it is allowed by that.",
+)
+@click.option(
+    "--analysis-allow",
+    multiple=True,
+    metavar="[NAMESPACE=]URL",
+    help="An address http(s)://HOST[:PORT] that gates may ask (of this namespace); HOST may be *.example.com.",
 )
 @click.option("--service-name", envvar="SERVICE_NAME", default=Settings().service_name, hidden=True)
 @click.option("--secret-name", envvar="SECRET_NAME", default=Settings().secret_name, hidden=True)

@@ -53,8 +53,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allow_cluster_scoped: bool = False
     feature_gates: frozenset[str] = frozenset()
     rollout_history_limit: int = 10
+    shutdown_delay: float = 0
+    """Seconds that webhooks are still answered after a signal to stop."""
     track_config: frozenset[ConfigKind] = frozenset()
     """Kinds whose content may be released with the pods that read it."""
+    prometheus: str = ""
+    """The address that gates ask which name none."""
+    analysis_allow: tuple[str, ...] = ()
+    """Addresses that gates may ask, `[NAMESPACE=]http(s)://HOST[:PORT]`."""
     identity: str = ""
     service_name: str = "kruise-rollout-webhook-service"
     secret_name: str = "kruise-rollout-webhook-certs"
@@ -65,6 +71,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """Records kept of a Rollout's releases; none without the gate, as in the original."""
         gated = {"RolloutHistory", "AllAlpha"} & self.feature_gates
         return self.rollout_history_limit if gated else 0
+
+    @property
+    def appends_pod_labels(self) -> bool:
+        """Canary Services select by every label of `patchPodTemplateMetadata`."""
+        return bool({"AppendPodSelector", "AllAlpha"} & self.feature_gates)
 
 
 def own_namespace(flag: str | None) -> str:

@@ -19,7 +19,9 @@ import click
 from rich.console import Console
 
 from demo import kept
-from demo.commands import Commands
+from demo.commands import Cluster, Commands
+from demo.elsewhere import reached
+from demo.place import ELSEWHERE, NAMESPACE
 from demo.rehearsal import rehearse_while
 from demo.sabotage import break_the_restore
 from demo.screen import Screen
@@ -43,6 +45,8 @@ class Wishes:
     folder: Path
     keep: bool = False
     sabotage: str = ""
+    kubeconfig: Path | None = None
+    """Of a cluster that is there, with Moonshift on it."""
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -57,8 +61,20 @@ class Wishes:
     type=click.Path(file_okay=False, path_type=Path),
     help=f"Folder for logs and kubeconfigs; {KEPT_FOLDER} with --keep, else a temporary one.",
 )
+@click.option(
+    ELSEWHERE,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Play on a cluster that is there and has Moonshift, in a namespace of its own.",
+)
 @click.option("--sabotage", type=click.Choice(["restore"]), default=None, hidden=True)
-def main(keep: bool, resume: bool, stop: bool, folder: Path | None, sabotage: str | None) -> None:
+def main(
+    keep: bool,
+    resume: bool,
+    stop: bool,
+    folder: Path | None,
+    kubeconfig: Path | None,
+    sabotage: str | None,
+) -> None:
     """Play the article's canary release with Istio on a real control plane, and check every step."""
     if stop:
         ended = asyncio.run(kept.stop((folder or KEPT_FOLDER).absolute()))
@@ -70,9 +86,11 @@ def main(keep: bool, resume: bool, stop: bool, folder: Path | None, sabotage: st
     chosen = (
         Path(tempfile.mkdtemp(prefix="moonshift-demo-")) if temporary else folder or KEPT_FOLDER
     )
-    wishes = Wishes(chosen.absolute(), keep, sabotage or "")
+    wishes = Wishes(chosen.absolute(), keep, sabotage or "", kubeconfig)
     try:
-        held = asyncio.run(play(wishes))
+        held = asyncio.run(
+            play(wishes) if kubeconfig is None else play_elsewhere(wishes, kubeconfig)
+        )
     except ClusterError as error:
         click.echo(f"error: {error}", err=True)
         held = False
@@ -113,6 +131,20 @@ async def play(wishes: Wishes) -> bool:
     return held
 
 
+async def play_elsewhere(wishes: Wishes, kubeconfig: Path) -> bool:
+    """Play the whole demo on a cluster that is there; say whether every check held."""
+    screen = Screen(Console(), time.monotonic())
+    screen.scene("A cluster that is there", f"Moonshift is on it; the story plays in {NAMESPACE}.")
+    wishes.folder.mkdir(parents=True, exist_ok=True)
+    reporter = ConsoleReporter(screen.console)
+    async with reached(kubeconfig, wishes.folder, reporter) as cluster:
+        try:
+            return await tell(screen, cluster, wishes)
+        except (ClusterError, TimeoutError, aiohttp.ClientError) as failure:
+            screen.failure(failure, {})
+            return False
+
+
 @contextlib.asynccontextmanager
 async def stage(screen: Screen, wishes: Wishes) -> AsyncIterator[tuple[Plane, Product]]:
     """The cluster with Moonshift in it; ended with the block unless it is kept."""
@@ -150,7 +182,7 @@ async def stage(screen: Screen, wishes: Wishes) -> AsyncIterator[tuple[Plane, Pr
             await plane.shut_down()
 
 
-async def tell(screen: Screen, plane: Plane, wishes: Wishes) -> bool:
+async def tell(screen: Screen, plane: Cluster, wishes: Wishes) -> bool:
     """Tell the story; say whether every check held."""
     commands = _commands(plane, wishes)
     commands.install()
@@ -172,7 +204,7 @@ async def tell(screen: Screen, plane: Plane, wishes: Wishes) -> bool:
     return all(claim.holds for claim in story.claims)
 
 
-def _commands(plane: Plane, wishes: Wishes) -> Commands:
+def _commands(plane: Cluster, wishes: Wishes) -> Commands:
     return Commands(plane, wishes.folder / "bin")
 
 

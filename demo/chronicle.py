@@ -9,11 +9,11 @@ from typing import Any
 
 from demo.claims import Claim, true
 from demo.expectations import BASE_RULE, CANARY_PAGE, CANARY_SUBSETS, HEADER_HTTP, WEIGHTED_HTTP
+from demo.place import NAMESPACE
 from demo.routes import WHOLE, shares
 from demo.world import (
     DEPLOYMENTS,
     DESTINATION_RULES,
-    NAMESPACE,
     PODS,
     ROLLOUTS,
     SERVICES,

@@ -9,11 +9,14 @@ import asyncio
 import os
 import shlex
 import sys
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Protocol
 
-from localcluster.errors import ClusterError, CommandFailed
-from localcluster.plane import Plane
-from localcluster.state import read_state
+from localcluster.api import ApiClient
+from localcluster.errors import CommandFailed
+from localcluster.history import Kind
+from localcluster.record import Recorder
 
 ROOT = Path(__file__).resolve().parent.parent
 USER = "developer"
@@ -25,15 +28,36 @@ sys.path.insert(0, {root!r})
 from controller.cli.main import main
 main()
 """
-COMMAND_SECONDS = 60.0
+COMMAND_SECONDS = 150.0
+
+
+class Cluster(Protocol):
+    """What the story needs of a cluster."""
+
+    @property
+    def kubectl_path(self) -> Path:
+        """A kubectl that fits."""
+        ...
+
+    def kubeconfig(self, user: str) -> Path:
+        """The kubeconfig of a user."""
+        ...
+
+    def client(self, user: str) -> ApiClient:
+        """The client of a user."""
+        ...
+
+    def recorder(self, *kinds: Kind) -> AbstractAsyncContextManager[Recorder]:
+        """Record changes for the length of a block."""
+        ...
 
 
 class Commands:
-    """A folder of commands on one plane."""
+    """A folder of commands on one cluster."""
 
-    def __init__(self, plane: Plane, folder: Path) -> None:
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
         self.folder = folder
-        self._plane = plane
+        self._cluster = cluster
 
     def install(self) -> None:
         """Write the product's command line and link to it by the names of the plugins; link to kubectl."""
@@ -43,7 +67,7 @@ class Commands:
         launcher.chmod(0o755)
         for name in NAMES:
             _link(self.folder / name, Path("moonshift"))
-        _link(self.folder / "kubectl", self._kubectl())
+        _link(self.folder / "kubectl", self._cluster.kubectl_path)
 
     async def run(self, line: str) -> str:
         """Run a command line, without a shell, and return what it said.
@@ -73,18 +97,19 @@ class Commands:
             raise CommandFailed(f"{line}: ended with {process.returncode}: {said}")
         return said
 
+    async def try_to(self, line: str) -> str:
+        """Run a command line whose exit code is not 0 by intention, and return what it said."""
+        try:
+            return await self.run(line)
+        except CommandFailed as failed:
+            return str(failed).partition(": ended with ")[2].partition(": ")[2]
+
     def environment(self) -> dict[str, str]:
         """The environment in which the commands work."""
         path = os.pathsep.join((str(self.folder), os.environ.get("PATH", os.defpath)))
-        kubeconfig = str(self._plane.kubeconfig(USER))
+        kubeconfig = str(self._cluster.kubeconfig(USER))
         cache = str(self.folder.parent / "kubectl-cache")
         return {**os.environ, "PATH": path, "KUBECONFIG": kubeconfig, "KUBECACHEDIR": cache}
-
-    def _kubectl(self) -> Path:
-        state = read_state(self._plane.layout.directory)
-        if state is None:
-            raise ClusterError("the plane does not run")
-        return Path(state.kubectl)
 
 
 def _link(link: Path, target: Path) -> None:

@@ -75,6 +75,15 @@ class Screen:
         self._line(Text(f"reached after {time.monotonic() - begun:.1f} s", style=MUTED))
 
     @contextlib.asynccontextmanager
+    async def waiting(self, for_what: str) -> AsyncIterator[None]:
+        """Say what is waited for, without a picture, and how long it took."""
+        begun = time.monotonic()
+        shown = self.console.status(f"waiting for {for_what}")
+        with shown if self.console.is_terminal else contextlib.nullcontext():
+            yield
+        self._line(Text(f"{for_what}: after {time.monotonic() - begun:.1f} s", style=MUTED))
+
+    @contextlib.asynccontextmanager
     async def _moving(self, moment: Callable[[], Moment]) -> AsyncIterator[None]:
         with Live(draw(moment()), console=self.console, transient=True, auto_refresh=False) as live:
 

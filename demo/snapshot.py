@@ -7,7 +7,8 @@ read anew, by a client of its own and as another user than the product. It must 
 from dataclasses import dataclass
 from typing import Any
 
-from demo.world import NAMESPACE, is_ready, name_of
+from demo.place import NAMESPACE
+from demo.world import is_ready, name_of
 from localcluster.api import ApiClient, JsonObject
 
 CORE = f"/api/v1/namespaces/{NAMESPACE}"

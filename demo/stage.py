@@ -45,8 +45,8 @@ REPLACED = (
     "--health-probe-bind-address",
 )
 """Arguments whose value is another on one machine."""
-DROPPED = ("--tls-dir", "--lua-worker-tls-dir")
-"""Arguments that are left out: controller and worker share a Unix socket."""
+DROPPED = ("--tls-dir", "--lua-worker-tls-dir", "--shutdown-delay")
+"""Arguments that are left out: controller and worker share a Unix socket, and no proxy has to hear of their end."""
 
 
 class Product:

@@ -6,10 +6,10 @@ read from objects as the API serves them; nothing is asked of the product. It mu
 
 from collections.abc import Mapping
 
+from demo.place import NAMESPACE
 from localcluster.api import JsonObject
 from localcluster.history import Key, Kind
 
-NAMESPACE = "default"
 PODS = Kind("", "v1", "pods")
 SERVICES = Kind("", "v1", "services")
 DEPLOYMENTS = Kind("apps", "v1", "deployments")

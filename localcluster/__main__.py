@@ -17,9 +17,14 @@ from rich.table import Table
 from localcluster.build import Binaries, ensure_built
 from localcluster.errors import ClusterError
 from localcluster.extras import ensure_extra
+from localcluster.node import tools
+from localcluster.node.lines import BOX
+from localcluster.node.plane import NodePlane
+from localcluster.node.programs import ensure_node_programs
 from localcluster.openkruise import KRUISE
 from localcluster.plane import Plane
 from localcluster.progress import ConsoleReporter
+from localcluster.prometheus import PROMETHEUS, PROMTOOL
 from localcluster.realtypes import Judge
 from localcluster.state import read_state
 from localcluster.traffic.gateway import ensure_gateway
@@ -35,7 +40,9 @@ directory_option = click.option(
 )
 
 
-@click.group(help="A real Kubernetes control plane on this machine, without containers.")
+@click.group(
+    help="A real Kubernetes control plane on this machine; with --node a real node as well."
+)
 def cli() -> None:
     """Group the commands."""
 
@@ -44,7 +51,7 @@ def cli() -> None:
 @click.option(
     "--for-tests",
     is_flag=True,
-    help="Build also what only tests need: OpenKruise's manager, Contour and Envoy, the judge of gateway types.",
+    help="Build also what only tests need: OpenKruise's manager, Prometheus, Contour, Envoy, the judge of types.",
 )
 def build(for_tests: bool) -> None:
     """Build and print the folder."""
@@ -55,8 +62,12 @@ async def _build(reporter: ConsoleReporter, for_tests: bool) -> Binaries:
     binaries = await ensure_built(reporter)
     if for_tests:
         await ensure_extra(KRUISE, reporter)
+        await ensure_extra(PROMETHEUS, reporter)
+        await ensure_extra(PROMTOOL, reporter)
         await ensure_gateway(reporter)
         await Judge.ready(reporter)
+        if not tools.refusal():
+            await ensure_node_programs(reporter)
     return binaries
 
 
@@ -67,14 +78,15 @@ async def _build(reporter: ConsoleReporter, for_tests: bool) -> Binaries:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Copy the administrator's kubeconfig to this file.",
 )
-def up(directory: Path, kubeconfig_out: Path | None) -> None:
+@click.option("--node", is_flag=True, help="With a real node, which runs containers; needs root.")
+def up(directory: Path, kubeconfig_out: Path | None, node: bool) -> None:
     """Start, and say how to reach it."""
-    asyncio.run(_up(directory, kubeconfig_out))
+    asyncio.run(_up(NodePlane if node else Plane, directory, kubeconfig_out))
 
 
-async def _up(directory: Path, kubeconfig_out: Path | None) -> None:
+async def _up(kind: type[Plane], directory: Path, kubeconfig_out: Path | None) -> None:
     if read_state(directory) is not None:
-        before = Plane.attach(directory)
+        before = _attach(directory)
         running = [name for name, component in before.components.items() if component.running]
         if running:
             await before.close()
@@ -83,7 +95,7 @@ async def _up(directory: Path, kubeconfig_out: Path | None) -> None:
     reporter = _reporter()
     await ensure_built(reporter)
     begun = time.monotonic()
-    plane = await Plane.launch(directory, reporter=reporter)
+    plane = await kind.launch(directory, reporter=reporter)
     await plane.close()
     kubeconfig = plane.kubeconfig("admin")
     if kubeconfig_out is not None:
@@ -106,7 +118,12 @@ def down(directory: Path) -> None:
 
 
 async def _down(directory: Path) -> None:
-    await Plane.attach(directory).shut_down()
+    await _attach(directory).shut_down()
+
+
+def _attach(directory: Path) -> Plane:
+    state = read_state(directory)
+    return (NodePlane if state and BOX in state.programs else Plane).attach(directory)
 
 
 @cli.command(help="Show whether a plane runs and what it uses; ends with 1 if it does not.")
@@ -120,7 +137,7 @@ def status(directory: Path) -> None:
 
 
 async def _status(directory: Path) -> bool:
-    plane = Plane.attach(directory)
+    plane = _attach(directory)
     await plane.close()
     table = Table("component", "pid", "state", "CPU s", "PSS MiB", title=plane.url)
     for name, component in plane.components.items():

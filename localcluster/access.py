@@ -17,7 +17,7 @@ from localcluster.flags import Layout
 from localcluster.kubeconfig import kubeconfig_text, write_private
 from localcluster.startup import token_of
 
-KUBECTL_SECONDS = 60.0
+KUBECTL_SECONDS = 150.0
 TOKEN_SECONDS = 24 * 3600
 
 

@@ -31,13 +31,13 @@ class ApiClient:
     """Requests under one user's token; close it or use it as a context manager."""
 
     def __init__(self, url: str, ca: Path | str, token: str, agent: str = "localcluster") -> None:
-        """Trust the authority `ca`: a file, or the text of one."""
+        """Trust the authority `ca`: a file, or the text of one. Without a token somebody else logs in: a proxy."""
         trust = {"cafile": ca} if isinstance(ca, Path) else {"cadata": ca}
         connector = aiohttp.TCPConnector(ssl=ssl.create_default_context(**trust), limit=200)
         self._session = aiohttp.ClientSession(
             base_url=url,
             connector=connector,
-            headers={"Authorization": f"Bearer {token}", "User-Agent": agent},
+            headers=({"Authorization": f"Bearer {token}"} if token else {}) | {"User-Agent": agent},
             timeout=aiohttp.ClientTimeout(total=REQUEST_SECONDS),
             read_bufsize=2**20,
         )

@@ -1,7 +1,8 @@
 """Makes the keys and certificates of one plane.
 
 Why it exists: the API server serves TLS and signs ServiceAccount tokens. Invariant: everything is made anew for each
-plane, valid for days and for 127.0.0.1, and written with mode 0600. It must never be committed or reused.
+plane, valid for days, for 127.0.0.1 and the address of a real node, and written with mode 0600. It must never be
+committed or reused.
 """
 
 import datetime
@@ -17,6 +18,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 VALIDITY = datetime.timedelta(days=30)
 SERVICE_ADDRESS = "10.0.0.1"
+REAL_NODE_ADDRESS = "10.99.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def _serving(
 ) -> x509.Certificate:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
     hosts = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
-    addresses = ("127.0.0.1", SERVICE_ADDRESS)
+    addresses = ("127.0.0.1", SERVICE_ADDRESS, REAL_NODE_ADDRESS)
     alternatives: list[x509.GeneralName] = [x509.DNSName(h) for h in hosts]
     alternatives += [x509.IPAddress(ipaddress.ip_address(a)) for a in addresses]
     issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())

@@ -31,6 +31,8 @@ class Program:
     package: str
     title: str
     linker_flags: str = "-s -w"
+    tags: str = ""
+    """Build tags, which leave out what is not used."""
 
 
 @asynccontextmanager
@@ -62,17 +64,28 @@ async def compile_program(
         sizes = await _sizes(go, program)
     total = sum(sizes.values()) * (1 + LINKING)
     with reporter.phase(f"{program.title}: compile", total) as phase:
-        flags = ("-v", "-o", str(output), COMPILER_FLAGS, "-ldflags", program.linker_flags)
+        flags = ("-v", "-o", str(output), *_flags(program), "-ldflags", program.linker_flags)
         process = await _start_go(go, program.module, "build", *flags, program.package)
         said = await _watch_output(process, phase, sizes)
     if process.returncode != 0:
         raise BuildError(f"go build of {program.title} failed:\n" + "\n".join(said))
 
 
+def _flags(program: Program) -> tuple[str, ...]:
+    return (COMPILER_FLAGS, *(("-tags", program.tags) if program.tags else ()))
+
+
 async def _sizes(go: GoToolchain, program: Program) -> dict[str, int]:
     """Bytes of source of each package that is still to be compiled: the best guess of how long that takes."""
     lines = await _run_go(
-        go, program.module, "list", "-deps", COMPILER_FLAGS, "-f", _TO_COMPILE, program.package
+        go,
+        program.module,
+        "list",
+        "-deps",
+        *_flags(program),
+        "-f",
+        _TO_COMPILE,
+        program.package,
     )
 
     def sizes() -> dict[str, int]:

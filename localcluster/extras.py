@@ -28,7 +28,9 @@ class Extra:
 
     def key(self) -> str:
         """Return the hash of everything the program is built from."""
-        digest = hashlib.sha256(repr((self.program.package, self.program.linker_flags)).encode())
+        built = (self.program.package, self.program.linker_flags)
+        tags = (self.program.tags,) if self.program.tags else ()
+        digest = hashlib.sha256(repr((*built, *tags)).encode())
         digest.update(repr(sorted(self.kept.items())).encode())
         module = self.program.module
         for path in sorted((module / "go.mod", module / "go.sum", *module.rglob("*.go"))):
@@ -53,13 +55,18 @@ class BuiltExtra:
         return self.folder / "kept" / module / path
 
 
+def place_of(extra: Extra) -> BuiltExtra:
+    """Return where the extra is, built or not."""
+    return BuiltExtra(extra, cache_root() / f"{extra.name}-{extra.key()}")
+
+
 async def ensure_extra(extra: Extra, reporter: Reporter | None = None) -> BuiltExtra:
     """Return the extra, building it unless the cache has it."""
     tell: Reporter = reporter or SilentReporter()
-    root = cache_root()
-    built = BuiltExtra(extra, root / f"{extra.name}-{extra.key()}")
+    built = place_of(extra)
     if built.folder.is_dir():
         return built
+    root = cache_root()
     root.mkdir(parents=True, exist_ok=True)
     async with locked(root / f"{built.folder.name}.lock", tell):
         if not built.folder.is_dir():

@@ -63,6 +63,10 @@ class Layout:
         """Where the API server listens."""
         return f"https://127.0.0.1:{self.api_port}"
 
+    def url_for(self, user: str) -> str:
+        """The API server's URL as the programs of `user` reach it."""
+        return self.api_url
+
     @property
     def tokens(self) -> Path:
         """The API server's token file."""

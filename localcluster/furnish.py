@@ -5,19 +5,20 @@ nothing. It must not contain anything of the product.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from localcluster.api import ApiClient, JsonObject
 from localcluster.errors import NotReady, RequestRefused
 from localcluster.kubeconfig import OPERATORS, READERS
 
 NODES = ("node-a", "node-b")
-READY_SECONDS = 20.0
+READY_SECONDS = 60.0
 POLL_SECONDS = 0.03
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
-async def furnish(client: ApiClient) -> None:
-    """Make nodes and roles."""
+async def furnish(client: ApiClient, nodes: Sequence[str] = NODES) -> None:
+    """Make nodes, simulated ones, and roles."""
     reader = {
         "metadata": {"name": "localcluster:reader"},
         "rules": [
@@ -26,7 +27,7 @@ async def furnish(client: ApiClient) -> None:
         ],
     }
     async with asyncio.TaskGroup() as group:
-        for name in NODES:
+        for name in nodes:
             group.create_task(_ensure(client, "/api/v1/nodes", _node(name)))
         group.create_task(_ensure(client, f"{RBAC}/clusterroles", reader))
         for who, role in ((READERS, "localcluster:reader"), (OPERATORS, "cluster-admin")):
@@ -44,7 +45,8 @@ async def nodes_ready(client: ApiClient) -> None:
 
 
 async def _all_ready(client: ApiClient) -> bool:
-    return all(map(_is_ready, (await client.get("/api/v1/nodes"))["items"]))
+    nodes = (await client.get("/api/v1/nodes"))["items"]
+    return bool(nodes) and all(map(_is_ready, nodes))
 
 
 def _is_ready(node: JsonObject) -> bool:

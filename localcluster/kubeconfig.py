@@ -27,6 +27,10 @@ GROUPS: Mapping[str, str] = {
     "approver": OPERATORS,
     "gateway": OPERATORS,
     "developer": OPERATORS,
+    # A real node's programs have the names and groups that Kubernetes gives rights to.
+    "system:node:node": "system:nodes",
+    "system:kube-proxy": "localcluster:proxies",
+    "coredns": READERS,
 }
 
 

@@ -6,10 +6,10 @@ there is no process and no data folder. It must not know the product: its kinds,
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from localcluster.access import Access
 from localcluster.audit import AuditLog
@@ -43,6 +43,8 @@ ATTEMPTS = 3
 class Plane(Access):
     """A control plane on 127.0.0.1; make it with `start`, `launch` or `attach`."""
 
+    LAYOUT: ClassVar[type[Layout]] = Layout
+
     def __init__(
         self, layout: Layout, kubectl: Path, lines: CommandLines, data: DataFolder, tied: bool
     ) -> None:
@@ -51,9 +53,15 @@ class Plane(Access):
         self._lines = dict(lines)
         self._data = data
         self._tied = tied
-        self.components: dict[str, Component] = make_components(layout, lines, tied, self.client())
+        self.components: dict[str, Component] = make_components(
+            layout, lines, tied, self.client(), self.ready_checks()
+        )
         for component in self.components.values():
             component.on_spawn = self._save_state
+
+    def ready_checks(self) -> Mapping[str, ReadyCheck]:
+        """Return when components that only some planes have are ready."""
+        return {}
 
     @classmethod
     @asynccontextmanager
@@ -104,7 +112,7 @@ class Plane(Access):
         state = read_state(folder)
         if state is None:
             raise ClusterError(f"no plane in {folder}")
-        layout = Layout(
+        layout = cls.LAYOUT(
             folder, Path(state.data), state.etcd_port, state.etcd_peer_port, state.api_port
         )
         plane = cls(
@@ -117,10 +125,14 @@ class Plane(Access):
     @classmethod
     def _prepare(cls, folder: Path, binaries: Binaries, tied: bool, extra: ExtraFlags) -> Self:
         data = new_data_folder(folder, held=tied)
-        layout = Layout(folder, data.path, *free_ports(3))
+        layout = cls.LAYOUT(folder, data.path, *free_ports(3))
         layout.audit_log.unlink(missing_ok=True)
         write_files(layout)
-        return cls(layout, binaries.kubectl, command_lines(layout, binaries, extra), data, tied)
+        return cls(layout, binaries.kubectl, cls._lines_of(layout, binaries, extra), data, tied)
+
+    @classmethod
+    def _lines_of(cls, layout: Layout, binaries: Binaries, extra: ExtraFlags) -> CommandLines:
+        return command_lines(layout, binaries, extra)
 
     async def _start(self, reporter: Reporter) -> None:
         for name in (ETCD, APISERVER):

@@ -19,7 +19,7 @@ from localcluster.flags import Layout
 from localcluster.kubeconfig import kubeconfig_text, new_tokens, tokens_csv, write_private
 from localcluster.process import Component, Program, ReadyCheck
 
-READY_SECONDS = 30.0
+READY_SECONDS = 90.0
 ETCD, APISERVER = "etcd", "kube-apiserver"
 OTHERS = ("kube-controller-manager", "kube-scheduler", "kwok")
 
@@ -34,9 +34,8 @@ def write_files(layout: Layout) -> dict[str, str]:
     write_private(layout.tokens, tokens_csv(tokens))
     authority = files.ca.read_bytes()
     for user, token in tokens.items():
-        write_private(
-            layout.kubeconfig(user), kubeconfig_text(layout.api_url, authority, user, token)
-        )
+        url = layout.url_for(user)
+        write_private(layout.kubeconfig(user), kubeconfig_text(url, authority, user, token))
     write_private(layout.directory / "scheduler.yaml", flags.scheduler_configuration(layout))
     return tokens
 
@@ -58,10 +57,18 @@ def command_lines(layout: Layout, binaries: Binaries, extra: ExtraFlags) -> Comm
 
 
 def make_components(
-    layout: Layout, lines: CommandLines, tied: bool, client: ApiClient
+    layout: Layout,
+    lines: CommandLines,
+    tied: bool,
+    client: ApiClient,
+    further: Mapping[str, ReadyCheck],
 ) -> dict[str, Component]:
-    """Return the components, not started."""
-    checks: dict[str, ReadyCheck] = {ETCD: _EtcdReady(layout), APISERVER: _ApiServerReady(client)}
+    """Return the components, not started; `further` says when those that are not of every plane are ready."""
+    checks: dict[str, ReadyCheck] = {
+        ETCD: _EtcdReady(layout),
+        APISERVER: _ApiServerReady(client),
+        **further,
+    }
     return {
         name: Component(
             Program(name, line, layout.directory / "logs" / f"{name}.log", tied, flags.ENVIRONMENT),

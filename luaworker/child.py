@@ -31,7 +31,7 @@ _CARRIED_AT_MOST = 10 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
-    """What the zygote made ready, once, for all its children."""
+    """The state that the zygote prepares once for all its children."""
 
     kit: Kit
     sandbox: Sandbox
@@ -114,7 +114,7 @@ def _bound(call: Call, inherited: Inherited) -> None:
 
 
 def _probe(task: Task) -> Answer:
-    """What the self-test asks for: to be stopped. Coming back means that a lock is open."""
+    """A probe of the self-test that the sandbox has to stop. A return means that a lock is open."""
     if task is Task.PROBE_SYSCALL:
         _socket.socket()
     elif task is Task.PROBE_MEMORY:

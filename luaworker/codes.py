@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Code(IntEnum):
-    """What became of one call."""
+    """The outcome of one call."""
 
     OK = 0
     SYNTAX_ERROR = 1

@@ -1,4 +1,4 @@
-"""Troubles of the service itself; what a script does wrong is never one of these but an outcome.
+"""Failures of the service itself; a failure of a script is an outcome, never one of these.
 
 ServiceTrouble
 ├── Overloaded        no child became free in time, or too many calls wait

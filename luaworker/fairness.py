@@ -1,4 +1,4 @@
-"""Who runs next: a bounded queue per tenant, served in turn, with a bound on what one tenant may run.
+"""Chooses the next call: a bounded queue per tenant, served in turn, with a limit of running calls per tenant.
 
 Invariant: never more than `running` places are taken, never more than `per_tenant` by one tenant, never more than
 `limit` callers wait; a place that becomes free goes to the tenant that has waited for its turn longest, and when the

@@ -1,74 +1,40 @@
 """The standard health service `grpc.health.v1.Health`, which kubelets and gRPC clients know how to ask.
 
-Its two messages have one field each, so they are written by hand rather than bought with another dependency.
-Invariant: never says SERVING before the sandbox is proven.
+Invariant: it never says SERVING before the sandbox is proven.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 
-import grpc
 import grpc.aio
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
-_SERVICE = "grpc.health.v1.Health"
-_KNOWN = ("", "luaworker.v1.LuaExecutor")
-_SERVING, _NOT_SERVING, _SERVICE_UNKNOWN = b"\x08\x01", b"\x08\x02", b"\x08\x03"
-_FIELD_SERVICE = 0x0A
-
-
-def _service_name(request: bytes) -> str:
-    """Field 1 of HealthCheckRequest."""
-    if len(request) < 2 or request[0] != _FIELD_SERVICE or request[1] != len(request) - 2:
-        return ""
-    return request[2:].decode("utf-8", "replace")
+_SERVICES = (health.OVERALL_HEALTH, "luaworker.v1.LuaExecutor")
+_Status = health_pb2.HealthCheckResponse
 
 
 class Health:
-    """State of the service, and its answers."""
+    """Whether scripts can run, told to everybody who asks or watches."""
 
     def __init__(self) -> None:
-        self._serving = False
-        self._changed = asyncio.Event()
+        self._servicer = health.aio.HealthServicer()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.serving = False
+
+    async def add_to(self, server: grpc.aio.Server) -> None:
+        """Answer on this server, NOT_SERVING at first."""
+        await self._publish()
+        health_pb2_grpc.add_HealthServicer_to_server(self._servicer, server)
 
     def set_serving(self, serving: bool) -> None:
-        """Tells everybody who watches."""
-        if serving != self._serving:
-            self._serving = serving
-            self._changed.set()
-            self._changed = asyncio.Event()
+        """Tell everybody who watches. Needs a running loop."""
+        if serving != self.serving:
+            self.serving = serving
+            task = asyncio.get_running_loop().create_task(self._publish())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
-    @property
-    def serving(self) -> bool:
-        """Scripts can run."""
-        return self._serving
-
-    def _status(self) -> bytes:
-        return _SERVING if self._serving else _NOT_SERVING
-
-    async def _check(
-        self, request: bytes, context: grpc.aio.ServicerContext[bytes, bytes]
-    ) -> bytes:
-        if _service_name(request) not in _KNOWN:
-            await context.abort(grpc.StatusCode.NOT_FOUND, "unknown service")
-        return self._status()
-
-    async def _watch(
-        self, request: bytes, _context: grpc.aio.ServicerContext[bytes, bytes]
-    ) -> AsyncIterator[bytes]:
-        if _service_name(request) not in _KNOWN:
-            yield _SERVICE_UNKNOWN
-            return
-        while True:
-            changed = self._changed
-            yield self._status()
-            await changed.wait()
-
-    def handler(self) -> grpc.GenericRpcHandler:
-        """To be added to a server."""
-        return grpc.method_handlers_generic_handler(
-            _SERVICE,
-            {
-                "Check": grpc.unary_unary_rpc_method_handler(self._check),
-                "Watch": grpc.unary_stream_rpc_method_handler(self._watch),
-            },
-        )
+    async def _publish(self) -> None:
+        for service in _SERVICES:
+            # Read here, not where the task was made: tasks that overtake each other publish the latest state.
+            status = _Status.SERVING if self.serving else _Status.NOT_SERVING
+            await self._servicer.set(service, status)

@@ -1,4 +1,4 @@
-"""What this container may use, which is not what the machine has.
+"""The limits of this container, which differ from those of the machine.
 
 Why: a pod with two cores on a machine of sixty-four must not start two hundred children. Invariant: reads files of
 the kernel only; where a limit cannot be read there is none.

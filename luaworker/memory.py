@@ -1,4 +1,4 @@
-"""What the server remembers about scripts between calls: their texts, by hash, and which ones keep failing.
+"""The server's memory of scripts between calls: their texts by hash, and repeated failures.
 
 Invariant: bounded, content-addressed and only ever a saving: whatever is forgotten is sent or found out again.
 Compiled code is never kept, since a compiler that read hostile text cannot be trusted.
@@ -88,6 +88,13 @@ class Breaker:
         return (
             f"not run: it failed {record.failures} times in a row, last with: {record.what} "
             f"(tried again in {rest:.0f} s)"
+        )
+
+    def open(self, now: float) -> int:
+        """How many scripts are refused now, counted for each tenant."""
+        return sum(
+            record.failures >= _FAILURES and record.last + _OPEN_SECONDS > now
+            for record in self._records.values()
         )
 
     def note(self, tenant: str, digest: bytes, code: Code, message: str, now: float) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from signal import Signals
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.process_collector import ProcessCollector
 
 from luaworker.codes import Code
 from luaworker.fairness import FairQueue
@@ -30,14 +31,15 @@ class Metrics:
     """All series of one worker."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
         self._calls = self._counter("lua_exec", "Calls by outcome", "code", "backend")
         self._seconds = Histogram(
             "lua_exec_seconds",
             "Seconds of a call, by phase: queue, wall, cpu",
             ["phase"],
             buckets=_SECONDS,
-            registry=self._registry,
+            registry=self.registry,
         )
         self._lua_bytes = self._histogram("lua_exec_lua_bytes", "Bytes a Lua state held at the end")
         self._output_bytes = self._histogram("lua_exec_output_bytes", "Bytes of a result")
@@ -53,29 +55,36 @@ class Metrics:
             "lua_sandbox_selftest",
             "Locks proven at start (landlock: version of the interface, 0 without)",
             ["lock"],
-            registry=self._registry,
+            registry=self.registry,
         )
         self.recycled = self._counter(
             "lua_recycled_calls", "Calls served by a child that had served before"
         )
+        self._define_pool()
+
+    def _define_pool(self) -> None:
         self._ready = self._gauge("lua_pool_ready", "Children that wait for a call")
         self._running = self._gauge("lua_pool_running", "Calls that run")
         self._waiting = self._gauge("lua_pool_waiting", "Calls that wait for a place")
+        self._open_circuits = self._gauge(
+            "lua_circuits_open",
+            "Scripts that are not run for a while because they failed repeatedly",
+        )
         self.spawn_seconds = Histogram(
             "lua_pool_spawn_seconds",
             "Seconds from asking for a child to having it",
             buckets=_SECONDS,
-            registry=self._registry,
+            registry=self.registry,
         )
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(name, text, labels, registry=self._registry)
+        return Counter(name, text, labels, registry=self.registry)
 
     def _gauge(self, name: str, text: str) -> Gauge:
-        return Gauge(name, text, registry=self._registry)
+        return Gauge(name, text, registry=self.registry)
 
     def _histogram(self, name: str, text: str) -> Histogram:
-        return Histogram(name, text, buckets=_BYTES, registry=self._registry)
+        return Histogram(name, text, buckets=_BYTES, registry=self.registry)
 
     def call_ended(self, outcome: Outcome, backend: str, waited: float, wall: float) -> None:
         """One outcome."""
@@ -120,6 +129,10 @@ class Metrics:
         self._running.set_function(lambda: float(queue.running))
         self._waiting.set_function(lambda: float(queue.waiting))
 
+    def watch_circuits(self, opened: Callable[[], int]) -> None:
+        """Where the number of scripts that are refused is read from when somebody scrapes."""
+        self._open_circuits.set_function(lambda: float(opened()))
+
     def render(self) -> bytes:
         """The text format."""
-        return generate_latest(self._registry)
+        return generate_latest(self.registry)

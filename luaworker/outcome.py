@@ -1,4 +1,4 @@
-"""What became of one call, from the child's reply or, where there was none, from the way it ended.
+"""The outcome of one call, from the child's reply, or from the way the child ended.
 
 Invariant: total over all wait statuses. A status that no script can cause (a kill by a stranger, our own failure)
 is not an outcome: the call says nothing about the script, and the caller hears `BrokenChild`.

@@ -27,7 +27,7 @@ _COMPILE = b"local source, name = ... return string.dump(assert(loadstring(sourc
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the runner returned, unchecked."""
+    """The runner's return value, unchecked."""
 
     code: Code
     result: bytes = b""

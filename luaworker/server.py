@@ -121,7 +121,7 @@ async def run(settings: Settings) -> None:
     executor = Executor(pool, settings, metrics, packaged.hashes())
     server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_CONCURRENT_RPCS)
     pb_grpc.add_LuaExecutorServicer_to_server(executor, server)
-    server.add_generic_rpc_handlers((health.handler(),))
+    await health.add_to(server)
     port = _bind(server, settings)
     pages = {"/metrics": lambda: Page(metrics.render(), content_type=CONTENT_TYPE)}
     metrics_server = await httpd.serve(settings.metrics_address, pages)

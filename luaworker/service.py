@@ -65,6 +65,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
         self._cache = ScriptCache()
         self._carried = Carried()
         self._breaker = Breaker()
+        metrics.watch_circuits(lambda: self._breaker.open(time.monotonic()))
 
     async def Execute(
         self,
@@ -190,7 +191,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
 
 
 async def _check_sizes(script: bytes, object_json: bytes, context: _Context) -> None:
-    """Refuses, with a gRPC status, what no child should be started for."""
+    """Refuses invalid requests with a gRPC status before a child is started."""
     for what, size, bound in (
         ("script", len(script), SCRIPT_BYTES),
         ("object", len(object_json), OBJECT_BYTES),

@@ -1,4 +1,4 @@
-"""What the operator can set, with the defaults and the hard maxima.
+"""The operator's settings, with their defaults and hard limits.
 
 Invariant: frozen after start. A caller's limits are clamped to the maxima here, so no request can ask for more than
 the pod was sized for: memory limit of the pod >= 80 MB + concurrency x (memory limit of a script + 32 MB), which
@@ -70,7 +70,7 @@ class Settings:
 
     @property
     def running_per_tenant(self) -> int:
-        """Of these, what one tenant may have while others wait or not: a bad script never has all of them."""
+        """One tenant's part of these, with and without waiting tenants: a bad script never has all of them."""
         if Layer.TENANT_SHARE in self.without:
             return self.running
         return max(1, (self.running + 1) // 2)
@@ -86,7 +86,7 @@ class Settings:
         return self.clamp(Limits(0, 0, 0, 0))
 
     def clamp(self, asked: Limits) -> Limits:
-        """The bounds a call gets: what it asked for, or the default, within the hard limits."""
+        """The limits of a call: requested or default values, within the hard limits."""
         return Limits(
             _within(asked.cpu_ms or self.cpu_ms, _MIN.cpu_ms, _MAX.cpu_ms),
             _within(asked.wall_ms or self.wall_ms, _MIN.wall_ms, _MAX.wall_ms),

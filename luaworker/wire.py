@@ -1,4 +1,4 @@
-"""What the server, the zygote and the children say to each other, byte for byte.
+"""The protocol between server, zygote and children, byte for byte.
 
 Invariant: a length that comes from a child is checked against what that child may send before anything is read;
 nothing is ever unpickled or evaluated. Only `struct` is used, since the zygote loads this too.
@@ -26,7 +26,7 @@ REPLY_HEADER = _REPLY.size
 
 
 class Task(IntEnum):
-    """What a child is asked to do; the probes are the self-test's."""
+    """The tasks of a child; probes belong to the self-test."""
 
     EXECUTE = 0
     VALIDATE = 1
@@ -77,7 +77,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a child answered. Every field is the script's word, and no more than that."""
+    """A child's answer. Every field comes from the script's process and is not trusted."""
 
     code: int
     line: int

@@ -20,9 +20,9 @@ settings.register_profile("long", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("MOONSHIFT_PROFILE", "quick"))
 
 HERE = Path(__file__).parent
-LONGEST_FIRST = ("kill", "kruise", "trouble", "traffic")
+LONGEST_FIRST = ("node", "kill", "kruise", "trouble", "traffic")
 """Groups of tests that share one laboratory, plane or network."""
-LABORATORIES = ("contract", "kill", "traffic", "trouble")
+LABORATORIES = ("contract", "kill", "node", "traffic", "trouble")
 """Rings whose tests share one laboratory."""
 SPREAD = ("cluster", "mutations")
 """Rings whose tests may run in any process, one by one."""

@@ -9,6 +9,14 @@ import msgspec
 JsonObject = dict[str, object]
 """A decoded JSON object. Parts are read through the functions below, which answer for missing and null parts."""
 
+_GO_ESCAPES = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+
 
 def child(tree: object, *path: str) -> JsonObject:
     """The object at `path`, or an empty one where there is none. Not to be written to."""
@@ -35,6 +43,13 @@ def number(tree: object, *path: str) -> int | None:
     """The integer at `path`, or None."""
     value = child(tree, *path[:-1]).get(path[-1])
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def as_go_writes(json: str) -> str:
+    """The JSON text with the characters escaped that Go's encoder escapes: Go programs hash and compare it."""
+    for character, escape in _GO_ESCAPES.items():
+        json = json.replace(character, escape)
+    return json
 
 
 def canonical(value: object) -> bytes:

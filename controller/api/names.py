@@ -46,6 +46,8 @@ STABLE_REVISION = f"{GROUP}/stable-revision"
 """Label on a Deployment: the pod-template-hash that ran when the release was admitted."""
 ORIGINAL_STRATEGY = f"{GROUP}/original-deployment-strategy"
 """Annotation on a held workload: JSON with the owner's own values and the release they belong to."""
+EXTRA_STATUS = f"{GROUP}/deployment-extra-status"
+"""Annotation on a Deployment in partition style: JSON, how many new pods were ready at its last move."""
 ORIGINAL_BEHAVIOR = "moonshift.dev/original-behavior"
 """Annotation on a HorizontalPodAutoscaler that a blue-green release holds: JSON of its owner's `spec.behavior`."""
 ROLLOUT_ID = f"{GROUP}/rollout-id"
@@ -56,7 +58,7 @@ ROLLOUT_BATCH_ID_APPS = "apps.kruise.io/rollout-batch-id"
 """Label on pods: the same number under the older name that published examples select by."""
 NO_NEED_UPDATE = f"{GROUP}/no-need-update"
 """Label on pods: id of the release that goes back in batches to a revision which these pods never left."""
-LATCH = "moonshift.dev/latch"
+ADMISSION_PAUSE = "moonshift.dev/latch"
 """Annotation on a Deployment: release id of the release whose admission paused it; only we clear it."""
 SIDE_BY_SIDE = "moonshift.dev/allow-side-by-side"
 """Annotation on a workload of strategy Recreate: `true` lets two versions run at once."""
@@ -77,13 +79,20 @@ POD_TEMPLATE_HASH = "pod-template-hash"
 CONTROLLER_REVISION_HASH = "controller-revision-hash"
 """Label of StatefulSets and DaemonSets on their pods; a Service is pinned by it."""
 
+# --- metric gates -------------------------------------------------------------------------------
+
+GATE = "moonshift.dev/gate"
+"""Label on a Job of a metric gate: name of the Rollout that it measures for."""
+MEASUREMENT = "moonshift.dev/measurement"
+"""Annotation on such a Job: of which Rollout, gate and metric it is a measurement, and its number."""
+
 # --- traffic ------------------------------------------------------------------------------------
 
 ORIGINAL_SPEC = f"{GROUP}/original-spec-configuration"
 """Annotation on a gateway object: JSON of the original `spec`, `labels`, `annotations`."""
 ROUTE_STATE = "moonshift.dev/route"
 """Annotation on a gateway object in use: checksum of the original, release, plan and hash of what we wrote."""
-MADE = "moonshift.dev/made"
+COMPANION = "moonshift.dev/made"
 """Annotation on an object made beside a gateway object: for which Rollout, beside what, and what was written."""
 DRIFT = "moonshift.dev/drift"
 """Annotation on a gateway object: `restore` puts what others change back, `hold` stops the release there."""
@@ -111,10 +120,10 @@ WEBHOOK_SERVICE = "kruise-rollout-webhook-service"
 CONTROLLER_ACCOUNT = "kruise-rollout-controller-manager"
 """ServiceAccount of the controller; admission lets its writes pass."""
 
-OURS_ON_WORKLOAD = (IN_PROGRESSING, ORIGINAL_STRATEGY, LATCH)
+OURS_ON_WORKLOAD = (IN_PROGRESSING, ORIGINAL_STRATEGY, ADMISSION_PAUSE)
 """Annotations of ours on a workload mid-release; admission takes them from the old object."""
 
-HOLD_MIN_READY_SECONDS = 2147483646
-"""With it a pod never counts as available, so the Deployment controller stops exactly where its knobs say."""
-HOLD_PROGRESS_DEADLINE_SECONDS = 2147483647
-"""Goes with the hold: the API requires it to be above minReadySeconds."""
+FREEZE_MIN_READY_SECONDS = 2147483646
+"""With it a pod never counts as available, so the Deployment controller stops exactly at its rolling update limits."""
+FREEZE_PROGRESS_DEADLINE_SECONDS = 2147483647
+"""Set together with the freeze: the API requires it to be above minReadySeconds."""

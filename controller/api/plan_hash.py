@@ -10,17 +10,10 @@ import hashlib
 
 import msgspec
 
-from controller.api.jsontree import JsonObject, child, items
+from controller.api.jsontree import JsonObject, as_go_writes, child, items
 from controller.api.rollout import Strategy
 
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"
-_ESCAPES = {
-    "<": "\\u003c",
-    ">": "\\u003e",
-    "&": "\\u0026",
-    "\u2028": "\\u2028",
-    "\u2029": "\\u2029",
-}
 
 
 def plan_hash(strategy: JsonObject) -> str:
@@ -29,9 +22,7 @@ def plan_hash(strategy: JsonObject) -> str:
     if not canary and not blue_green:
         return ""
     plan = _blue_green(blue_green) if blue_green else _canary(canary)
-    text = msgspec.json.encode(plan).decode()
-    for character, escape in _ESCAPES.items():
-        text = text.replace(character, escape)
+    text = as_go_writes(msgspec.json.encode(plan).decode())
     digest = hashlib.sha256(text.encode()).hexdigest()
     return "".join(_SAFE[ord(digit) % len(_SAFE)] for digit in digest)
 

@@ -23,7 +23,7 @@ class RollingUpdateOfSet(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class UpdateStrategy(msgspec.Struct, frozen=True, rename="camel"):
-    """`spec.updateStrategy`; CloneSet has the knobs here, the others one level deeper."""
+    """`spec.updateStrategy`; CloneSet has the rolling update limits here, the other kinds one level deeper."""
 
     type: str = ""
     partition: IntOrPercent | None = None
@@ -57,6 +57,7 @@ class PodSetSpec(msgspec.Struct, frozen=True, rename="camel"):
     """A CloneSet's alone."""
     min_ready_seconds: int | None = None
     ordinals: Ordinals | None = None
+    revision_history_limit: int | None = None
 
 
 class PodSetStatus(msgspec.Struct, frozen=True, rename="camel"):

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from controller.api.analysis import Analysis, AnalysisRun
 from controller.api.meta import Condition, ObjectMeta
 from controller.api.quantity import IntOrPercent
 from controller.api.workloads import safe_hash
@@ -120,6 +121,7 @@ class Step(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     matches: tuple[HttpRouteMatch, ...] = ()
     request_header_modifier: HeaderModifier | None = None
     pause: Pause = Pause()
+    analysis: Analysis | None = None
 
     @property
     def routes_traffic(self) -> bool:
@@ -128,8 +130,9 @@ class Step(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     @property
     def identity(self) -> str:
-        """Hash of what the step does; its pause, which may be edited at any time, left out."""
-        return safe_hash(msgspec.json.encode(msgspec.structs.replace(self, pause=Pause())))
+        """Hash of what the step does; its pause and its gate, which may be edited at any time, left out."""
+        work = msgspec.structs.replace(self, pause=Pause(), analysis=None)
+        return safe_hash(msgspec.json.encode(work))
 
 
 class IngressRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -190,6 +193,8 @@ class CanaryStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     enable_extra_workload_for_canary: bool = False
     traffic_routing_ref: str = ""
     disable_generate_canary_service: bool = False
+    analysis: Analysis | None = None
+    """Metrics that are watched in the background, from `startingStep` to the end of the last step."""
 
 
 class BlueGreenStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -204,6 +209,8 @@ class BlueGreenStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defaul
     """`Rollback` takes the template of a stuck step back; else the release is Stalled and goes on trying."""
     traffic_routing_ref: str = ""
     disable_generate_canary_service: bool = False
+    analysis: Analysis | None = None
+    """Metrics that are watched in the background, from `startingStep` to the end of the last step."""
 
 
 class Strategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -268,6 +275,8 @@ class Approval(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     at: datetime | None = None
     to: int = 0
     """The step that was jumped to; 0 where the step was approved."""
+    message: str = ""
+    """Why, in the person's own words."""
 
 
 class StepVisit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -278,6 +287,8 @@ class StepVisit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     ready_at: datetime | None = None
     """When its pods and routes were in place: from then on people or a timer were waited for."""
     ended_at: datetime | None = None
+    analysis: str = ""
+    """The verdict of the step's gate, with its words; empty where it has none."""
 
 
 class OwnersValues(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -358,6 +369,9 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     workload_uid: str = ""
     stable_template: str = ""
     """Hash of the template that ran before."""
+    kept_template: str = ""
+    """That template (JSON) of a Deployment, kept a second time while the release lasts: somebody may delete the only
+    ReplicaSet that has it. Text, as `owners_record`; empty where it is too large."""
     failed_template: str = ""
     """Hash of the template that was given up: it is held when it is asked for again, until `moonshift retry`."""
     stable_revision: str = ""
@@ -388,6 +402,8 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     approvals: tuple[Approval, ...] = ()
     visits: tuple[StepVisit, ...] = ()
     """The steps of this release in the order they were come to."""
+    analyses: tuple[AnalysisRun, ...] = ()
+    """The gate of the present step, and the one in the background (step 0)."""
     started_at: datetime | None = None
     stable_words: str = ""
     """The stable version by its images and by what kept its template when the release began: that may be deleted."""
@@ -396,6 +412,9 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     the workload while no webhook answers. Text, so that no server changes a byte of it."""
     went_on: bool = False
     """The workload lost its hold and went on to the new version by itself; it is held again, as it is."""
+    lent: str = ""
+    """`stable`: a DaemonSet has its stable template for a moment, so that stable pods take the place of new ones that
+    no step wanted; `returned`: it gets the release's own back."""
     config: TrackedConfig | None = None
     """ConfigMaps and Secrets that are released with the pods; None where nobody asked for it."""
 

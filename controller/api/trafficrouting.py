@@ -9,7 +9,13 @@ import msgspec
 
 from controller.api.meta import Condition, ObjectMeta
 from controller.api.names import GROUP
-from controller.api.rollout import EmptySide, HeaderModifier, HttpRouteMatch, TrafficRoutingRef
+from controller.api.rollout import (
+    EmptySide,
+    HeaderModifier,
+    HttpRouteMatch,
+    Step,
+    TrafficRoutingRef,
+)
 
 TRAFFIC_ROUTING_FINALIZER = f"{GROUP}/trafficrouting"
 """Finalizer on a TrafficRouting: its gateway objects are restored before it goes."""
@@ -23,6 +29,15 @@ class TrafficRoutingStrategy(msgspec.Struct, frozen=True, rename="camel", omit_d
     weight: int | None = None
     request_header_modifier: HeaderModifier | None = None
     matches: tuple[HttpRouteMatch, ...] = ()
+
+    @property
+    def as_step(self) -> Step:
+        """What is asked of the gateway objects, as a step of a Rollout asks it."""
+        return Step(
+            traffic=None if self.weight is None else f"{self.weight}%",
+            matches=self.matches,
+            request_header_modifier=self.request_header_modifier,
+        )
 
 
 class TrafficRoutingSpec(msgspec.Struct, frozen=True, rename="camel"):
@@ -41,8 +56,8 @@ class Member(msgspec.Struct, frozen=True, rename="camel"):
     since: datetime | None = None
 
 
-class Descent(msgspec.Struct, frozen=True, rename="camel"):
-    """Gateway objects of lanes that are shut, in use still because what pointed at them is given back only since."""
+class Teardown(msgspec.Struct, frozen=True, rename="camel"):
+    """Gateway objects of closed shared routes that wait until the objects above them have been restored long enough."""
 
     depth: int = 0
     since: datetime | None = None
@@ -57,8 +72,8 @@ class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_def
     conditions: tuple[Condition, ...] = ()
     members: tuple[Member, ...] = ()
     """Whose new pods the routes lead to, or lead to no more, and since when."""
-    descent: Descent | None = None
-    """How far down the objects of shut lanes are given back, and since when."""
+    descent: Teardown | None = None
+    """The depth down to which objects of closed shared routes are restored, and since when."""
     empty_sides: dict[str, EmptySide] = {}
     """By `stable/<Service>` and `new/<Service>`: revisions without a ready pod while the other has one."""
 

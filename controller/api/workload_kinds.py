@@ -25,7 +25,6 @@ class KindName(NamedTuple):
 
 
 DEPLOYMENT = KindName("apps/v1", "Deployment")
-CONTROLLER_REVISION = KindName("apps/v1", "ControllerRevision")
 
 
 class WorkloadKind(StrEnum):

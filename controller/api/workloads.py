@@ -45,7 +45,7 @@ def template_hash(template: bytes) -> str:
 
 
 class RollingUpdate(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The Deployment controller's two knobs."""
+    """The two rolling update limits of a Deployment."""
 
     max_surge: IntOrPercent | None = None
     max_unavailable: IntOrPercent | None = None

@@ -30,7 +30,7 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What decides about a certificate; `fingerprint` tells it apart."""
+    """The properties of a certificate that matter here; `fingerprint` identifies it."""
 
     fingerprint: str
     not_before: datetime
@@ -83,7 +83,7 @@ def issue(authority: Pair, names: Sequence[str], now: datetime, *, client: bool 
 
 
 def facts(certificate: bytes) -> Facts | None:
-    """What the (first) certificate says, or None where there is none that can be read."""
+    """The properties of the (first) certificate, or None where none can be read."""
     try:
         read = x509.load_pem_x509_certificate(certificate)
     except ValueError:

@@ -4,12 +4,9 @@ Invariant: a reader never meets a half-written file, and everything is readable 
 before certificates, so that a server that sees a new certificate finds the key that belongs to it.
 """
 
-import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
-
-from controller.certificates.secret import SecretSnapshot
 
 
 def write_files(directory: Path, data: Mapping[str, bytes]) -> bool:
@@ -37,26 +34,3 @@ def read_files(directory: Path) -> dict[str, bytes]:
         for path in sorted(directory.iterdir())
         if path.is_file() and not path.name.startswith(".")
     }
-
-
-class DirectoryStore:
-    """A SecretStore in a directory, one folder per Secret: for one controller outside the cluster."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    async def read(self, name: str) -> SecretSnapshot | None:
-        """The files of the folder, or None where there are none."""
-        data = await asyncio.to_thread(read_files, self._directory / name)
-        return SecretSnapshot(data) if data else None
-
-    async def create(self, name: str, data: Mapping[str, bytes]) -> None:
-        """Write the folder."""
-        await asyncio.to_thread(write_files, self._directory / name, data)
-
-    async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:
-        """Write the folder; what is no longer there goes."""
-        folder = self._directory / name
-        await asyncio.to_thread(write_files, folder, data)
-        for gone in set(await asyncio.to_thread(read_files, folder)) - set(data):
-            await asyncio.to_thread((folder / gone).unlink)

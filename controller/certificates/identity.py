@@ -1,4 +1,4 @@
-"""Who the controller is to the API server, and how its own writes pass its own webhooks.
+"""The controller's own user name at the API server, by which its writes pass its own webhooks.
 
 Why: a webhook that judges the controller's writes takes its holds and restored values for an owner's change. The user
 name depends on namespace, ServiceAccount or kubeconfig, so the API server is asked for it, and it is written into the
@@ -16,7 +16,7 @@ from controller.api.names import FIELD_MANAGER
 
 CONDITION = "not-by-moonshift"
 """Name of the match condition."""
-MOST_USERS = 2
+MAX_USERS = 2
 OVERLAP = timedelta(hours=5)
 """How long the name of an account that was used before stays in the match conditions."""
 
@@ -55,7 +55,7 @@ def passing(entry: JsonObject, user: str, *, alone: bool) -> JsonObject:
     conditions = [child(one) for one in items(entry, "matchConditions")]
     present = next((one for one in conditions if text(one, "name") == CONDITION), {})
     before = _users(text(present, "expression"))
-    users = before if user in before else (user, *before)[:MOST_USERS]
+    users = before if user in before else (user, *before)[:MAX_USERS]
     wanted = {"name": CONDITION, "expression": expression((user,) if alone else users)}
     if not present:
         return {**entry, "matchConditions": [wanted, *conditions]}

@@ -61,7 +61,7 @@ class Address(msgspec.Struct, frozen=True):
         return {"service": service, "caBundle": bundle}
 
     def names(self) -> Sequence[str]:
-        """What the serving certificate must be valid for; the first is its subject."""
+        """Names that the serving certificate must be valid for; the first is its subject."""
         host = self.url.partition("://")[2].partition("/")[0].rsplit(":", 1)[0].strip("[]")
         own = f"{self.service}.{self.namespace}.svc"
         return tuple(name for name in (own, f"{own}.cluster.local", "localhost", host) if name)
@@ -80,7 +80,7 @@ class ConfigurationStore(Protocol):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What is published: where we are, whom to trust, which paths are served, who we are.
+    """The published data: our address, the trusted authority, the served paths, our user name.
 
     `alone`: the accounts that were used before this one are let pass no longer.
     """

@@ -51,7 +51,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
 
 class Step(StrEnum):
-    """What is to be done next."""
+    """The next action."""
 
     REST = "Rest"
     START_OVER = "StartOver"

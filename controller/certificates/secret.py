@@ -48,7 +48,7 @@ class SecretStore(Protocol):
 
 
 def bundle_of(data: Mapping[str, bytes]) -> Bundle | None:
-    """What a Secret's data say, or None where the authority is missing (then one starts over)."""
+    """The decoded data of a Secret, or None where the authority is missing (then everything is made anew)."""
     if not data.get(CA_CERT) or not data.get(CA_KEY):
         return None
     following = Pair(data.get(NEXT_CERT, b""), data.get(NEXT_KEY, b""))

@@ -25,7 +25,7 @@ _ATTEMPTS = 5
 
 
 def worker_names(service: str, namespace: str) -> tuple[str, ...]:
-    """What the worker's certificate must be valid for: its Service, and each pod behind it."""
+    """Names that the worker's certificate must be valid for: its Service, and each pod behind it."""
     own = f"{service}.{namespace}.svc"
     return (
         own,

@@ -24,7 +24,7 @@ from controller.cli.steps import current_state, current_step, steps_of
 from controller.cli.targets import rollout_names
 from controller.cli.terminal import say
 from controller.cli.waiting import waits_for
-from controller.domain.rollout.situation import position
+from controller.domain.rollout.release_context import moonshift_status
 from controller.errors import Conflict
 from controller.kube.resources import ROLLOUTS
 
@@ -37,22 +37,27 @@ NAMED = "rollout.rollouts.kruise.io"
 @click.option(
     "--step", type=click.IntRange(min=1), metavar="N", help="Approve step N and no other one."
 )
+@click.option("--message", "-m", metavar="TEXT", default="", help="Why; kept with your name.")
 @click.option("--wait", is_flag=True, help="Wait until the controller has taken it up.")
 @click.option(
     "--timeout", type=DURATION, default="30s", show_default=True, help="How long --wait waits."
 )
 @connection_options
-def approve(words: tuple[str, ...], step: int | None, wait: bool, timeout: timedelta) -> None:
+def approve(
+    words: tuple[str, ...], step: int | None, message: str, wait: bool, timeout: timedelta
+) -> None:
     """Approve the step a release waits at.
 
     Refused, with the reason, unless the Rollout is in StepPaused. Use --step where somebody else, or a script run
     twice, might approve too: it cannot let a later step go on by mistake. Without --step the next StepPaused begins
-    no sooner than three seconds later, because clients may send such an approval more than once.
+    no sooner than three seconds later, because clients may send such an approval more than once. With --message the
+    step that waits now is approved and no other one; the text is kept in status, history and an Event.
 
     \b
     Examples:
       kubectl moonshift approve web
       kubectl moonshift approve rollout/web --step 2 --wait
+      kubectl moonshift approve web --message 'errors are those of the load test'
       kubectl-kruise rollout approve rollout/web     # the same program under that name
 
     Exit codes: 0 approved, 1 not approved, 5 --wait timed out (approved, but not taken up yet).
@@ -60,17 +65,26 @@ def approve(words: tuple[str, ...], step: int | None, wait: bool, timeout: timed
     names = rollout_names(words)
     if step is not None and len(names) > 1:
         raise click.UsageError("--step is about one Rollout: give one NAME")
-    run(lambda session: _approve_all(session, names, step, timeout if wait else None))
+    run(
+        lambda session: _approve_all(session, names, Wish(step, message), timeout if wait else None)
+    )
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """Which step, and why; no step is the one that waits."""
+
+    step: int | None
+    message: str
 
 
 async def _approve_all(
-    session: Session, names: tuple[str, ...], step: int | None, wait: timedelta | None
+    session: Session, names: tuple[str, ...], wish: Wish, wait: timedelta | None
 ) -> None:
     """All of them, as far as possible; the first failure is the command's own."""
     failures: list[Failure] = []
     for name in names:
         try:
-            await _approve(session, name, step, wait)
+            await _approve(session, name, wish, wait)
         except Failure as failure:
             failures.append(failure)
     for also in failures[1:]:
@@ -79,16 +93,21 @@ async def _approve_all(
         raise failures[0]
 
 
-async def _approve(session: Session, name: str, step: int | None, wait: timedelta | None) -> None:
+async def _approve(session: Session, name: str, wish: Wish, wait: timedelta | None) -> None:
     rollout = await read_rollout(session, name)
+    step = wish.step
     if (problem := not_approvable(rollout, step)) != "":
         raise Failure(await _with_what_is_known(session, rollout, problem))
+    if wish.message and step is None:
+        step = current_step(rollout.status)
+        if (problem := not_approvable(rollout, step)) != "":
+            raise Failure(problem)
     if step is None:
         await session.client.merge_patch(
             ROLLOUTS, session.namespace, name, plain_patch(rollout), "status"
         )
     else:
-        await approve_exactly(session, name, step)
+        await approve_exactly(session, name, step, wish.message)
     say(f"{NAMED}/{name} approved")
     # who waits is told in the end, and then only where nobody answered
     unseen = wait is None
@@ -107,9 +126,9 @@ async def _with_what_is_known(session: Session, rollout: Rollout, problem: str) 
     return f"{problem}; {unattended}" if unattended else problem
 
 
-async def approve_exactly(session: Session, name: str, step: int) -> None:
+async def approve_exactly(session: Session, name: str, step: int, message: str = "") -> None:
     """Approve step `step` and no other; a Failure says where the release is instead."""
-    operations = exact_patch(step, datetime.now(UTC))
+    operations = exact_patch(step, datetime.now(UTC), message)
     try:
         await session.client.json_patch(ROLLOUTS, session.namespace, name, operations, "status")
     except Conflict as moved:
@@ -128,9 +147,11 @@ def plain_patch(rollout: Rollout) -> dict[str, object]:
     return {"status": {part: {"currentStepState": StepState.STEP_READY.value}}}
 
 
-def exact_patch(step: int, now: datetime) -> list[dict[str, object]]:
+def exact_patch(step: int, now: datetime, message: str = "") -> list[dict[str, object]]:
     """The JSON patch on the status that holds for step `step` only; admission adds who sent it."""
-    said = {"step": step, "at": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    said: dict[str, object] = {"step": step, "at": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    if message:
+        said["message"] = message
     return [
         {"op": "test", "path": "/status/moonshift/step", "value": step},
         {"op": "test", "path": "/status/moonshift/state", "value": StepState.STEP_PAUSED.value},
@@ -149,7 +170,7 @@ def not_approvable(rollout: Rollout, step: int | None) -> str:
     if status.phase != "Progressing":
         phase = status.phase or "not looked at by a controller yet"
         return f"Rollout {key} has no release under way ({phase}): nothing to approve"
-    if step is not None and not position(status).state:
+    if step is not None and not moonshift_status(status).state:
         return f"Rollout {key} is not led by Moonshift, which --step needs: approve without --step"
     if step is not None and step != now:
         return f"Rollout {key} is at {at} ({state}), not at step {step}: look at it with get, then repeat"
@@ -195,11 +216,14 @@ def answer_to(before: Rollout, now: Rollout | None) -> Answer | None:
     """The controller's answer to an approval sent after `before` was seen; None while there is none."""
     if now is None:
         return Answer(False, "was deleted")
-    step, ours = current_step(now.status), position(now.status)
+    step, ours = current_step(now.status), moonshift_status(now.status)
     if step != current_step(before.status) or now.status.phase != before.status.phase:
         total = len(steps_of(now.spec.strategy))
         return Answer(True, f"is at step {step}/{total} ({current_state(now.status)})")
-    if ours.approved_at is not None and ours.approved_at != position(before.status).approved_at:
+    if (
+        ours.approved_at is not None
+        and ours.approved_at != moonshift_status(before.status).approved_at
+    ):
         return Answer(True, f"went on from step {step}")
     inner = now.status.of_release
     if (

@@ -1,12 +1,12 @@
-"""Durations on the command line, as kubectl writes them: `90s`, `5m`, `1h30m`; `0` means without end."""
+"""Durations on the command line, as kubectl writes them: `90s`, `5m`, `1h30m`, `7d`; `0` means without end."""
 
 import re
 from datetime import timedelta
 
 import click
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Duration(click.ParamType["timedelta"]):

@@ -26,7 +26,7 @@ from controller.domain.availability import (
     Unavailable,
 )
 from controller.domain.decision import Reference
-from controller.domain.traffic.made import is_made_for
+from controller.domain.traffic.companion import is_companion_for
 from controller.errors import Forbidden as ForbiddenByServer
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
@@ -117,7 +117,7 @@ class Gateways:
             else:
                 self._sources[at] = source
 
-    def hold(self, owner: Key, kinds: Iterable[Kind]) -> None:
+    def keep_watched(self, owner: Key, kinds: Iterable[Kind]) -> None:
         """What is needed was named to `load`."""
 
     def availability(self, kind: Kind) -> Availability:
@@ -136,7 +136,9 @@ class Gateways:
         """What was made for a Rollout beside its gateway objects."""
         source = self._made.get(kind)
         found = source.store.values() if source is not None else ()
-        named = (_named(item, kind) for item in found if is_made_for(item.metadata, rollout_uid))
+        named = (
+            _named(item, kind) for item in found if is_companion_for(item.metadata, rollout_uid)
+        )
         return tuple(map(_raw, named))
 
     def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:

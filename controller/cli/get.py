@@ -10,6 +10,7 @@ from rich.text import Text
 
 from controller.api.meta import Key
 from controller.api.rollout import Rollout
+from controller.cli.approve import NAMED
 from controller.cli.facts import Facts
 from controller.cli.failures import Failure
 from controller.cli.leader import nobody_at_work, seems_to_stand_still
@@ -17,7 +18,7 @@ from controller.cli.live import watch
 from controller.cli.look import look_at, summary_of
 from controller.cli.objects import list_rollouts, read_rollout
 from controller.cli.options import connection_options
-from controller.cli.output import FORMATS, show, show_data
+from controller.cli.output import OutputForm, is_data, show, show_data
 from controller.cli.render.table import rollouts_table
 from controller.cli.render.tree import rollout_tree
 from controller.cli.render.words import change_line
@@ -40,7 +41,7 @@ class Listing(View, frozen=True):
 @click.argument("words", nargs=-1, metavar="[NAME]...")
 @click.option("-w", "--watch", "live", is_flag=True, help="Keep it up to date until Ctrl-C.")
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Of all namespaces.")
-@click.option("-o", "--output", "form", type=click.Choice(FORMATS), help="How to print it.")
+@click.option("-o", "--output", "form", type=OutputForm("wide"), help="How to print it.")
 @connection_options
 def get(words: tuple[str, ...], live: bool, everywhere: bool, form: str | None) -> None:
     """Show Rollouts: all as a table, or those named as a tree.
@@ -49,7 +50,7 @@ def get(words: tuple[str, ...], live: bool, everywhere: bool, form: str | None) 
     step each gateway object follows and with what weights, and what comes next.
 
     With -w it is redrawn as things change; in a pipe every change is one line. With -o json or yaml it is the same as
-    data (the object itself: kubectl get rollout NAME -o yaml).
+    data, and -o jsonpath={...} is one value of it (the object itself: kubectl get rollout NAME -o yaml).
 
     \b
     Examples:
@@ -57,9 +58,11 @@ def get(words: tuple[str, ...], live: bool, everywhere: bool, form: str | None) 
       kubectl moonshift get -A -o wide
       kubectl moonshift get web -w               # follow one release
       kubectl moonshift get web -o json | jq .summary.waitsFor
+      kubectl moonshift get web -o jsonpath='{.summary.state}'
+      kubectl moonshift get -o name
     """
     names = () if len(words) == 1 and is_type(words[0]) else rollout_names(words)
-    if live and form in ("json", "yaml"):
+    if live and (form == "name" or is_data(form)):
         raise click.UsageError(
             "-w prints for people; for programs use kubectl get rollout -w -o json"
         )
@@ -101,8 +104,12 @@ class TablePicture:
 async def _listed(session: Session, everywhere: bool, live: bool, form: str | None) -> None:
     namespace = None if everywhere else session.namespace
     found = await list_rollouts(session.client, namespace)
-    if form in ("json", "yaml"):
+    if form is not None and is_data(form):
         show_data(Listing(tuple(summary_of(rollout) for rollout in found)), form)
+        return
+    if form == "name":
+        for rollout in found:
+            say(f"{NAMED}/{rollout.metadata.name}")
         return
     if not found and not live:
         where = "any namespace" if everywhere else f"namespace {session.namespace}"
@@ -181,13 +188,17 @@ async def _unattended(session: Session, rollout: Rollout) -> str:
 
 
 async def _named(session: Session, names: tuple[str, ...], live: bool, form: str | None) -> None:
+    if form == "name":
+        for name in names:
+            say(f"{NAMED}/{(await read_rollout(session, name)).metadata.name}")
+        return
     pictures = [await picture_of(session, name, live=live) for name in names]
     if live:
         picture, facts, _ = pictures[0]
         await watch(picture, facts.follow)
         return
     now = datetime.now(UTC)
-    if form in ("json", "yaml"):
+    if form is not None and is_data(form):
         views = [view for picture, _, _ in pictures if (view := picture.view(now)) is not None]
         if len(views) != len(names):
             raise Failure("a Rollout was deleted while it was looked at: try again")

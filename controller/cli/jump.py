@@ -17,7 +17,7 @@ from controller.cli.steps import current_state, current_step, steps_of, under_wa
 from controller.cli.targets import one_rollout
 from controller.cli.terminal import say
 from controller.cli.waiting import REPLICAS, at_zero
-from controller.domain.rollout.situation import position
+from controller.domain.rollout.release_context import moonshift_status
 from controller.errors import Conflict
 from controller.kube.resources import ROLLOUTS
 
@@ -79,7 +79,7 @@ def jump_patch(here: int, to: int) -> list[dict[str, object]]:
 def impossible(rollout: Rollout, step: int) -> str:
     """Why the release cannot go to that step; empty when it can."""
     status, key = rollout.status, rollout.metadata.key
-    steps, ours = len(steps_of(rollout.spec.strategy)), position(status)
+    steps, ours = len(steps_of(rollout.spec.strategy)), moonshift_status(status)
     if not under_way(status):
         phase = status.phase or "not looked at by a controller yet"
         return f"Rollout {key} has no release under way ({phase}): nowhere to jump from"

@@ -15,13 +15,13 @@ from controller.cli.failures import explain
 from controller.cli.look import since_when
 from controller.cli.render.words import span
 from controller.cli.waiting import at_zero, awaits_approval, pause_of
-from controller.domain.rollout.situation import position
+from controller.domain.rollout.release_context import moonshift_status
 from controller.errors import Forbidden, MoonshiftError
 from controller.kube.client import KubeClient
 from controller.kube.lease import KubeLeaseStore
 from controller.runtime.leader import LeaseRecord
 
-PATIENCE = timedelta(seconds=30)
+SILENCE_TOLERATED = timedelta(seconds=30)
 """Beyond twice the Lease's duration, so that a change of leader and unequal clocks are no alarm."""
 
 _UNDER_WAY = (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)
@@ -41,14 +41,14 @@ def seems_to_stand_still(rollout: Rollout, now: datetime) -> bool:
         if rollout.spec.strategy.paused and status.phase == Phase.PROGRESSING:
             return False
         since += pause_of(rollout)
-    return now - since >= PATIENCE
+    return now - since >= SILENCE_TOLERATED
 
 
 def _was_approved(rollout: Rollout) -> bool:
     """An approval lies in the status, and nobody has taken it up."""
     inner = rollout.status.of_release
     sent = inner is not None and inner.current_step_state == StepState.STEP_READY
-    return sent or position(rollout.status).approval is not None
+    return sent or moonshift_status(rollout.status).approval is not None
 
 
 async def nobody_at_work(client: KubeClient, now: datetime, *, waited: bool) -> str:
@@ -85,7 +85,7 @@ def abandoned(lease: LeaseRecord | None, now: datetime) -> str:
     if lease is None or lease.renewed_at is None:
         return ""
     silent = now - lease.renewed_at
-    if silent < max(PATIENCE, timedelta(seconds=2 * lease.duration)):
+    if silent < max(SILENCE_TOLERATED, timedelta(seconds=2 * lease.duration)):
         return ""
     return (
         f"no controller is at work: the Lease {DEFAULT_NAMESPACE}/{LEASE} was renewed {span(silent)} ago for the last "

@@ -13,6 +13,7 @@ from controller.api.jsontree import JsonObject
 from controller.api.names import ROLLOUT_BATCH_ID
 from controller.api.rollout import Rollout
 from controller.api.workloads import Pod
+from controller.cli.gates.shown import gate_views
 from controller.cli.images import images_of
 from controller.cli.pods import unready_because
 from controller.cli.routes import route_views
@@ -36,13 +37,17 @@ from controller.cli.view import (
 )
 from controller.cli.waiting import awaits_approval, may_go_on, stalled, timers, waits_for
 from controller.domain.observation import Observation
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    moonshift_status,
+)
 from controller.domain.rollout.routing import pinned_to
-from controller.domain.rollout.situation import Situation, canary_status, position
 from controller.domain.rollout.status import condition
 from controller.kube.resources import DEPLOYMENTS, SERVICES
 
 
-def summary_of(rollout: Rollout, sit: Situation | None = None) -> Summary:
+def summary_of(rollout: Rollout, context: ReleaseContext | None = None) -> Summary:
     """The line of the table."""
     status, inner, ref = rollout.status, canary_status(rollout.status), rollout.spec.workload_ref
     return Summary(
@@ -52,7 +57,7 @@ def summary_of(rollout: Rollout, sit: Situation | None = None) -> Summary:
         step=current_step(status),
         steps=len(steps_of(rollout.spec.strategy)),
         state=current_state(status),
-        waits_for=waits_for(rollout, sit),
+        waits_for=waits_for(rollout, context),
         workload=f"{ref.kind}/{ref.name}",
         since=since_when(rollout),
         created=rollout.metadata.creation_timestamp,
@@ -68,7 +73,7 @@ def summary_of(rollout: Rollout, sit: Situation | None = None) -> Summary:
 
 
 def _new_revision(rollout: Rollout) -> str:
-    """What its pods are labelled with: `canaryRevision` of a Deployment is a digest of ours, known to nobody."""
+    """What its pods are labelled with: `canaryRevision` of a Deployment is on no pod."""
     inner = canary_status(rollout.status)
     ours = rollout.spec.workload_ref.kind == DEPLOYMENTS.kind
     return inner.pod_template_hash or ("" if ours else inner.canary_revision)
@@ -80,83 +85,88 @@ def since_when(rollout: Rollout) -> datetime | None:
     stall = condition(status, "Stalled")
     if stall is not None and stall.status == "True":
         return stall.last_transition_time
-    entered = position(status).state_since or canary_status(status).last_update_time
+    entered = moonshift_status(status).state_since or canary_status(status).last_update_time
     return entered or rollout.metadata.creation_timestamp
 
 
 def look_at(seen: Observation, now: datetime, gaps: Mapping[str, str]) -> RolloutView:
     """Everything that is shown."""
     rollout = seen.rollout
-    sit = Situation(seen=seen, now=now)
-    replicas = sit.replicas if seen.workload is not None else None
+    context = ReleaseContext(seen=seen, now=now)
+    replicas = context.replicas if seen.workload is not None else None
     return RolloutView(
-        summary=summary_of(rollout, sit),
+        summary=summary_of(rollout, context),
         replicas=replicas,
-        revisions=revision_views(sit) if seen.workload is not None else (),
-        services=service_views(sit) if SERVICES.name not in gaps else (),
-        routes=route_views(sit) if seen.workload is not None or seen.routes else (),
+        revisions=revision_views(context) if seen.workload is not None else (),
+        services=service_views(context) if SERVICES.name not in gaps else (),
+        routes=route_views(context) if seen.workload is not None or seen.routes else (),
         next=next_text(rollout, replicas),
         steps=step_views(rollout, replicas),
-        timers=timers(sit),
+        timers=timers(context),
+        gates=gate_views(rollout),
         conditions=tuple(
             ConditionView(c.type, c.status, c.reason, c.message, c.last_transition_time)
             for c in rollout.status.conditions
         ),
         approvals=tuple(
-            ApprovalView(a.step, a.by, a.at) for a in position(rollout.status).approvals
+            ApprovalView(a.step, a.by, a.at, a.message)
+            for a in moonshift_status(rollout.status).approvals
         ),
         gaps=tuple(f"{resource}: {why}" for resource, why in gaps.items()),
     )
 
 
-def revision_views(sit: Situation) -> tuple[RevisionView, ...]:
+def revision_views(context: ReleaseContext) -> tuple[RevisionView, ...]:
     """Stable first, then the new revision, then what is left of others."""
-    status = sit.seen.rollout.status
-    stable = position(status).stable_revision or canary_status(status).stable_revision
+    status = context.seen.rollout.status
+    stable = moonshift_status(status).stable_revision or canary_status(status).stable_revision
     busy = under_way(status)
-    new = sit.new_revision if busy else ""
+    new = context.new_revision if busy else ""
     roles = {stable: Role.STABLE} | ({new: Role.CANARY} if new and new != stable else {})
-    pods = [*sit.workload.pods, *(pod for extra in sit.seen.canaries for pod in extra.pods)]
+    pods = [*context.workload.pods, *(pod for extra in context.seen.canaries for pod in extra.pods)]
     if not busy and pods:
         # at rest the one revision that runs is the stable one, whatever the last release called it
-        running = sit.present_revision
+        running = context.present_revision
         roles = {running: Role.STABLE} if running else {}
     revisions = dict.fromkeys([*filter(None, roles), *(pod.revision for pod in pods)])
     views = [
-        _revision(sit, revision, roles.get(revision, Role.OTHER), pods) for revision in revisions
+        _revision(context, revision, roles.get(revision, Role.OTHER), pods)
+        for revision in revisions
     ]
     order = list(Role)
     return tuple(sorted(views, key=lambda view: order.index(view.role)))
 
 
-def _revision(sit: Situation, revision: str, role: Role, pods: Iterable[Pod]) -> RevisionView:
+def _revision(
+    context: ReleaseContext, revision: str, role: Role, pods: Iterable[Pod]
+) -> RevisionView:
     mine = sorted(
         (pod for pod in pods if pod.revision == revision),
         key=lambda pod: (_batch_number(pod), pod.metadata.name),
     )
     wanted = None
     if role is Role.CANARY:
-        wanted = sit.wanted(position(sit.seen.rollout.status).step)
+        wanted = context.wanted(moonshift_status(context.seen.rollout.status).step)
     return RevisionView(
         role=role,
         revision=revision,
-        images=_images(sit, revision),
+        images=_images(context, revision),
         pods=tuple(_pod(pod) for pod in mine),
-        ready=sit.ready(mine).ready,
+        ready=context.ready(mine).ready,
         wanted=wanted,
     )
 
 
-def _images(sit: Situation, revision: str) -> str:
+def _images(context: ReleaseContext, revision: str) -> str:
     """What people know the revision by; empty where no template of it is at hand."""
     kept = [
         bytes(rs.spec.template)
-        for workload in (sit.workload, *sit.seen.canaries)
+        for workload in (context.workload, *context.seen.canaries)
         for rs, _ in workload.replica_sets
         if rs.revision == revision
     ]
-    if not kept and revision == sit.present_revision:
-        kept = [bytes(sit.workload.object.spec.template)]
+    if not kept and revision == context.present_revision:
+        kept = [bytes(context.workload.object.spec.template)]
     return images_of(msgspec.json.decode(kept[-1], type=JsonObject)) if kept else ""
 
 
@@ -176,22 +186,22 @@ def _pod(pod: Pod) -> PodView:
     )
 
 
-def service_views(sit: Situation) -> tuple[ServiceView, ...]:
+def service_views(context: ReleaseContext) -> tuple[ServiceView, ...]:
     """Stable and canary Services; a canary Service is only missed while a release is under way."""
     found: list[ServiceView] = []
-    for stable in sit.stable_services:
-        found.append(_service(sit, stable, Role.STABLE))
-        canary = sit.canary_service_of(stable)
-        if canary != stable and sit.service(canary) is not None:
-            found.append(_service(sit, canary, Role.CANARY))
+    for stable in context.stable_services:
+        found.append(_service(context, stable, Role.STABLE))
+        canary = context.canary_service_of(stable)
+        if canary != stable and context.service(canary) is not None:
+            found.append(_service(context, canary, Role.CANARY))
     return tuple(found)
 
 
-def _service(sit: Situation, name: str, role: Role) -> ServiceView:
+def _service(context: ReleaseContext, name: str, role: Role) -> ServiceView:
     return ServiceView(
         name=name,
         role=role,
-        exists=sit.service(name) is not None,
-        pinned_to=pinned_to(sit, name),
-        endpoints=len(sit.ready_endpoints(name)),
+        exists=context.service(name) is not None,
+        pinned_to=pinned_to(context, name),
+        endpoints=len(context.ready_endpoints(name)),
     )

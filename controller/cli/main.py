@@ -12,12 +12,14 @@ import click
 
 from controller.cli.approve import approve
 from controller.cli.describe import describe
+from controller.cli.gates.gate import gate
 from controller.cli.get import get
 from controller.cli.history import history
 from controller.cli.jump import jump
 from controller.cli.options import connection_options
 from controller.cli.pause import pause
 from controller.cli.promote import promote
+from controller.cli.restart import restart
 from controller.cli.resume import resume
 from controller.cli.retry import retry
 from controller.cli.scripts.convert import convert
@@ -34,7 +36,7 @@ PLUGIN = "kubectl-"
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=_HELP, commands=[approve, jump, pause, resume, status, undo])
+@click.group(context_settings=_HELP, commands=[approve, jump, pause, restart, resume, status, undo])
 @connection_options
 def rollout() -> None:
     """The commands as kubectl-kruise spells them.
@@ -48,10 +50,10 @@ def rollout() -> None:
 @click.group(
     context_settings=_HELP,
     commands=[
-        *(get, why, describe, approve, promote, jump, pause, resume, retry, status, undo),
+        *(get, why, describe, approve, promote, jump, pause, restart, resume, retry, status, undo),
         *(history,),
         *(version, rollout),
-        *(simulate, test_scripts, run_script, lint_script, convert),
+        *(gate, simulate, test_scripts, run_script, lint_script, convert),
     ],
 )
 @connection_options
@@ -69,8 +71,10 @@ def cli() -> None:
       kubectl moonshift promote web --full       go to the end now, without the pauses that are left
       kubectl moonshift jump web --to 3          go to step 3 now
       kubectl moonshift undo web                 back to what ran before (abort is the same command)
+      kubectl moonshift restart web              new pods of the same version, step by step
       kubectl moonshift status web --timeout 9m  the outcome, as an exit code
       kubectl moonshift describe web             everything, with diffs of the routes
+      moonshift gate test -f rollout.yaml        its metrics, measured now
       moonshift simulate -f rollout.yaml -f .    every step, before anybody starts it
 
     \b

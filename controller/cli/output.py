@@ -7,16 +7,42 @@ import io
 import sys
 from collections.abc import Sequence
 
+import click
 import msgspec
 import yaml
 from rich.console import Console, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 
+from controller.cli import jsonpath
 from controller.cli.terminal import CleanConsole, has_control, say
 
 PIPE_WIDTH = 10_000
-FORMATS = ("json", "yaml", "wide")
+JSONPATH = "jsonpath="
+
+
+class OutputForm(click.ParamType[str]):
+    """`-o`: json, yaml, name, jsonpath={…}, and others that a command has."""
+
+    name = "form"
+
+    def __init__(self, *others: str) -> None:
+        self._known = ("json", "yaml", "name", *others)
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The form, as it was written."""
+        if value not in self._known and not value.startswith(JSONPATH):
+            self.fail(f"{value!r} is none of {', '.join(self._known)}, {JSONPATH}{{…}}", param, ctx)
+        return value
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """What help shows."""
+        return "[" + "|".join((*self._known, f"{JSONPATH}{{…}}")) + "]"
+
+
+def is_data(form: str | None) -> bool:
+    """Printed for programs, as data."""
+    return form in ("json", "yaml") or (form or "").startswith(JSONPATH)
 
 
 def terminal() -> Console | None:
@@ -55,7 +81,9 @@ def show_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> Non
 
 
 def as_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> str:
-    """JSON or YAML; control characters are written as escapes, which readers of both turn back."""
+    """JSON, YAML, or what a path leads to; in the first two control characters are escapes, which readers turn back."""
+    if form.startswith(JSONPATH):
+        return jsonpath.filled(form.removeprefix(JSONPATH), view)
     if form == "yaml":
         data = msgspec.to_builtins(view)
         text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)

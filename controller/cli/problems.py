@@ -8,7 +8,7 @@ from controller.cli.pods import PASSING
 from controller.cli.view import ConditionView, EventView, RolloutView, RouteView, View
 
 _BAD = frozenset({("Stalled", "True"), ("ConfigTracked", "False")})
-MOST_WARNINGS = 3
+MAX_WARNINGS = 3
 """Of the Events since the present state began, the last ones: older ones are in `describe`."""
 
 
@@ -78,7 +78,7 @@ def _warnings(view: RolloutView) -> list[EventView]:
         for event in view.events
         if event.type == "Warning" and (since is None or event.at is None or event.at >= since)
     ]
-    return found[-MOST_WARNINGS:]
+    return found[-MAX_WARNINGS:]
 
 
 def why(view: RolloutView, command: str) -> Why:

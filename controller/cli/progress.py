@@ -16,7 +16,7 @@ from controller.cli.images import images_of
 from controller.cli.steps import current_state, current_step, steps_of
 from controller.cli.waiting import at_zero, awaits_approval, stalled, waits_for
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout.situation import canary_status, position
+from controller.domain.rollout.release_context import canary_status, moonshift_status
 from controller.domain.rollout.status import condition
 
 
@@ -89,7 +89,7 @@ def _where(rollout: Rollout) -> str:
     status = rollout.status
     if status.phase != Phase.PROGRESSING:
         return f"{status.phase}: "
-    if (goal := position(status).goal) and not at_zero(status):
+    if (goal := moonshift_status(status).goal) and not at_zero(status):
         return f"ending ({goal}): "
     inner = canary_status(status)
     pods = f"{inner.canary_ready_replicas}/{inner.canary_replicas} new pods ready"

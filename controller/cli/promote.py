@@ -26,7 +26,7 @@ from controller.cli.targets import one_rollout
 from controller.cli.terminal import say
 from controller.cli.waiting import REPLICAS, at_zero, may_go_on, stalled, waits_for
 from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.situation import position
+from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.status import condition
 from controller.kube.resources import ROLLOUTS
 
@@ -44,7 +44,7 @@ def promote(words: tuple[str, ...], full: bool, timeout: timedelta) -> None:
     Without --full it is `approve --step N` of the present step, whether a person or the clock is waited for, and
     `resume` where the release was paused. With --full the release jumps to its last step now, and when the last step's
     pods and routes are in place and it would wait, that pause is left out too: the command stays until then. Readiness,
-    traffic margins and metric verdicts are never left out. Both are written down with your name, as approvals are.
+    grace periods and metric verdicts are never left out. Both are written down with your name, as approvals are.
     If promote --full is interrupted, the release goes on by itself to its last step and waits there: give the command
     again.
 
@@ -150,7 +150,7 @@ def at_the_end(rollout: Rollout | None, last: int) -> bool | Failure | None:
 def _ended(rollout: Rollout) -> bool | Failure:
     """Whether the release is past its steps; a Failure where it ended otherwise than by success."""
     status, key = rollout.status, rollout.metadata.key
-    goal = position(status).goal
+    goal = moonshift_status(status).goal
     if under_way(status) and goal in ("", Goal.SUCCESS):
         return bool(goal)
     succeeded = condition(status, "Succeeded")

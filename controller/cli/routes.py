@@ -11,30 +11,30 @@ from controller.cli.shares import shares_in
 from controller.cli.view import RouteView
 from controller.domain.decision import Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
+from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.routing import wanted_plan
-from controller.domain.rollout.situation import Situation
-from controller.domain.traffic.drift import judge
+from controller.domain.traffic.drift import read_object_state
 from controller.domain.traffic.original import content_of
 from controller.domain.traffic.tree import Tree
 
 DIFF_CONTEXT = 2
 
 
-def route_views(sit: Situation) -> tuple[RouteView, ...]:
+def route_views(context: ReleaseContext) -> tuple[RouteView, ...]:
     """All gateway objects."""
-    plans = _plans(sit)
-    return tuple(_route_view(route, plans) for route in sit.seen.routes)
+    plans = _plans(context)
+    return tuple(_route_view(route, plans) for route in context.seen.routes)
 
 
-def _plans(sit: Situation) -> dict[str, int]:
+def _plans(context: ReleaseContext) -> dict[str, int]:
     """The identity of each step's plan."""
-    if not sit.seen.routes:
+    if not context.seen.routes:
         return {}
-    status = sit.seen.rollout.status
+    status = context.seen.rollout.status
     return {
-        wanted_plan(sit, status, index).identity: index
-        for index in range(len(sit.steps), 0, -1)
-        if sit.step(index).routes_traffic
+        wanted_plan(context, status, index).identity: index
+        for index in range(len(context.steps), 0, -1)
+        if context.step(index).routes_traffic
     }
 
 
@@ -53,11 +53,11 @@ def _route_view(route: RouteSeen, plans: dict[str, int]) -> RouteView:
 
 
 def _present(kind: str, name: str, present: RoutePresent, plans: dict[str, int]) -> RouteView:
-    standing = judge(bytes(present.raw), f"{kind}/{name}")
-    if isinstance(standing, Refusal):
-        return RouteView(kind, name, standing.message, problem=True)
-    live = content_of(standing.live)
-    if not standing.in_use:
+    object_state = read_object_state(bytes(present.raw), f"{kind}/{name}")
+    if isinstance(object_state, Refusal):
+        return RouteView(kind, name, object_state.message, problem=True)
+    live = content_of(object_state.live)
+    if not object_state.in_use:
         return RouteView(kind, name, "as its owner wrote it", shares=shares_in(live.get("spec")))
     step = plans.get(present.plan)
     state = f"follows step {step}" if step is not None else "follows another plan"
@@ -71,10 +71,10 @@ def _present(kind: str, name: str, present: RoutePresent, plans: dict[str, int])
         state,
         follows=step,
         shares=shares_in(live.get("spec")),
-        original_shares=shares_in(standing.original.get("spec")),
-        diff=content_diff(standing.original, live),
-        drift=content_diff(standing.written, live)
-        if standing.touched and standing.written is not None
+        original_shares=shares_in(object_state.original.get("spec")),
+        diff=content_diff(object_state.original, live),
+        drift=content_diff(object_state.written, live)
+        if object_state.touched and object_state.written is not None
         else (),
         problem=present.touched,
     )

@@ -7,7 +7,11 @@ from controller.cli.view import StepView
 from controller.domain.observation import Observation
 from controller.domain.pods.plan import batch_size
 from controller.domain.rollout.pause import last_step_needs_no_pause
-from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    moonshift_status,
+)
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -20,7 +24,7 @@ def steps_of(strategy: Strategy) -> tuple[Step, ...]:
 def current_step(status: RolloutStatus) -> int:
     """1-based; 0 before the first release."""
     return (
-        position(status).step
+        moonshift_status(status).step
         or canary_status(status).current_step_index
         or status.current_step_index
     )
@@ -28,7 +32,7 @@ def current_step(status: RolloutStatus) -> int:
 
 def current_state(status: RolloutStatus) -> str:
     """State within the step."""
-    ours = position(status).state
+    ours = moonshift_status(status).state
     return ours or canary_status(status).current_step_state or status.current_step_state
 
 
@@ -66,7 +70,7 @@ def goes_on_by_itself(rollout: Rollout, index: int) -> bool:
     """The controller's own rule about a last step of all pods; it asks for nothing but the plan."""
     if rollout.spec.strategy.canary is None:
         return False
-    plan = Situation(seen=Observation(rollout=rollout, plan_hash=""), now=_NEVER)
+    plan = ReleaseContext(seen=Observation(rollout=rollout, plan_hash=""), now=_NEVER)
     return last_step_needs_no_pause(plan, index)
 
 
@@ -103,7 +107,7 @@ def next_text(rollout: Rollout, replicas: int | None) -> str:
     """What comes after what is happening now; empty when nothing is under way."""
     steps = steps_of(rollout.spec.strategy)
     now = current_step(rollout.status)
-    if not under_way(rollout.status) or position(rollout.status).goal or not now:
+    if not under_way(rollout.status) or moonshift_status(rollout.status).goal or not now:
         return ""
     if now >= len(steps):
         return "the end: all pods on the new revision, then routes and Services as their owners wrote them"

@@ -24,7 +24,7 @@ from controller.cli.session import Session, run
 from controller.cli.steps import steps_of, under_way
 from controller.cli.targets import rollout_names
 from controller.cli.terminal import say
-from controller.domain.rollout.situation import canary_status, position
+from controller.domain.rollout.release_context import canary_status, moonshift_status
 from controller.effects.reverts import kept_template
 from controller.errors import Conflict
 
@@ -100,9 +100,11 @@ def stable_template(rollout: Rollout, kept: Kept) -> JsonObject | str:
         return (
             f"Rollout {rollout.metadata.key} has recorded no stable revision: nothing to go back to"
         )
-    found = kept.templates.get(revision)
+    found = kept.templates.get(revision) or _kept_in_status(rollout, revision)
     if found is None:
-        wanted = position(rollout.status).stable_words or "the version you want to go back to"
+        wanted = (
+            moonshift_status(rollout.status).stable_words or "the version you want to go back to"
+        )
         return f"the {kept.keeper} of revision {revision} of {kept.named} is gone: apply the manifest of {wanted}"
     if template_hash(bytes(found)) == template_hash(bytes(kept.workload.spec.template)):
         image = images_of(msgspec.json.decode(found, type=JsonObject))
@@ -110,10 +112,17 @@ def stable_template(rollout: Rollout, kept: Kept) -> JsonObject | str:
     return kept_template({"spec": {"template": msgspec.json.decode(found, type=JsonObject)}})
 
 
+def _kept_in_status(rollout: Rollout, revision: str) -> msgspec.Raw | None:
+    """The stable template, as a release under way keeps it: its ReplicaSet may have been deleted."""
+    ours = moonshift_status(rollout.status)
+    known = ours.kept_template if ours.stable_revision == revision else ""
+    return msgspec.Raw(known.encode()) if known else None
+
+
 def stable_of(rollout: Rollout) -> str:
     """The stable revision, as its pods are labelled; empty where none is recorded."""
     status = rollout.status
-    return position(status).stable_revision or canary_status(status).stable_revision
+    return moonshift_status(status).stable_revision or canary_status(status).stable_revision
 
 
 def is_terminal() -> bool:

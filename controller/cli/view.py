@@ -89,6 +89,29 @@ class TimerView(View, frozen=True):
     until: datetime
 
 
+class GateMetricView(View, frozen=True):
+    """One metric of a gate: the last measurement, what it has to be, and when it is measured next."""
+
+    name: str
+    verdict: str
+    reason: str = ""
+    value: str = ""
+    wanted: str = ""
+    """The bounds in words; empty where they are a template's."""
+    next_at: datetime | None = None
+    dry_run: bool = False
+
+
+class GateView(View, frozen=True):
+    """A metric gate of the release; `step` is 0 for the one in the background."""
+
+    step: int
+    verdict: str
+    message: str = ""
+    since: datetime | None = None
+    metrics: tuple[GateMetricView, ...] = ()
+
+
 class ConditionView(View, frozen=True):
     """A condition of the Rollout."""
 
@@ -105,6 +128,7 @@ class ApprovalView(View, frozen=True):
     step: int
     by: str = ""
     at: datetime | None = None
+    message: str = ""
 
 
 class EventView(View, frozen=True):
@@ -152,6 +176,7 @@ class RolloutView(View, frozen=True):
     next: str = ""
     steps: tuple[StepView, ...] = ()
     timers: tuple[TimerView, ...] = ()
+    gates: tuple[GateView, ...] = ()
     conditions: tuple[ConditionView, ...] = ()
     approvals: tuple[ApprovalView, ...] = ()
     events: tuple[EventView, ...] = ()

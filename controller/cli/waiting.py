@@ -7,6 +7,7 @@ Reads the same observation the controller decides on, so that the sentence canno
 from datetime import datetime, timedelta
 
 from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus, StepState
+from controller.cli.gates.shown import waits_for_metrics
 from controller.cli.pods import PASSING, unready_because
 from controller.cli.steps import current_state, current_step, steps_of
 from controller.cli.view import TimerView
@@ -14,7 +15,11 @@ from controller.domain import reasons
 from controller.domain.observation import RoutePresent
 from controller.domain.rollout import routing
 from controller.domain.rollout.finalising import Goal
-from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    moonshift_status,
+)
 from controller.domain.rollout.status import condition
 
 NOTHING = "nothing"
@@ -42,7 +47,7 @@ def stalled(status: RolloutStatus) -> str:
 
 def at_zero(status: RolloutStatus) -> bool:
     """The workload was scaled to zero in mid-release; that is no end of the release."""
-    return status.phase == Phase.PROGRESSING and position(status).goal == Goal.SCALED_AWAY
+    return status.phase == Phase.PROGRESSING and moonshift_status(status).goal == Goal.SCALED_AWAY
 
 
 def may_go_on(status: RolloutStatus) -> bool:
@@ -58,13 +63,13 @@ def awaits_approval(rollout: Rollout) -> bool:
     status = rollout.status
     if status.phase != Phase.PROGRESSING or rollout.spec.strategy.paused:
         return False
-    if current_state(status) != StepState.STEP_PAUSED or position(status).goal:
+    if current_state(status) != StepState.STEP_PAUSED or moonshift_status(status).goal:
         return False
     steps, now = steps_of(rollout.spec.strategy), current_step(status)
     return not (0 < now <= len(steps)) or steps[now - 1].pause.duration is None
 
 
-def waits_for(rollout: Rollout, sit: Situation | None = None) -> str:
+def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
     """The sentence; with a situation it says how far things are."""
     status = rollout.status
     if problem := stalled(status):
@@ -77,28 +82,30 @@ def waits_for(rollout: Rollout, sit: Situation | None = None) -> str:
         return "the controller to see the latest change"
     if status.phase in (Phase.HEALTHY, Phase.DISABLED):
         return NOTHING
-    if given_back := _given_back(status, sit):
+    if given_back := _given_back(status, context):
         return given_back
     if at_zero(status) and _finalising(status) == FinalisingStep.NONE:
         return REPLICAS
-    if status.phase != Phase.PROGRESSING or position(status).goal:
+    if status.phase != Phase.PROGRESSING or moonshift_status(status).goal:
         return _FINALISING.get(_finalising(status), "the release to be put in order")
     if rollout.spec.strategy.paused:
         return RESUME
-    return _in_step(rollout, sit)
+    return _in_step(rollout, context)
 
 
-def _given_back(status: RolloutStatus, sit: Situation | None) -> str:
-    """The margin between routes that are given back and what they pointed at; empty when it is not waited for."""
+def _given_back(status: RolloutStatus, context: ReleaseContext | None) -> str:
+    """The grace period between restored routes and the objects they referred to; empty when there is no such wait."""
     ending = _finalising(status) == FinalisingStep.ROUTE_TO_STABLE
     beginning = current_state(status) == StepState.BEFORE_STEP_UPGRADE
-    if not routing.says_given_back(position(status).route_plan) or not (ending or beginning):
+    if not routing.says_given_back(moonshift_status(status).route_plan) or not (
+        ending or beginning
+    ):
         return ""
     named = "what they pointed at"
-    if sit is not None:
+    if context is not None:
         below = [
             f"{route.reference.kind} {route.reference.name}"
-            for route in sit.seen.routes
+            for route in context.seen.routes
             if isinstance(route.state, RoutePresent) and route.state.in_use
         ]
         named = ", ".join(below) or named
@@ -110,19 +117,21 @@ def _finalising(status: RolloutStatus) -> FinalisingStep:
     return FinalisingStep(text) if text in frozenset(FinalisingStep) else FinalisingStep.NONE
 
 
-def _in_step(rollout: Rollout, sit: Situation | None) -> str:
+def _in_step(rollout: Rollout, context: ReleaseContext | None) -> str:
     state = current_state(rollout.status)
     match state:
         case StepState.STEP_PAUSED if awaits_approval(rollout):
             return APPROVAL
         case StepState.STEP_PAUSED:
             return "the pause of this step to end"
-        case StepState.STEP_UPGRADE if sit is not None and sit.seen.workload is not None:
-            return upgrade_text(sit)
-        case StepState.STEP_TRAFFIC_ROUTING if sit is not None and sit.seen.workload is not None:
-            return routing_text(sit)
+        case StepState.STEP_UPGRADE if context is not None and context.seen.workload is not None:
+            return upgrade_text(context)
+        case StepState.STEP_TRAFFIC_ROUTING if (
+            context is not None and context.seen.workload is not None
+        ):
+            return routing_text(context)
         case StepState.STEP_METRICS_ANALYSIS:
-            return "the verdict of the metrics"
+            return waits_for_metrics(rollout, current_step(rollout.status))
         case StepState.STEP_READY:
             return "the controller to begin the next step"
         case _:
@@ -135,30 +144,30 @@ def _in_step(rollout: Rollout, sit: Situation | None) -> str:
     return words.get(state, "the release to be put in order")
 
 
-def upgrade_text(sit: Situation) -> str:
+def upgrade_text(context: ReleaseContext) -> str:
     """How many of the step's pods are there, and what is wrong with the first that is not ready."""
-    wanted = sit.batch(position(sit.seen.rollout.status).step)
-    counted = sit.ready(sit.new_pods)
+    wanted = context.batch(moonshift_status(context.seen.rollout.status).step)
+    counted = context.ready(context.new_pods)
     text = f"{wanted} new pods to be ready: {counted.pods} made, {counted.ready} ready"
-    said = ((pod.metadata.name, unready_because(pod)) for pod in sit.new_pods)
+    said = ((pod.metadata.name, unready_because(pod)) for pod in context.new_pods)
     worst = next((f"{name}: {why}" for name, why in said if why not in PASSING), "")
     return f"{text}; {worst}" if worst else text
 
 
-def routing_text(sit: Situation) -> str:
-    """Which of endpoints, routes, margins is still missing."""
-    status = sit.seen.rollout.status
-    index = position(status).step
-    if not sit.step(index).routes_traffic:
+def routing_text(context: ReleaseContext) -> str:
+    """The missing part: endpoints, routes or a grace period."""
+    status = context.seen.rollout.status
+    index = moonshift_status(status).step
+    if not context.step(index).routes_traffic:
         return "the old share of the pods to go"
-    new = {pod.metadata.uid for pod in sit.new_pods if pod.ready_since is not None}
-    for stable in sit.stable_services:
-        name = sit.canary_service_of(stable)
-        if not new or not new <= sit.ready_endpoints(name):
+    new = {pod.metadata.uid for pod in context.new_pods if pod.ready_since is not None}
+    for stable in context.stable_services:
+        name = context.canary_service_of(stable)
+        if not new or not new <= context.ready_endpoints(name):
             return f"Service {name} to lead to the new pods"
-    if routing.ensure_routes(sit, status, index):
-        several = len(sit.references) > 1
-        objects = f"{len(sit.references)} gateway objects" if several else "the gateway object"
+    if routing.ensure_routes(context, status, index):
+        several = len(context.references) > 1
+        objects = f"{len(context.references)} gateway objects" if several else "the gateway object"
         return f"{objects} to follow step {index}"
     return "the grace period after the routes moved"
 
@@ -168,25 +177,25 @@ def pause_of(rollout: Rollout) -> timedelta:
     status = rollout.status
     steps, now = steps_of(rollout.spec.strategy), current_step(status)
     paused = status.phase == Phase.PROGRESSING and current_state(status) == StepState.STEP_PAUSED
-    if not paused or position(status).goal or not 0 < now <= len(steps):
+    if not paused or moonshift_status(status).goal or not 0 < now <= len(steps):
         return timedelta()
     return timedelta(seconds=steps[now - 1].pause.duration or 0)
 
 
-def timers(sit: Situation) -> tuple[TimerView, ...]:
+def timers(context: ReleaseContext) -> tuple[TimerView, ...]:
     """What ends by the clock and has not ended yet."""
-    status = sit.seen.rollout.status
-    ours = position(status)
+    status = context.seen.rollout.status
+    ours = moonshift_status(status)
     found: list[tuple[str, datetime]] = []
-    rollout = sit.seen.rollout
+    rollout = context.seen.rollout
     # the pause of a release that is paused as a whole does not end by the clock: it waits for being resumed
     pause = timedelta() if rollout.spec.strategy.paused else pause_of(rollout)
     if pause and ours.state_since is not None:
         found.append(("pause of this step", ours.state_since + pause))
     found += [
-        (f"grace period of Service {name}", since + sit.grace)
+        (f"grace period of Service {name}", since + context.grace)
         for name, since in ours.endpoints_ready_since.items()
     ]
     if ours.routed_at is not None:
-        found.append(("grace period after the routes moved", ours.routed_at + sit.grace))
-    return tuple(TimerView(what, until) for what, until in found if until > sit.now)
+        found.append(("grace period after the routes moved", ours.routed_at + context.grace))
+    return tuple(TimerView(what, until) for what, until in found if until > context.now)

@@ -1,8 +1,8 @@
-"""What is written down of a release that is over: who, what, how far, how long, and who let it go on.
+"""The record of a release that is over: who, which revision, how far, how long, and who approved its steps.
 
-Invariant: told from the status and the observation alone, so that a crash while it is written tells the same again,
-under the same name. Durations are split where a step's pods and routes were in place: before it Moonshift worked,
-after it people or a timer were waited for. Nothing is ever decided by a history.
+Invariant: made from the status and the observation alone, so that after a crash the same record is written again, under
+the same name. Durations are split where a step's pods and routes were in place: before that Moonshift worked, after it
+the step waited for people or a timer. No decision depends on a history.
 """
 
 from datetime import datetime
@@ -36,14 +36,14 @@ class Outcome(StrEnum):
     SUCCEEDED = "Succeeded"
     ROLLED_BACK = "RolledBack"
     SUPERSEDED = "Superseded"
-    """Another revision came before it was through."""
+    """Another revision came before the release was complete."""
     DISABLED = "RolloutDisabled"
     DELETED = "RolloutDeleted"
     WORKLOAD_DELETED = "WorkloadDeleted"
 
 
 class Release(Value, frozen=True):
-    """A release that is over, as its last status and observation tell of it."""
+    """A release that is over, with its last status and observation."""
 
     rollout: Rollout
     ours: MoonshiftStatus
@@ -61,7 +61,7 @@ class Release(Value, frozen=True):
 
 
 def history_of(release: Release) -> RolloutHistory:
-    """The record, complete; its name is the same however often it is told."""
+    """The complete record; the same release always gives the same name."""
     return RolloutHistory(
         metadata=ObjectMeta(
             name=history_name(release),
@@ -77,7 +77,7 @@ def history_of(release: Release) -> RolloutHistory:
 
 
 def history_name(release: Release) -> str:
-    """`<rollout>-xxxxxx`: one for each release, and for each start of the same one."""
+    """`<rollout>-xxxxxx`: one for each release, and for each start of the same release."""
     began = release.ours.started_at
     of = [release.rollout.metadata.uid, release.ours.release, release.revision, str(began)]
     return f"{release.rollout.metadata.name[:240]}-{safe_hash(msgspec.json.encode(of), 6)}"
@@ -182,7 +182,7 @@ def _approvals_of(approvals: tuple[Approval, ...], index: int) -> tuple[Approval
 
 
 def _spans(visits: tuple[StepVisit, ...], now: datetime) -> tuple[float, float]:
-    """Seconds of work and of waiting; what is still open ends now."""
+    """Seconds of work and of waiting; an open visit ends now."""
     working = waiting = 0.0
     for visit in visits:
         began, ended = visit.started_at or now, visit.ended_at or now

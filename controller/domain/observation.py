@@ -1,7 +1,6 @@
-"""What a pass knows: everything a decision may depend on, gathered from the caches.
+"""The observation of a pass: everything a decision may depend on, gathered from the caches.
 
-Invariant: a fact that is not known yet is never passed as if it were absent; the reconciler postpones instead.
-Values only.
+Invariant: an unknown fact is never passed as a missing one; the reconciler postpones instead. Values only.
 """
 
 from datetime import datetime
@@ -18,16 +17,19 @@ from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.availability import Unavailable
 from controller.domain.config.seen import ConfigState
 from controller.domain.decision import Reference, Value
+from controller.domain.gates.golden import GoldenQueries
+from controller.domain.gates.resolving import Templates
+from controller.domain.gates.watching import Answer
 
 
 class RouteAbsent(Value, frozen=True, tag=True):
-    """The gateway object does not exist; `left` says that something that was made beside it does."""
+    """The gateway object does not exist; `left` says that one of its companion objects still does."""
 
     left: bool = False
 
 
 class RouteUnreadable(Value, frozen=True, tag=True):
-    """The gateway object cannot be read; `why` says so where it is its whole kind that cannot."""
+    """The gateway object cannot be read; `why` is set where its whole kind cannot."""
 
     reason: str
     message: str
@@ -37,14 +39,14 @@ class RouteUnreadable(Value, frozen=True, tag=True):
 class RoutePresent(Value, frozen=True, tag=True):
     """The gateway object exists.
 
-    `plan` and `release` are what our annotation on it says (empty: not in use by us). `touched` is true when the
-    object is no longer what our last write returned, in a part that our plan changed; `edited` is true when another
-    part was changed, which the next write folds into the stored original. `editor` is the field manager that wrote
-    last, where the object says so, and `edited_at` when it touched our part. `changes` tells what was touched, `places`
-    names where. `held` says that the owner wants such changes left alone. `corrected` are the places that were put
-    back last, at `corrected_at`. `announced`: proxies learn of Services from objects of this kind. `depth`: 0 where
-    nothing points at the object, else how far below such a one it is.
-    `raw` is the object as read, for rules that look into it.
+    `plan` and `release` are those of our annotation on it (empty: not in use by us). `touched` is true when somebody
+    changed a part that our plan changed; `edited` is true when another part was changed, which the next write adds to
+    the stored original. `editor` is the field manager of the last write, where the object says so, and `edited_at` the
+    time of a write to our part. `changes` are the changed places in words, `places` their paths. `held`: the owner
+    wants such changes left alone. `corrected` are the places of the last put-back, at `corrected_at`, and
+    `corrected_before` is the time of the one before. `announced`: proxies learn of Services from objects of this kind.
+    `depth`: 0 where nothing refers to the object, else its distance from such an object. `raw` is the object as read,
+    for rules that need its content.
     """
 
     raw: msgspec.Raw
@@ -60,6 +62,7 @@ class RoutePresent(Value, frozen=True, tag=True):
     places: tuple[str, ...] = ()
     corrected: tuple[str, ...] = ()
     corrected_at: datetime | None = None
+    corrected_before: datetime | None = None
     announced: bool = False
     depth: int = 0
 
@@ -68,9 +71,9 @@ RouteState = RouteAbsent | RouteUnreadable | RoutePresent
 
 
 class RouteSeen(Value, frozen=True):
-    """A reference and what is known of its object.
+    """A reference and the state of its object.
 
-    `can` is what the reference's script can say (`--@can`); None where it promises everything, or is not known.
+    `can` are the abilities of the reference's script (`--@can`); None where it promises everything, or is not known.
     """
 
     reference: Reference
@@ -79,7 +82,7 @@ class RouteSeen(Value, frozen=True):
 
 
 class WorkloadUnreadable(Value, frozen=True):
-    """It is not known whether the workload exists, or it cannot be released; `why`: its kind cannot be read."""
+    """Whether the workload exists is not known, or it cannot be released; `why`: its kind cannot be read."""
 
     reason: str
     message: str
@@ -87,7 +90,7 @@ class WorkloadUnreadable(Value, frozen=True):
 
 
 class RevisionSeen(Value, frozen=True):
-    """A ControllerRevision: what its pods are labelled with, and the identity of its template."""
+    """A ControllerRevision: the label of its pods, and the identity of its template."""
 
     name: str
     template_hash: str
@@ -98,13 +101,15 @@ class RevisionSeen(Value, frozen=True):
 class WorkloadSeen(Value, frozen=True):
     """A workload with all that belongs to it.
 
-    `template_hash` and `template_labels` are of its present template. A Deployment comes with its ReplicaSets of any
+    `template_hash` and `template_labels` are of its present template; `template_name` is what the original calls the
+    one of a Deployment, empty where it has no name for it. A Deployment comes with its ReplicaSets of any
     size, each with the hash of its template; a set of pods with its ControllerRevisions. Both oldest first by number.
     """
 
     object: Deployment | PodSet
     kind: WorkloadKind
     template_hash: str
+    template_name: str = ""
     template_labels: dict[str, str] = {}
     replica_sets: tuple[tuple[ReplicaSet, str], ...] = ()
     revisions: tuple[RevisionSeen, ...] = ()
@@ -144,6 +149,14 @@ class Observation(Value, frozen=True):
     """The TrafficRouting that the Rollout names."""
     config: ConfigState | None = None
     """The ConfigMaps and Secrets that the workload's pods read; None where nobody asked for them."""
+    appends_pod_labels: bool = False
+    """The canary Service selects by all labels that the new pods get besides their template's (`AppendPodSelector`)."""
     histories_kept: int = 0
     """How many records of releases are kept of a Rollout; 0 keeps none."""
     routes: tuple[RouteSeen, ...] = ()
+    measured: tuple[Answer, ...] = ()
+    """Answers to measurements of this Rollout's gates that were asked for."""
+    templates: Templates = {}
+    """Templates that its gates name: each as it is, why it cannot be read, or None where it does not exist."""
+    golden: GoldenQueries = {}
+    """The packaged queries."""

@@ -1,12 +1,10 @@
 """What happens next to a TrafficRouting: routes that several Rollouts share while any of them progresses.
 
-A Rollout joins by a finalizer of its own on the TrafficRouting, and leaves by taking it off. A lane, the gateway
-objects of one Service, is open while a member's new pods are ready behind that Service (the original opens all lanes
-at once, before there are pods, B38). `status.members` says since when the lanes of a Rollout are open or shut; that
-is what the Rollout waits for before it takes pods away.
-Invariant: pure. No lane leads to a Service without new pods; a TrafficRouting never goes before its gateway objects are
-what they were (the original lets it go first, B36). Of a lane that is shut, what its routes pointed at is given back
-the grace period after the routes; `status.descent` says since when, and is taken back before any route moves again.
+A Rollout joins by a finalizer of its own on the TrafficRouting and leaves by removing it. A shared route (the gateway
+objects of one Service) is open while new pods of a member are ready behind that Service (the original opens all, B38).
+`status.members` says since when a Rollout's routes are open or closed; it waits for that before it takes pods away.
+Invariants: pure; no route leads to a Service without new pods; a TrafficRouting goes after its gateway objects are
+restored (the original: before, B36); objects that a closed route pointed at are restored a grace period after it.
 """
 
 from datetime import datetime, timedelta
@@ -15,17 +13,17 @@ from typing import assert_never
 from msgspec import structs
 
 from controller.api.networking import EndpointSlice
-from controller.api.rollout import MoonshiftStatus, PatchMetadata, Phase, Rollout, Step
+from controller.api.rollout import MoonshiftStatus, PatchMetadata, Phase, Rollout
 from controller.api.trafficrouting import (
     PROGRESSING_FINALIZER_PREFIX,
     TRAFFIC_ROUTING_FINALIZER,
-    Descent,
     Member,
+    Teardown,
     TrafficRouting,
     TrafficRoutingStatus,
 )
 from controller.api.workloads import Pod
-from controller.domain import lane_sides, reasons
+from controller.domain import reasons, shared_route_sides
 from controller.domain.availability import NotServed
 from controller.domain.conditions import set_condition, settled_conditions
 from controller.domain.decision import (
@@ -40,14 +38,22 @@ from controller.domain.decision import (
     Severity,
     Value,
 )
-from controller.domain.lane_sides import NEW, STABLE, Lane, Sides, is_away, is_waited_for
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
-from controller.domain.traffic.descent import depth_reached, next_down
-from controller.domain.traffic.guard import Drift, drift_among
+from controller.domain.shared_route_sides import (
+    NEW,
+    STABLE,
+    SharedRoute,
+    Sides,
+    is_away,
+    is_waited_for,
+)
+from controller.domain.traffic.abilities import name_of_script, unsayable
+from controller.domain.traffic.drift_policy import Drift, drift_among
 from controller.domain.traffic.plan import all_to_new, references_of, route_plan
+from controller.domain.traffic.teardown_order import lowest_depth_in_use, next_to_restore
 
 OWNER_PREFIX = "trafficrouting/"
-"""Before the name of a TrafficRouting where gateway objects name whom they follow; no Rollout is called so."""
+"""Stands before the name of a TrafficRouting in the records of gateway objects; no Rollout can have such a name."""
 
 
 class MemberSeen(Value, frozen=True):
@@ -58,16 +64,16 @@ class MemberSeen(Value, frozen=True):
 
 
 class TrafficRoutingSeen(Value, frozen=True):
-    """One TrafficRouting and its world."""
+    """A TrafficRouting and everything that a decision about it needs."""
 
     routing: TrafficRouting
     members: tuple[MemberSeen, ...] = ()
     routes: tuple[RouteSeen, ...] = ()
     slices: tuple[EndpointSlice, ...] = ()
     strays: tuple[str, ...] = ()
-    """Names of Rollouts that joined and are gone, or name another one: they cannot leave by themselves."""
+    """Rollouts that joined and no longer exist, or now name another TrafficRouting: they cannot leave."""
     living: frozenset[str] = frozenset()
-    """Names of the Rollouts that name it and are under way, members or not."""
+    """Names of the Rollouts that name this TrafficRouting and are in a release, members or not."""
 
 
 class TrafficRoutingDecision(Value, frozen=True):
@@ -81,7 +87,7 @@ class TrafficRoutingDecision(Value, frozen=True):
 
 
 def owner_of(routing: TrafficRouting) -> str:
-    """How gateway objects name this TrafficRouting."""
+    """The name of this TrafficRouting in the records of gateway objects."""
     return OWNER_PREFIX + routing.metadata.name
 
 
@@ -95,33 +101,35 @@ def joined(routing: TrafficRouting) -> tuple[str, ...]:
 
 
 def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRoutingDecision:
-    """What happens next, from all that is known at `now`."""
+    """The decision of one pass, from all that is known at `now`."""
     routing = seen.routing
     sides = _sides(seen, now)
-    open_lanes = () if routing.metadata.deleting else _open_lanes(seen, sides)
-    drift = drift_among(seen.routes, routing.metadata.namespace, now) if open_lanes else Drift()
-    problem = _problem(seen, open_lanes) or drift.held
+    open_routes = () if routing.metadata.deleting else _open_routes(seen, sides)
+    drift = drift_among(seen.routes, routing.metadata.namespace, now) if open_routes else Drift()
+    problem = _problem(seen, open_routes) or drift.held
     move = _Move(descent=routing.status.descent)
     if problem is None:
-        move = _move(seen, open_lanes, sides, now, now if drift.put_back else None)
+        move = _move(seen, open_routes, sides, now, now if drift.put_back else None)
     told = problem
     if told is None and not _stable_goes_by_plan(seen):
-        told = lane_sides.told(sides, f"TrafficRouting {routing.metadata.key}")
+        told = shared_route_sides.empty_side_refusal(
+            sides, f"TrafficRouting {routing.metadata.key}"
+        )
     settled = problem is None and not (move.actions or move.unfinished)
     actions = (*_finalizer_actions(seen, restored=settled), *move.actions)
-    status = _status(seen, open_lanes, told, settled=settled, now=now)
+    status = _status(seen, open_routes, told, settled=settled, now=now)
     status = structs.replace(status, descent=move.descent, empty_sides=sides)
     notes = _notes(routing.status, status, told)
     if drift.put_back and problem is None:
         text = f"{drift.put_back}; it is put back"
         notes += (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
-    look = lane_sides.next_look(sides, grace_of(routing), now)
+    look = shared_route_sides.next_look(sides, grace_of(routing), now)
     times = [time for time in (drift.wake_at, move.wake_at, look) if time is not None]
     return TrafficRoutingDecision(status, actions, notes, problem, min(times, default=None))
 
 
 def _finalizer_actions(seen: TrafficRoutingSeen, *, restored: bool) -> tuple[Action, ...]:
-    """Held by us as long as it lives, let go once its routes are restored; without Rollouts that cannot leave."""
+    """Our finalizer stays until the routes are restored; finalizers of Rollouts that cannot leave are removed."""
     meta = seen.routing.metadata
     strays = {PROGRESSING_FINALIZER_PREFIX + name for name in seen.strays}
     wanted = tuple(name for name in meta.finalizers if name not in strays)
@@ -137,7 +145,7 @@ def _finalizer_actions(seen: TrafficRoutingSeen, *, restored: bool) -> tuple[Act
 def refused_routing(
     seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, refusal: Refusal, now: datetime
 ) -> TrafficRoutingDecision:
-    """The decision as it stands after an action of it was refused."""
+    """The decision after the effect refused one of its actions."""
     status = _with_condition(decision.status, refusal, now)
     conditions = settled_conditions(seen.routing.status.conditions, status.conditions)
     status = structs.replace(status, message=refusal.message, conditions=conditions)
@@ -145,7 +153,7 @@ def refused_routing(
     return TrafficRoutingDecision(status, decision.actions, notes, refusal)
 
 
-# --- lanes ------------------------------------------------------------------------------------------
+# --- shared routes ------------------------------------------------------------------------------------
 
 
 def _services(seen: TrafficRoutingSeen) -> tuple[str, ...]:
@@ -174,8 +182,8 @@ def _leads_to_new(seen: TrafficRoutingSeen, service: str) -> bool:
     return any(_ready_behind(member, ready) for member in seen.members)
 
 
-def _open_lanes(seen: TrafficRoutingSeen, sides: Sides) -> tuple[str, ...]:
-    """Services behind which a member has ready new pods, or had until a moment ago and is a member still."""
+def _open_routes(seen: TrafficRoutingSeen, sides: Sides) -> tuple[str, ...]:
+    """Services behind which a member has ready new pods, or had some less than a grace period ago."""
     return tuple(
         service
         for service in _services(seen)
@@ -185,7 +193,7 @@ def _open_lanes(seen: TrafficRoutingSeen, sides: Sides) -> tuple[str, ...]:
 
 
 def _sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
-    """Which revisions have no ready pod behind a lane, while the other has one; none once no led member is left."""
+    """The sides without ready pods while the other side has some; none without routed members."""
     present = {member.rollout.metadata.name for member in seen.members}
     led_members = any(m.routed and m.rollout in present for m in seen.routing.status.members)
     known = seen.routing.status.empty_sides
@@ -193,8 +201,8 @@ def _sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
         return {}
     new = {pod.metadata.uid for member in seen.members for pod in member.new_pods}
     weight = seen.routing.spec.strategy.weight
-    lanes = tuple(
-        Lane(
+    routes = tuple(
+        SharedRoute(
             service=service,
             led=_is_led(seen, service) and (weight is None or weight < 100),
             new=_leads_to_new(seen, service),
@@ -203,11 +211,11 @@ def _sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
         )
         for service in _services(seen)
     )
-    return lane_sides.noted(known, lanes, grace_of(seen.routing), now)
+    return shared_route_sides.noted(known, routes, grace_of(seen.routing), now)
 
 
 def _stable_goes_by_plan(seen: TrafficRoutingSeen) -> bool:
-    """A member's release makes all pods new ones."""
+    """The release of a member replaces all pods."""
     for member in seen.members:
         ours, plan = member.rollout.status.moonshift, member.rollout.spec.strategy.plan
         if not isinstance(ours, MoonshiftStatus) or plan is None:
@@ -229,30 +237,25 @@ def _ready_behind(member: MemberSeen, ready: frozenset[str]) -> bool:
 
 
 def _plans(
-    seen: TrafficRoutingSeen, open_lanes: tuple[str, ...], sides: Sides
+    seen: TrafficRoutingSeen, open_routes: tuple[str, ...], sides: Sides
 ) -> tuple[RoutePlan, ...]:
-    """What the gateway objects have to say: all goes to the new revision where the stable one has no ready pod."""
-    whole = tuple(lane for lane in open_lanes if is_away(sides, STABLE, lane))
-    divided = tuple(lane for lane in open_lanes if lane not in whole)
+    """The plans of the gateway objects: all requests go to the new revision where the stable one has no ready pod."""
+    whole = tuple(route for route in open_routes if is_away(sides, STABLE, route))
+    divided = tuple(route for route in open_routes if route not in whole)
     plans = (_plan(seen, divided),)
     return (*plans, all_to_new(_plan(seen, whole))) if whole else plans
 
 
-def _plan(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> RoutePlan:
-    """What the gateway objects of these lanes have to say."""
+def _plan(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> RoutePlan:
+    """The plan of the gateway objects of these Services."""
     spec = seen.routing.spec
-    entries = tuple(entry for entry in spec.object_ref if entry.service in open_lanes)
-    weight = spec.strategy.weight
+    entries = tuple(entry for entry in spec.object_ref if entry.service in open_routes)
     return route_plan(
         namespace=seen.routing.metadata.namespace,
         rollout=owner_of(seen.routing),
         release=owner_of(seen.routing),
         references=references_of(entries, disable_generate=True),
-        step=Step(
-            traffic=None if weight is None else f"{weight}%",
-            matches=spec.strategy.matches,
-            request_header_modifier=spec.strategy.request_header_modifier,
-        ),
+        step=spec.strategy.as_step,
         pod_metadata=_metadata(seen) or PatchMetadata(),
         rollout_uid=seen.routing.metadata.uid,
     )
@@ -273,28 +276,28 @@ def _metadata_of(rollout: Rollout) -> PatchMetadata:
 
 
 class _Move(Value, frozen=True):
-    """What is done to the routes in a pass, and what of it has to wait."""
+    """The actions on routes in a pass, and the state of a restore that has to wait."""
 
     actions: tuple[Action, ...] = ()
-    descent: Descent | None = None
+    descent: Teardown | None = None
     unfinished: bool = False
-    """More is to be done, after the margin or once the status is written."""
+    """More remains to do: after the grace period, or once the status is written."""
     wake_at: datetime | None = None
 
 
 def _move(
     seen: TrafficRoutingSeen,
-    open_lanes: tuple[str, ...],
+    open_routes: tuple[str, ...],
     sides: Sides,
     now: datetime,
     at: datetime | None,
 ) -> _Move:
-    """Open lanes follow their plan; the gateway objects of the others are what they were, from the top down."""
-    plans = _plans(seen, open_lanes, sides)
+    """Gateway objects of open shared routes follow their plan; the other objects are restored in teardown order."""
+    plans = _plans(seen, open_routes, sides)
     plan = plans[0]
     wanted = {_place_of(ref): each for each in plans for ref in each.references}
     closed = tuple(route for route in seen.routes if _place(route) not in wanted)
-    depth, known = depth_reached(closed), seen.routing.status.descent
+    depth, known = lowest_depth_in_use(closed), seen.routing.status.descent
     unsaid = {
         found.identity
         for route in seen.routes
@@ -303,14 +306,14 @@ def _move(
     wrong = tuple(EnsureRoutes(each, at) for each in plans if each.identity in unsaid)
     if wrong or depth == 0:
         if known is not None:
-            # What is noted of an earlier descent would make the wait after this one shorter, if we crash in between.
+            # The record of an earlier teardown would shorten the wait after this one if the process stopped in between.
             return _Move(unfinished=True)
         restoring = (_restored(plan, closed, 0),) if depth == 0 else ()
         return _Move((*restoring, *wrong))
     if depth is None:
         return _Move()
     since = known.since if known is not None and known.depth == depth else None
-    descent = Descent(depth, since or now)
+    descent = Teardown(depth, since or now)
     due = (since or now) + grace_of(seen.routing)
     if due > now:
         return _Move(descent=descent, unfinished=True, wake_at=due)
@@ -326,20 +329,20 @@ def _place_of(reference: Reference) -> tuple[str, str, str]:
 
 
 def _restored(plan: RoutePlan, closed: tuple[RouteSeen, ...], depth: int) -> RestoreRoutes:
-    references = next_down(closed, depth)
+    references = next_to_restore(closed, depth)
     return RestoreRoutes(
         plan.namespace, references, plan.release, plan.rollout, rollout_uid=plan.rollout_uid
     )
 
 
 def grace_of(routing: TrafficRouting) -> timedelta:
-    """How long proxies are given to learn that a route has moved: the longest of all lanes."""
+    """The time that proxies get to learn that a route has moved: the longest of all shared routes."""
     longest = max((entry.grace_period_seconds for entry in routing.spec.object_ref), default=0)
     return timedelta(seconds=longest)
 
 
 def _says(route: RouteSeen, plan: RoutePlan) -> bool:
-    """The object follows this plan, and nobody else wrote."""
+    """The object follows this plan, and nobody else wrote it."""
     state = route.state
     return (
         isinstance(state, RoutePresent)
@@ -348,10 +351,10 @@ def _says(route: RouteSeen, plan: RoutePlan) -> bool:
     )
 
 
-# --- what is wrong ----------------------------------------------------------------------------------
+# --- problems -----------------------------------------------------------------------------------------
 
 
-def _problem(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> Refusal | None:
+def _problem(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> Refusal | None:
     strategy = seen.routing.spec.strategy
     named = f"TrafficRouting {seen.routing.metadata.key}"
     if not seen.routing.metadata.deleting:
@@ -365,15 +368,33 @@ def _problem(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> Refusal |
                 "(patchPodTemplateMetadata), and one route cannot lead to both: make them the same"
             )
             return Refusal(reasons.INVALID_TRAFFIC_ROUTING, text, object=named)
+        # Once routes are in use, restoring them and telling the members is more important.
+        begins = bool(open_routes) or not seen.routing.status.members
+        if begins and lowest_depth_in_use(seen.routes) is None and (asked := _unsayable(seen)):
+            return asked
     for route in seen.routes:
-        problem = _route_problem(seen, route, needed=bool(open_lanes))
+        problem = _route_problem(seen, route, needed=bool(open_routes))
         if problem is not None:
             return problem
     return None
 
 
+def _unsayable(seen: TrafficRoutingSeen) -> Refusal | None:
+    """A gateway object whose script lacks an ability that the strategy needs: reported before a shared route opens."""
+    step = seen.routing.spec.strategy.as_step
+    for route in seen.routes:
+        if missing := unsayable(step, route.reference, route.can):
+            return Refusal(
+                reasons.STEP_UNSAYABLE,
+                f"spec.strategy cannot be carried out: {name_of_script(route.reference)} cannot "
+                f"{' or '.join(missing)}; change spec.strategy, or lead the traffic otherwise",
+                object=f"{route.reference.kind} {seen.routing.metadata.namespace}/{route.reference.name}",
+            )
+    return None
+
+
 def _route_problem(seen: TrafficRoutingSeen, route: RouteSeen, *, needed: bool) -> Refusal | None:
-    """A gateway object that cannot be read; one that is absent matters only while a lane is open."""
+    """A gateway object that cannot be read; a missing object matters only while a shared route is open."""
     name = f"{route.reference.kind} {seen.routing.metadata.namespace}/{route.reference.name}"
     match route.state:
         case RouteAbsent():
@@ -391,7 +412,7 @@ def _route_problem(seen: TrafficRoutingSeen, route: RouteSeen, *, needed: bool) 
             assert_never(route.state)
 
 
-# --- what is said -----------------------------------------------------------------------------------
+# --- status -------------------------------------------------------------------------------------------
 
 
 def _phase(seen: TrafficRoutingSeen) -> str:
@@ -399,12 +420,12 @@ def _phase(seen: TrafficRoutingSeen) -> str:
         return "Terminating"
     if joined(seen.routing):
         return "Progressing"
-    return "Healthy" if depth_reached(seen.routes) is None else "Finalizing"
+    return "Healthy" if lowest_depth_in_use(seen.routes) is None else "Finalizing"
 
 
 def _status(
     seen: TrafficRoutingSeen,
-    open_lanes: tuple[str, ...],
+    open_routes: tuple[str, ...],
     problem: Refusal | None,
     *,
     settled: bool,
@@ -417,38 +438,38 @@ def _status(
         observed_generation=seen.routing.metadata.generation,
         phase=phase,
         message=message,
-        members=_members(seen, open_lanes, now) if settled else seen.routing.status.members,
+        members=_members(seen, open_routes, now) if settled else seen.routing.status.members,
     )
     return _with_condition(status, problem, now)
 
 
 def _members(
-    seen: TrafficRoutingSeen, open_lanes: tuple[str, ...], now: datetime
+    seen: TrafficRoutingSeen, open_routes: tuple[str, ...], now: datetime
 ) -> tuple[Member, ...]:
-    """Whose lanes are open, and since when; who has left is remembered while its Rollout is under way."""
+    """Members, and since when their routes are open; one that left stays while its release lasts."""
     before = {member.rollout: member for member in seen.routing.status.members}
     members: list[Member] = []
     present = {member.rollout.metadata.name: member for member in seen.members}
     for name in sorted({*present, *before} & {*present, *seen.living}):
         old = before.get(name)
         routed = name in present and (
-            _is_routed(seen, present[name], open_lanes)
-            or (old is not None and old.routed and _is_waited_for(seen, open_lanes))
+            _is_routed(seen, present[name], open_routes)
+            or (old is not None and old.routed and _is_waited_for(seen, open_routes))
         )
         since = old.since if old is not None and old.routed == routed else now
         members.append(Member(rollout=name, routed=routed, since=since))
     return tuple(members)
 
 
-def _is_waited_for(seen: TrafficRoutingSeen, open_lanes: tuple[str, ...]) -> bool:
-    """A lane is open although its new pods are not ready: for the grace period."""
-    return any(not _leads_to_new(seen, lane) for lane in open_lanes)
+def _is_waited_for(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> bool:
+    """A shared route is open although its new pods are not ready: the grace period is not over."""
+    return any(not _leads_to_new(seen, route) for route in open_routes)
 
 
-def _is_routed(seen: TrafficRoutingSeen, member: MemberSeen, open_lanes: tuple[str, ...]) -> bool:
-    """Some open lane leads to pods of this member."""
+def _is_routed(seen: TrafficRoutingSeen, member: MemberSeen, open_routes: tuple[str, ...]) -> bool:
+    """An open shared route leads to pods of this member."""
     ready = frozenset().union(
-        *(part.ready_pod_uids for part in seen.slices if part.service in open_lanes)
+        *(part.ready_pod_uids for part in seen.slices if part.service in open_routes)
     )
     return _ready_behind(member, ready)
 
@@ -475,5 +496,5 @@ def _notes(
 
 
 def is_under_way(rollout: Rollout) -> bool:
-    """A Rollout that may still wait for its lanes to be shut."""
+    """A Rollout that may still wait for its shared routes to close."""
     return rollout.status.phase in (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)

@@ -1,1 +1,1 @@
-"""Bringing decided facts about: one write per action, guarded by what was looked at. Decides nothing."""
+"""Carries out actions: one write per action, guarded by the version that was observed. Decides nothing."""

@@ -1,61 +1,32 @@
-"""One action, one effect: where a decided fact is handed to the part that brings it about.
+"""A table with the effect of every action.
 
-Invariant: what a person has to change (a missing right, an object the API server refuses) comes back as
-a `Refusal` that names it; a conflict, or a server that is away, is raised and brings the whole pass back.
+Invariant: a problem that a person has to solve (a missing right, an object that the API server refuses) is returned as
+a `Refusal` that names it; a conflict or an unreachable server raises, and the whole pass is repeated.
 """
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Protocol, assert_never
+from typing import Any, Protocol, TypeVar
 
+from controller.api.meta import Key
 from controller.api.rollout import Rollout
+from controller.domain import decision
 from controller.domain.decision import (
     Action,
-    AskWhyNotMade,
-    DeleteCanaryDeployment,
-    DeleteCanaryService,
-    DeletePod,
-    DeleteReplicaSet,
     Done,
-    DropConfig,
-    EnsureCanaryDeployment,
-    EnsureCanaryService,
-    EnsureRoutes,
-    FreeAutoscaler,
-    HoldAutoscaler,
-    HoldReplicaSet,
-    HoldWorkload,
-    KeepConfig,
-    LabelPod,
-    LabelWorkload,
-    MarkPod,
-    MoveSet,
     NotYet,
     Outcome,
-    PaceDeployment,
-    PinService,
-    PrepareRollout,
     RecordRelease,
     Refusal,
-    RehearseRoutes,
-    ReleaseDeployment,
-    ReleaseSet,
-    RemoveFinalizer,
-    RestoreConfig,
     RestoreRoutes,
-    RevertTemplate,
     RoutePlan,
-    ScaleCanaryDeployment,
-    ScaleReplicaSet,
-    SetCurrentRevision,
-    SetFinalizers,
-    StampTemplate,
-    UnpinService,
 )
 from controller.domain.rights import with_remedy
 from controller.effects import (
     configs,
-    holding,
+    freezing,
     hpa,
+    missing_pods,
     pods,
     podsets,
     reverts,
@@ -64,17 +35,16 @@ from controller.effects import (
     trafficroutings,
     workloads,
 )
-from controller.effects.missing_pods import EventReads, why_not_made
 from controller.effects.writes import Writes
 from controller.errors import Forbidden, Invalid
 from controller.kube.resources import Resource, known_workload
 
 RETRY_REFUSED = 30.0
-"""Seconds after which a refused write is tried again: a right may be granted without any event we see."""
+"""Seconds after which a refused write is repeated: a right may be granted without any event that we see."""
 
 
 def of_refused(refused: Forbidden | Invalid) -> Refusal:
-    """What the API server said no to, in its words; and which right to grant, where one is missing."""
+    """The API server's refusal in its own words, and the missing right, where one is missing."""
     return Refusal(
         reason=type(refused).__name__,
         message=with_remedy(refused.message),
@@ -99,16 +69,37 @@ class Histories(Protocol):
     async def record(self, action: RecordRelease) -> Outcome: ...
 
 
+class Measures(Protocol):
+    """Measurements of metric gates."""
+
+    def ask(self, key: Key, asked: decision.Measure) -> None:
+        """Measure, unless the measurement is running or answered already; a later observation has the answer."""
+        ...
+
+
 class WorkloadKinds(Protocol):
     """Kinds of workloads that were looked up."""
 
     def resource(self, kind: tuple[str, str]) -> Resource | None:
-        """How the kind is addressed; None when it is not served."""
+        """The served resource of the kind; None when it is not served."""
         ...
 
 
+WorkloadAction = (
+    decision.LabelWorkload
+    | decision.FreezeWorkload
+    | decision.MoveSet
+    | decision.ReleaseSet
+    | decision.SetCurrentRevision
+    | decision.RevertTemplate
+    | decision.WriteTemplate
+    | decision.StampTemplate
+)
+"""Actions on a workload of any kind: the kind has to be served."""
+
+
 class Pass:
-    """The effects of one pass over one Rollout; knows the Rollout's resource version as it moves."""
+    """The effects of one pass over one Rollout; keeps the Rollout's resource version up to date."""
 
     def __init__(
         self,
@@ -117,169 +108,115 @@ class Pass:
         routes: Routes,
         histories: Histories,
         kinds: WorkloadKinds,
-        events: EventReads,
+        events: missing_pods.EventReads,
+        measures: Measures,
     ) -> None:
-        self._kinds = kinds
-        self._events = events
-        self._rollout = rollout
-        self._writes = writes
-        self._routes = routes
-        self._histories = histories
+        self.measures = measures
+        self.kinds = kinds
+        self.events = events
+        self.rollout = rollout
+        self.writes = writes
+        self.routes = routes
+        self.histories = histories
         self.version = rollout.metadata.resource_version
         self.gone = False
 
     async def apply(self, action: Action) -> Outcome:
-        """Bring one fact about."""
+        """Carry out one action."""
         try:
-            return await self._apply(action)
+            return await EFFECTS[type(action)](self, action)
         except (Forbidden, Invalid) as refused:
             return of_refused(refused)
 
-    async def _apply(self, action: Action) -> Outcome:
-        match action:
-            case PrepareRollout() | RemoveFinalizer():
-                return await self._apply_to_rollout(action)
-            case EnsureRoutes() | RehearseRoutes() | RestoreRoutes():
-                return await self._apply_to_routes(action)
-            case PinService() | UnpinService() | EnsureCanaryService() | DeleteCanaryService():
-                return await self._apply_to_service(action)
-            case AskWhyNotMade():
-                return await why_not_made(self._events, action)
-            case SetFinalizers() | RecordRelease() | LabelPod() | MarkPod():
-                return await self._apply_to_others(action)
-            case DeletePod():
-                return await podsets.delete_pod(self._writes, action)
-            case HoldAutoscaler() | FreeAutoscaler():
-                return await hpa.write(self._writes, action)
-            case KeepConfig() | RestoreConfig() | DropConfig():
-                return await configs.bring_about(self._writes, action)
-            case (
-                LabelWorkload()
-                | HoldWorkload()
-                | MoveSet()
-                | ReleaseSet()
-                | SetCurrentRevision()
-                | RevertTemplate()
-                | StampTemplate()
-            ):
-                return await self._apply_to_any_workload(action)
-            case _:
-                return await self._apply_to_workload(action)
-
-    async def _apply_to_routes(
-        self, action: EnsureRoutes | RehearseRoutes | RestoreRoutes
-    ) -> Outcome:
-        match action:
-            case EnsureRoutes(plan=plan, at=at):
-                return await self._routes.ensure(plan, at)
-            case RehearseRoutes(plan=plan):
-                return await self._routes.rehearse(plan)
-            case RestoreRoutes():
-                return await self._routes.restore(action)
-            case _:
-                assert_never(action)
-
-    async def _apply_to_others(
-        self, action: SetFinalizers | RecordRelease | LabelPod | MarkPod
-    ) -> Outcome:
-        match action:
-            case SetFinalizers():
-                return await trafficroutings.set_finalizers(self._writes, action)
-            case RecordRelease():
-                return await self._histories.record(action)
-            case LabelPod():
-                return await pods.label_pod(self._writes, action)
-            case MarkPod():
-                return await pods.mark_pod(self._writes, action)
-            case _:
-                assert_never(action)
-
-    async def _apply_to_rollout(self, action: PrepareRollout | RemoveFinalizer) -> Outcome:
-        match action:
-            case PrepareRollout():
-                self.version = await rollouts.prepare(
-                    self._writes, self._rollout, self.version, action
-                )
-            case RemoveFinalizer():
-                await rollouts.remove_finalizer(self._writes, self._rollout, self.version)
-                self.gone = True
-            case _:
-                assert_never(action)
+    async def prepare_rollout(self, action: decision.PrepareRollout) -> Done:
+        """Put finalizer and plan hash on the Rollout."""
+        self.version = await rollouts.prepare(self.writes, self.rollout, self.version, action)
         return Done(wrote=True)
 
-    async def _apply_to_service(
-        self, action: PinService | UnpinService | EnsureCanaryService | DeleteCanaryService
-    ) -> Outcome:
-        match action:
-            case PinService():
-                return await services.pin(self._writes, action)
-            case UnpinService():
-                return await services.unpin(self._writes, action)
-            case EnsureCanaryService():
-                return await services.ensure_canary(self._writes, action)
-            case DeleteCanaryService():
-                return await services.delete_canary(self._writes, action)
-            case _:
-                assert_never(action)
+    async def measure(self, action: decision.Measure) -> Done:
+        """Ask for a measurement, without waiting for it."""
+        self.measures.ask(self.rollout.metadata.key, action)
+        return Done()
 
-    async def _apply_to_any_workload(
-        self,
-        action: LabelWorkload
-        | HoldWorkload
-        | MoveSet
-        | ReleaseSet
-        | SetCurrentRevision
-        | RevertTemplate
-        | StampTemplate,
-    ) -> Outcome:
-        resource = known_workload(*action.kind) or self._kinds.resource(action.kind)
+    async def remove_finalizer(self, _action: decision.RemoveFinalizer) -> Done:
+        """Let the Rollout go."""
+        await rollouts.remove_finalizer(self.writes, self.rollout, self.version)
+        self.gone = True
+        return Done(wrote=True)
+
+
+A = TypeVar("A", bound=Action)
+W = TypeVar("W", bound=WorkloadAction)
+Effect = Callable[[Pass, Any], Awaitable[Outcome]]
+Row = tuple[type[object], Effect]
+
+
+def _by(action: type[A], effect: Callable[[Pass, A], Awaitable[Outcome]]) -> Row:
+    """A row of the table: the type checker compares the function with the action."""
+    return action, effect
+
+
+def _writes(action: type[A], effect: Callable[[Writes, A], Awaitable[Outcome]]) -> Row:
+    return _by(action, lambda now, fact: effect(now.writes, fact))
+
+
+def _to_workload(
+    action: type[W], effect: Callable[[Writes, Resource, W], Awaitable[Outcome]]
+) -> Row:
+    return _to_template(action, lambda writes, resource, fact, _: effect(writes, resource, fact))
+
+
+def _to_template(
+    action: type[W], effect: Callable[[Writes, Resource, W, Rollout], Awaitable[Outcome]]
+) -> Row:
+    async def apply(now: Pass, fact: W) -> Outcome:
+        resource = known_workload(*fact.kind) or now.kinds.resource(fact.kind)
         if resource is None:
-            return NotYet(f"{action.kind.kind} ({action.kind.api_version}) is not served")
-        match action:
-            case LabelWorkload():
-                return await workloads.label_workload(self._writes, resource, action)
-            case HoldWorkload():
-                return await holding.hold(self._writes, resource, action)
-            case RevertTemplate():
-                return await reverts.revert(self._writes, resource, action, self._rollout)
-            case StampTemplate():
-                return await reverts.stamp(self._writes, resource, action, self._rollout)
-            case MoveSet():
-                return await podsets.move(self._writes, resource, action)
-            case SetCurrentRevision():
-                return await podsets.set_current_revision(self._writes, resource, action)
-            case ReleaseSet():
-                return await podsets.release(self._writes, resource, action)
-            case _:
-                assert_never(action)
+            return NotYet(f"{fact.kind.kind} ({fact.kind.api_version}) is not served")
+        return await effect(now.writes, resource, fact, now.rollout)
 
-    async def _apply_to_workload(
-        self,
-        action: PaceDeployment
-        | ReleaseDeployment
-        | EnsureCanaryDeployment
-        | ScaleCanaryDeployment
-        | DeleteCanaryDeployment
-        | ScaleReplicaSet
-        | DeleteReplicaSet
-        | HoldReplicaSet,
-    ) -> Outcome:
-        match action:
-            case PaceDeployment():
-                return await workloads.pace(self._writes, action)
-            case ReleaseDeployment():
-                return await workloads.release(self._writes, action)
-            case EnsureCanaryDeployment():
-                return await workloads.ensure_canary(self._writes, action)
-            case ScaleCanaryDeployment():
-                return await workloads.scale_canary(self._writes, action)
-            case DeleteCanaryDeployment():
-                return await workloads.delete_canary(self._writes, action)
-            case ScaleReplicaSet():
-                return await workloads.scale_replica_set(self._writes, action)
-            case DeleteReplicaSet():
-                return await workloads.delete_replica_set(self._writes, action)
-            case HoldReplicaSet():
-                return await workloads.hold_replica_set(self._writes, action)
-            case _:
-                assert_never(action)
+    return _by(action, apply)
+
+
+EFFECTS: dict[type[object], Effect] = dict(
+    [
+        _by(decision.PrepareRollout, Pass.prepare_rollout),
+        _by(decision.RemoveFinalizer, Pass.remove_finalizer),
+        _to_workload(decision.LabelWorkload, workloads.label_workload),
+        _to_workload(decision.FreezeWorkload, freezing.freeze),
+        _to_workload(decision.MoveSet, podsets.move),
+        _to_workload(decision.ReleaseSet, podsets.release),
+        _to_workload(decision.SetCurrentRevision, podsets.set_current_revision),
+        _to_template(decision.RevertTemplate, reverts.revert),
+        _to_workload(decision.WriteTemplate, reverts.write_template),
+        _to_template(decision.StampTemplate, reverts.stamp),
+        _writes(decision.PaceDeployment, workloads.pace),
+        _writes(decision.ReleaseDeployment, workloads.release),
+        _writes(decision.EnsureCanaryDeployment, workloads.ensure_canary),
+        _writes(decision.ScaleCanaryDeployment, workloads.scale_canary),
+        _writes(decision.DeleteCanaryDeployment, workloads.delete_canary),
+        _writes(decision.ScaleReplicaSet, workloads.scale_replica_set),
+        _writes(decision.DeleteReplicaSet, workloads.delete_replica_set),
+        _writes(decision.FreezeReplicaSet, workloads.freeze_replica_set),
+        _writes(decision.PinService, services.pin),
+        _writes(decision.UnpinService, services.unpin),
+        _writes(decision.EnsureCanaryService, services.ensure_canary),
+        _writes(decision.DeleteCanaryService, services.delete_canary),
+        _by(decision.EnsureRoutes, lambda now, fact: now.routes.ensure(fact.plan, fact.at)),
+        _by(decision.RehearseRoutes, lambda now, fact: now.routes.rehearse(fact.plan)),
+        _by(decision.RestoreRoutes, lambda now, fact: now.routes.restore(fact)),
+        _writes(decision.DeletePod, podsets.delete_pod),
+        _writes(decision.LabelPod, pods.label_pod),
+        _writes(decision.MarkPod, pods.mark_pod),
+        _by(decision.AskWhyNotMade, lambda now, fact: missing_pods.why_not_made(now.events, fact)),
+        _writes(decision.PauseAutoscaler, hpa.pause),
+        _writes(decision.FreeAutoscaler, hpa.free),
+        _writes(decision.KeepConfig, configs.keep),
+        _writes(decision.RestoreConfig, configs.restore),
+        _writes(decision.DropConfig, configs.drop),
+        _writes(decision.SetFinalizers, trafficroutings.set_finalizers),
+        _by(decision.Measure, Pass.measure),
+        _by(decision.RecordRelease, lambda now, fact: now.histories.record(fact)),
+    ]
+)
+"""The effect of every action."""

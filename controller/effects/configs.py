@@ -1,11 +1,10 @@
-"""ConfigMaps and Secrets: the copy of a stable content, and the way back to it.
+"""ConfigMaps and Secrets: copies of stable content, and the restore from a copy.
 
 Invariant: content goes from one object to another of the same kind and nowhere else: not into a log, an error, an Event
-or a status, and never from a Secret into a ConfigMap. It is read at that moment, written only when its digest is the
-one that was decided on, and over the version that was looked at; otherwise nothing is written, and the watch tells.
+or a status, and never from a Secret into a ConfigMap. It is read for each write, and written only when its digest is
+the one in the decision, over the version that was observed; otherwise nothing is written, and the watch reports the
+change.
 """
-
-from typing import assert_never
 
 import msgspec
 
@@ -15,7 +14,6 @@ from controller.api.meta import Key
 from controller.domain import reasons
 from controller.domain.config.references import named
 from controller.domain.decision import (
-    ConfigAction,
     Done,
     DropConfig,
     KeepConfig,
@@ -23,7 +21,8 @@ from controller.domain.decision import (
     Refusal,
     RestoreConfig,
 )
-from controller.effects.writes import Operation, Writes
+from controller.effects.patches import Operation
+from controller.effects.writes import Writes
 from controller.errors import NotFound
 from controller.kube.resources import CONFIG_MAPS, SECRETS, Resource
 
@@ -32,7 +31,7 @@ RESOURCES: dict[ConfigKind, Resource] = {
     ConfigKind.SECRET: SECRETS,
 }
 KEPT_TYPE = "moonshift.dev/kept-config"
-"""Type of a Secret that is a copy: one that no controller of the cluster acts on."""
+"""Type of a Secret that is a copy: no controller of the cluster acts on it."""
 
 
 class _Content(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -44,21 +43,8 @@ class _Content(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
         return content_digest(self.data, self.binary_data)
 
 
-async def bring_about(writes: Writes, action: ConfigAction) -> Outcome:
-    """One fact about a ConfigMap or Secret, or about a copy of one."""
-    match action:
-        case KeepConfig():
-            return await _keep(writes, action)
-        case RestoreConfig():
-            return await _restore(writes, action)
-        case DropConfig(kind=kind, copy=copy, uid=uid):
-            await writes.delete(RESOURCES[kind], copy, uid)
-            return Done(wrote=True)
-        case unknown:
-            assert_never(unknown)
-
-
-async def _keep(writes: Writes, action: KeepConfig) -> Outcome:
+async def keep(writes: Writes, action: KeepConfig) -> Outcome:
+    """Create the copy, or update its content."""
     resource = RESOURCES[action.kind]
     content = await _read(writes, resource, action.source)
     if content is None or content.digest != action.digest:
@@ -74,14 +60,21 @@ async def _keep(writes: Writes, action: KeepConfig) -> Outcome:
     return Done(wrote=True)
 
 
-async def _restore(writes: Writes, action: RestoreConfig) -> Outcome:
+async def restore(writes: Writes, action: RestoreConfig) -> Outcome:
+    """Write the content of the copy into the owner's object."""
     resource = RESOURCES[action.kind]
     content = await _read(writes, resource, Key(action.target.namespace, action.copy))
     if content is None or content.digest != action.digest:
         return Done()
     operations = _contents(action.resource_version, content)
-    # Else the owner's next server-side apply would conflict with us.
-    await writes.patch_and_disown(resource, action.target, operations)
+    # Otherwise the owner's next server-side apply would conflict with our fields.
+    await writes.give_back(resource, action.target, operations)
+    return Done(wrote=True)
+
+
+async def drop(writes: Writes, action: DropConfig) -> Done:
+    """Delete the copy."""
+    await writes.delete(RESOURCES[action.kind], action.copy, action.uid)
     return Done(wrote=True)
 
 
@@ -116,7 +109,7 @@ def _body(action: KeepConfig, copy: Key, content: _Content) -> bytes:
 
 
 def _contents(resource_version: str, content: _Content) -> list[Operation]:
-    """A patch that leaves exactly this content, over the version that was looked at."""
+    """A patch that leaves exactly this content, over the version that was observed."""
     operations: list[Operation] = [
         {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version},
         {"op": "add", "path": "/data", "value": content.data or {}},
@@ -124,7 +117,7 @@ def _contents(resource_version: str, content: _Content) -> list[Operation]:
     if content.binary_data:
         operations.append({"op": "add", "path": "/binaryData", "value": content.binary_data})
     else:
-        # `remove` alone fails where there is none.
+        # `remove` alone fails where the field is missing.
         operations += [
             {"op": "add", "path": "/binaryData", "value": {}},
             {"op": "remove", "path": "/binaryData"},

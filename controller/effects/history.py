@@ -1,8 +1,8 @@
-"""Records of releases: made, completed, and the oldest removed.
+"""Records of releases: created, completed, and the oldest deleted.
 
-Invariant: a record never holds a release up: one that the API server refuses is logged and left out; a server that is
-away brings the pass back, and making the same record again is harmless. Pods are asked for once, by their labels, for
-what the caches do not keep of them (address, node).
+Invariant: a record never delays a release: a record that the API server refuses is logged and left out. When the server
+is unreachable the pass is repeated, and creating the same record again is harmless. Pods are read once, by their
+labels, for fields that the caches do not keep (address, node).
 """
 
 import contextlib
@@ -75,7 +75,7 @@ class Histories:
         self._api = api
 
     async def record(self, action: RecordRelease) -> Done:
-        """Write one release down, then remove the oldest beyond the number kept."""
+        """Write the record of one release, then delete the oldest beyond the number kept."""
         history = action.history
         try:
             await self._write(history)

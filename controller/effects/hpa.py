@@ -1,30 +1,18 @@
-"""HorizontalPodAutoscalers: held still during a blue-green release, and given back.
+"""HorizontalPodAutoscalers: paused during a blue-green release, and restored.
 
-Invariant: a write tests the version that was looked at; what is saved and what is held change in one write.
+Invariant: a write tests the version that was observed; the saved value and the paused field change in one write.
 """
 
-from typing import assert_never
-
 from controller.api.names import ORIGINAL_BEHAVIOR
-from controller.domain.decision import Done, FreeAutoscaler, HoldAutoscaler
+from controller.domain.decision import Done, FreeAutoscaler, PauseAutoscaler
 from controller.domain.pods.hpa import STILL
-from controller.effects.writes import Writes, pointer
+from controller.effects.ownership import Marks
+from controller.effects.writes import Writes
 from controller.kube.resources import HPAS
 
 
-async def write(writes: Writes, action: HoldAutoscaler | FreeAutoscaler) -> Done:
-    """Hold an autoscaler, or free it."""
-    match action:
-        case HoldAutoscaler():
-            return await hold(writes, action)
-        case FreeAutoscaler():
-            return await free(writes, action)
-        case _:
-            assert_never(action)
-
-
-async def hold(writes: Writes, action: HoldAutoscaler) -> Done:
-    """Disable both directions; policies the owner has stay where they are."""
+async def pause(writes: Writes, action: PauseAutoscaler) -> Done:
+    """Disable scaling in both directions; the owner's policies stay in the object."""
     metadata = {
         "resourceVersion": action.resource_version,
         "annotations": {ORIGINAL_BEHAVIOR: action.original},
@@ -35,7 +23,7 @@ async def hold(writes: Writes, action: HoldAutoscaler) -> Done:
 
 
 async def free(writes: Writes, action: FreeAutoscaler) -> Done:
-    """The owner's behavior, or none, and nothing of ours."""
+    """Restore the owner's behavior, or none, and remove our fields."""
     behavior: dict[str, object] = (
         {"op": "remove", "path": "/spec/behavior"}
         if action.behavior is None
@@ -44,7 +32,6 @@ async def free(writes: Writes, action: FreeAutoscaler) -> Done:
     operations: list[dict[str, object]] = [
         {"op": "test", "path": "/metadata/resourceVersion", "value": action.resource_version},
         behavior,
-        {"op": "remove", "path": pointer("metadata", "annotations", ORIGINAL_BEHAVIOR)},
     ]
-    await writes.patch_and_disown(HPAS, action.autoscaler, operations)
+    await writes.give_back(HPAS, action.autoscaler, operations, Marks((ORIGINAL_BEHAVIOR,)))
     return Done(wrote=True)

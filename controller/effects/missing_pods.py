@@ -1,6 +1,6 @@
-"""Why the pods of a set are not made: its controller says so in Events only, so they are asked for, once per look.
+"""Reads why the pods of a set are not created: its controller reports that in Events only.
 
-Invariant: nothing is watched; a right that is missing, or no Event, is no answer and holds nothing up.
+Invariant: one request for each look, no watch; a missing right, or no Event, gives no answer and delays nothing.
 """
 
 from collections.abc import AsyncIterable
@@ -15,7 +15,7 @@ from controller.errors import Forbidden
 from controller.kube.resources import CORE_EVENTS, Resource
 
 LOOK_AGAIN = 10.0
-"""Seconds until it is asked again: quota that is given is no event of the set."""
+"""Seconds until the next look: an increased quota causes no event of the set."""
 
 
 class EventReads(Protocol):
@@ -40,7 +40,7 @@ class _Event(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def last(self) -> datetime:
-        """When it was last said."""
+        """When the Event was last repeated."""
         times = (self.last_timestamp, self.event_time, self.metadata.creation_timestamp)
         return max(
             (time for time in times if time is not None), default=datetime.min.replace(tzinfo=UTC)
@@ -48,7 +48,7 @@ class _Event(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def since(self) -> datetime:
-        """When it was first said."""
+        """When the Event first happened."""
         return self.first_timestamp or self.event_time or self.last
 
 
@@ -57,7 +57,7 @@ class _Events(msgspec.Struct, frozen=True):
 
 
 async def why_not_made(api: EventReads, action: AskWhyNotMade) -> Done | Refusal:
-    """What the set's controller said last of pods that it could not make."""
+    """The last Event of the set's controller about pods that it could not create."""
     selector = f"involvedObject.uid={action.uid},type=Warning"
     found: list[_Event] = []
     try:

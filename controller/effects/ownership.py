@@ -1,22 +1,23 @@
-"""Giving fields back: at the end of a release our field manager owns nothing of an object that is not ours.
+"""Removes our marks and our field manager's entries from an object in one write, as the last step of restoring it.
 
-Of a Service that is applied server-side it owns nothing at any time: its selector is one atomic field.
-
-Why: a server-side apply of the owner's manifest would otherwise conflict with us for ever (tried: another
-minReadySeconds after a release). Invariant: an entry is removed only if it is still ours where it was seen;
-whoever writes in between wins. Entries are sorted by time, so a status write moves them: it is looked at again a few
-times; an entry that stays in the end costs its object's owner a `--force-conflicts`, nothing more.
+Why: a server-side apply of the owner's manifest would conflict with our entry for ever (tried: another minReadySeconds
+after a release). A write that changes values makes its field manager the owner of them, so the entries can only be
+removed by a later write. The marks are removed by the same write: a controller that was killed before it finds the
+marks and restores the object again. Invariant: nothing is removed when the spec has changed since the restore. Of a
+Service that is applied server-side our field manager never owns a field: its selector is one atomic field.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from controller.api.names import FIELD_MANAGER
+from controller.effects.patches import Operation, pointer
 from controller.errors import Conflict, NotFound
 
-Operation = dict[str, object]
-ATTEMPTS = 4
+ATTEMPTS = 8
+"""A status write moves the entries, because they are sorted by time: the object is read again this often."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -25,48 +26,81 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
     managed_fields: tuple[_Entry, ...] = ()
+    annotations: dict[str, str] = {}
+    labels: dict[str, str] = {}
 
 
 class _Object(msgspec.Struct, frozen=True):
     metadata: _Metadata = _Metadata()
+    spec: msgspec.Raw = msgspec.Raw()
 
 
-def disowning(stored: bytes) -> list[Operation]:
-    """JSON patch that removes our entries from an object as the server returned it; empty when there are none."""
-    entries = msgspec.json.decode(stored, type=_Object).metadata.managed_fields
+class Marks(NamedTuple):
+    """Names of the annotations and labels that mark an object as in use."""
+
+    annotations: Sequence[str] = ()
+    labels: Sequence[str] = ()
+
+
+NO_MARKS = Marks()
+
+
+def removing(stored: bytes, marks: Marks = NO_MARKS) -> list[Operation]:
+    """JSON patch for exactly this stored version that removes our marks and entries; empty where there are none."""
+    metadata = msgspec.json.decode(stored, type=_Object).metadata
     operations: list[Operation] = []
-    for index, entry in reversed(tuple(enumerate(entries))):
+    present = (
+        ("annotations", marks.annotations, metadata.annotations),
+        ("labels", marks.labels, metadata.labels),
+    )
+    for place, names, found in present:
+        gone = [pointer("metadata", place, name) for name in names if name in found]
+        operations += [{"op": "remove", "path": path} for path in gone]
+    for index, entry in reversed(tuple(enumerate(metadata.managed_fields))):
         if entry.manager == FIELD_MANAGER:
-            place = f"/metadata/managedFields/{index}"
-            operations += [
-                {"op": "test", "path": f"{place}/manager", "value": FIELD_MANAGER},
-                {"op": "remove", "path": place},
-            ]
-    return operations
+            path = f"/metadata/managedFields/{index}"
+            operations.append({"op": "remove", "path": path})
+    if not operations:
+        return []
+    version = {"op": "test", "path": "/metadata/resourceVersion"}
+    return [{**version, "value": metadata.resource_version}, *operations]
 
 
 def is_applied(stored: bytes) -> bool:
-    """Somebody uses server-side apply on the object: only they can be in conflict with our entries."""
+    """Somebody uses server-side apply on the object: only they can conflict with our entries."""
     entries = msgspec.json.decode(stored, type=_Object).metadata.managed_fields
     return any(entry.operation == "Apply" for entry in entries)
 
 
-async def hand_back(
+async def take_off(
     stored: bytes,
     patch: Callable[[list[Operation]], Awaitable[object]],
     read: Callable[[], Awaitable[bytes]],
+    *,
+    marks: Marks = NO_MARKS,
 ) -> None:
-    """Take our entries off the object that was stored last; `read` gives it as it is now."""
-    for _ in range(ATTEMPTS):
-        operations = disowning(stored)
+    """Remove our marks and entries from the object that was stored last; `read` returns the present object.
+
+    Raises Conflict when its spec has changed meanwhile, or when it changes faster than it can be read.
+    """
+    for attempt in range(ATTEMPTS):
+        operations = removing(stored, marks)
         if not operations:
             return
         try:
             await patch(operations)
         except Conflict:
-            stored = await read()
+            now = await read()
+            if attempt + 1 == ATTEMPTS or _spec(now) != _spec(stored):
+                raise
+            stored = now
         except NotFound:
             return
         else:
             return
+
+
+def _spec(stored: bytes) -> bytes:
+    return bytes(msgspec.json.decode(stored, type=_Object).spec)

@@ -1,4 +1,6 @@
-"""Pods: which release and batch made them, or that none had to, written as labels that clients select by."""
+"""Labels of pods: the release and the batch that created a pod, or that it was never replaced. Clients select by
+them.
+"""
 
 from controller.api import names
 from controller.api.meta import Key
@@ -9,7 +11,7 @@ from controller.kube.resources import PODS
 
 
 async def label_pod(writes: Writes, action: LabelPod) -> Done:
-    """Label a pod; one that is gone needs no label."""
+    """Label a pod; a pod that is gone needs no label."""
     batch = str(action.batch)
     labels: dict[str, str | None] = {
         names.ROLLOUT_ID: action.rollout_id,
@@ -20,7 +22,7 @@ async def label_pod(writes: Writes, action: LabelPod) -> Done:
 
 
 async def mark_pod(writes: Writes, action: MarkPod) -> Done:
-    """Say of a pod that it never left, or take that away."""
+    """Mark a pod as never replaced, or remove the mark."""
     labels = {names.NO_NEED_UPDATE: action.rollout_id or None}
     return await _labelled(writes, action.pod, action.uid, labels)
 

@@ -1,7 +1,7 @@
-"""Sets of pods: their update strategy and the way back, and pods that make room for others.
+"""Sets of pods: write and restore their update strategy, and delete pods.
 
-Invariant: a write tests the generation that was looked at and the latch it takes off, so a stale or late writer changes
-nothing; it never touches a template; a pod is deleted by its UID.
+Invariant: a write tests the observed generation and the admission pause that it ends, so an outdated or late writer
+changes nothing; it never changes a template; a pod is deleted by its UID.
 """
 
 from controller.api import names
@@ -13,18 +13,20 @@ from controller.domain.decision import (
     ReleaseSet,
     SetCurrentRevision,
 )
-from controller.effects.writes import Operation, Writes, generation_is, pointer
+from controller.effects.ownership import Marks
+from controller.effects.patches import Operation, generation_is, pointer
+from controller.effects.writes import Writes
 from controller.kube.resources import PODS, Resource
 
 
 async def move(writes: Writes, resource: Resource, action: MoveSet) -> Done:
     """Write the update strategy."""
     operations = [generation_is(action.generation)]
-    if action.latch:
-        latch = pointer("metadata", "annotations", names.LATCH)
+    if action.admission_pause:
+        admission_pause = pointer("metadata", "annotations", names.ADMISSION_PAUSE)
         operations += [
-            {"op": "test", "path": latch, "value": action.latch},
-            {"op": "remove", "path": latch},
+            {"op": "test", "path": admission_pause, "value": action.admission_pause},
+            {"op": "remove", "path": admission_pause},
         ]
     operations.append({"op": "add", "path": "/spec/updateStrategy", "value": action.strategy})
     operations += map(_written, action.fields)
@@ -35,7 +37,7 @@ async def move(writes: Writes, resource: Resource, action: MoveSet) -> Done:
 async def set_current_revision(
     writes: Writes, resource: Resource, action: SetCurrentRevision
 ) -> Done:
-    """Write what the set's controller forgot, in the status alone."""
+    """Write a field that the set's controller lost, in the status alone."""
     operations: list[Operation] = [
         {"op": "test", "path": "/metadata/uid", "value": action.uid},
         {"op": "add", "path": "/status/currentRevision", "value": action.revision},
@@ -45,7 +47,7 @@ async def set_current_revision(
 
 
 async def release(writes: Writes, resource: Resource, action: ReleaseSet) -> Done:
-    """Give the owner's own update strategy back, and take our annotations and labels off, in one write."""
+    """Restore the owner's own update strategy, and remove our annotations and labels, in one write."""
     operations = [generation_is(action.generation)]
     if action.owners is not None:
         strategy = action.owners.strategy
@@ -55,7 +57,9 @@ async def release(writes: Writes, resource: Resource, action: ReleaseSet) -> Don
             else {"op": "remove", "path": "/spec/updateStrategy"}
         )
     operations += map(_written, action.fields)
-    await writes.release(resource, action.workload, operations, action.annotations, action.labels)
+    await writes.release(
+        resource, action.workload, operations, Marks(action.annotations, action.labels)
+    )
     return Done(wrote=True)
 
 
@@ -67,6 +71,6 @@ def _written(field: FieldOfSpec) -> Operation:
 
 
 async def delete_pod(writes: Writes, action: DeletePod) -> Done:
-    """Delete that very pod; a pod disruption budget is not asked: its set may lose it by its owner's own limits."""
+    """Delete exactly that pod, without asking a PodDisruptionBudget: the owner's own limits of the set allow it."""
     await writes.delete(PODS, action.pod, action.uid)
     return Done(wrote=True)

@@ -1,13 +1,14 @@
-"""Templates that are written for the workload's owner: the stable one back, and the stamp of a changed content.
+"""Writes templates for the workload's owner: the stable template, or the stamp of changed content.
 
 Why through admission's own rules: our writes do not pass our webhook, and a change has to be held exactly like an
-owner's, or pods would go before their traffic has. Invariant: the write tests the generation that was looked at; a
+owner's, or pods would be replaced before their traffic has moved. Invariant: the write tests the observed generation; a
 stamp that would not be held is not written.
 """
 
 import msgspec
 
 from controller.api.jsontree import JsonObject, changed, child
+from controller.api.meta import Key
 from controller.api.names import IN_PROGRESSING, POD_TEMPLATE_HASH
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import DEPLOYMENT, WorkloadKind, workload_kind
@@ -22,9 +23,17 @@ from controller.domain.admission.verdict import (
 )
 from controller.domain.admission.workload import admit_deployment
 from controller.domain.config.references import stamped
-from controller.domain.decision import Done, Outcome, Refusal, RevertTemplate, StampTemplate
-from controller.effects.holding import plain
-from controller.effects.writes import Writes, generation_is
+from controller.domain.decision import (
+    Done,
+    Outcome,
+    Refusal,
+    RevertTemplate,
+    StampTemplate,
+    WriteTemplate,
+)
+from controller.effects.freezing import plain
+from controller.effects.patches import Operation, generation_is
+from controller.effects.writes import Writes
 from controller.errors import NotFound
 from controller.kube.resources import CONTROLLER_REVISIONS, REPLICA_SETS, Resource
 
@@ -34,19 +43,43 @@ _TEMPLATE = ("spec", "template")
 async def revert(
     writes: Writes, resource: Resource, action: RevertTemplate, rollout: Rollout
 ) -> Outcome:
-    """Write the template that the source keeps."""
+    """Write the template that the source object keeps, or that the action contains."""
     old = _tree(await writes.read(resource, action.workload))
     source = REPLICA_SETS if action.kind == DEPLOYMENT else CONTROLLER_REVISIONS
-    try:
-        template = kept_template(_tree(await writes.read(source, action.source)))
-    except NotFound:
-        named = f"{source.kind} {action.source}"
-        text = f"{named} is gone, and with it the template to go back to: apply the manifest you want to go back to"
-        return Refusal("TemplateGone", text, object=named)
+    template = (
+        kept_template({"spec": {"template": _tree(action.template.encode())}})
+        if action.template
+        else await _kept_in(writes, source, action.source)
+    )
+    if isinstance(template, Refusal):
+        return template
     stored = _judged(old, changed(old, _TEMPLATE, template), action, rollout)
     if isinstance(stored, Refused):
         return Refusal("RevertRefused", stored.message, object=str(action.workload))
     return await _write(writes, resource, action, json_patch(old, stored))
+
+
+async def write_template(writes: Writes, resource: Resource, action: WriteTemplate) -> Outcome:
+    """Write the template in a ControllerRevision, with the strategy that holds the set; no release begins."""
+    template = await _kept_in(writes, CONTROLLER_REVISIONS, action.source)
+    if isinstance(template, Refusal):
+        return template
+    operations: list[Operation] = [
+        generation_is(action.generation),
+        {"op": "replace", "path": "/spec/template", "value": template},
+        {"op": "add", "path": "/spec/updateStrategy", "value": action.strategy},
+    ]
+    await writes.patch(resource, action.workload, operations)
+    return Done(wrote=True)
+
+
+async def _kept_in(writes: Writes, source: Resource, key: Key) -> JsonObject | Refusal:
+    try:
+        return kept_template(_tree(await writes.read(source, key)))
+    except NotFound:
+        named = f"{source.kind} {key}"
+        text = f"{named} is gone, and with it the template to go back to: apply the manifest you want to go back to"
+        return Refusal("TemplateGone", text, object=named)
 
 
 async def stamp(
@@ -81,7 +114,7 @@ async def _write(
 def _judged(
     old: JsonObject, new: JsonObject, action: RevertTemplate | StampTemplate, rollout: Rollout
 ) -> JsonObject | Refused:
-    """What admission would store."""
+    """The object that admission would store."""
     labels = {name: str(value) for name, value in child(old, "metadata", "labels").items()}
     kind = workload_kind(action.kind.group, action.kind.kind, labels)
     if kind is None or kind is WorkloadKind.DEPLOYMENT:
@@ -98,7 +131,7 @@ def _tree(raw: bytes) -> JsonObject:
 
 
 def kept_template(source: JsonObject) -> JsonObject:
-    """The pod template in a ReplicaSet, or in the data of a ControllerRevision, as its owner wrote it."""
+    """The pod template in a ReplicaSet, or in the data of a ControllerRevision, without our labels."""
     found = child(source, *_TEMPLATE) or child(source, "data", *_TEMPLATE)
     labels = child(found, "metadata", "labels")
     kept = {name: value for name, value in labels.items() if name != POD_TEMPLATE_HASH}

@@ -1,7 +1,7 @@
 """The Rollout itself: finalizer, plan hash, status.
 
-Invariant: each write carries the resource version that was evaluated, so an approval that came meanwhile is never
-overwritten; a conflict brings the pass back with what is there now (the original re-read and replaced, D09).
+Invariant: each write carries the resource version that was evaluated, so an approval that arrived meanwhile is never
+overwritten; after a conflict the pass is repeated with the present object (the original re-read and replaced, D09).
 """
 
 import contextlib
@@ -30,7 +30,7 @@ async def prepare(writes: Writes, rollout: Rollout, version: str, action: Prepar
 
 
 async def remove_finalizer(writes: Writes, rollout: Rollout, version: str) -> None:
-    """Let the Rollout go; one that is gone already is as good."""
+    """Remove the Rollout's finalizer; a Rollout that is gone already is no error."""
     kept = [name for name in rollout.metadata.finalizers if name != ROLLOUT_FINALIZER]
     patch = {"metadata": {"resourceVersion": version, "finalizers": kept}}
     with contextlib.suppress(NotFound):

@@ -1,8 +1,7 @@
-"""Services: the pin on the stable one, the canary one.
+"""Services: the pin of the stable Service, and the canary Service.
 
-Invariant: of the stable Service only one selector key and our own label and annotation are ever written,
-and only over the version that was looked at; a canary Service that was not made for this Rollout is
-neither changed nor deleted (B16).
+Invariant: in the stable Service only one selector key and our own label and annotation are ever written, and only over
+the version that was observed; a canary Service that was not made for this Rollout is neither changed nor deleted (B16).
 """
 
 import msgspec
@@ -22,13 +21,14 @@ from controller.domain.decision import (
 )
 from controller.domain.rollout.routing import made_for
 from controller.domain.traffic.canary_service import canary_selector, canary_service_body
+from controller.effects.ownership import Marks
 from controller.effects.writes import Writes
 from controller.errors import NotFound
 from controller.kube.resources import SERVICES
 
 
 async def pin(writes: Writes, action: PinService) -> Done:
-    """Narrow the selector to one revision; what was pinned is noted for admission."""
+    """Narrow the selector to one revision; the pin is noted for admission."""
     said = {"label": action.label, "revision": action.revision}
     patch = {
         "metadata": {
@@ -38,26 +38,23 @@ async def pin(writes: Writes, action: PinService) -> Done:
         },
         "spec": {"selector": {action.label: action.revision}},
     }
-    await writes.merge_and_disown(SERVICES, action.service, patch, if_applied=True)
+    await writes.merge_unowned(SERVICES, action.service, patch)
     return Done(wrote=True)
 
 
 async def unpin(writes: Writes, action: UnpinService) -> Done:
-    """Take the pin and its marks off."""
+    """Remove the pin, then its marks: while there is a mark, the Service counts as pinned."""
     patch = {
-        "metadata": {
-            "resourceVersion": action.resource_version,
-            "labels": {names.PINNED: None},
-            "annotations": {names.PIN: None},
-        },
+        "metadata": {"resourceVersion": action.resource_version},
         "spec": {"selector": {action.label: None}},
     }
-    await writes.merge_and_disown(SERVICES, action.service, patch)
+    marks = Marks((names.PIN,), (names.PINNED,))
+    await writes.merge_back(SERVICES, action.service, patch, marks)
     return Done(wrote=True)
 
 
 async def ensure_canary(writes: Writes, action: EnsureCanaryService) -> Outcome:
-    """Make the canary Service from the stable one, or turn an existing one of ours to the revision."""
+    """Create the canary Service from the stable one, or change the selector of an existing one of ours."""
     key = Key(action.stable.namespace, action.name)
     try:
         stable = await writes.read(SERVICES, action.stable)
@@ -85,9 +82,7 @@ async def _turn_to_revision(writes: Writes, action: EnsureCanaryService, key: Ke
             "set disableGenerateCanaryService",
             object=f"Service {key}",
         )
-    wanted = canary_selector(
-        existing.spec.selector, action.label, action.revision, action.selector_patch
-    )
+    wanted = canary_selector(existing.spec.selector, action)
     if existing.spec.selector == wanted:
         return Done()
     patch = {
@@ -99,6 +94,6 @@ async def _turn_to_revision(writes: Writes, action: EnsureCanaryService, key: Ke
 
 
 async def delete_canary(writes: Writes, action: DeleteCanaryService) -> Done:
-    """Delete the canary Service; its UID was checked to be of this Rollout when it was looked at."""
+    """Delete the canary Service; its UID was observed to be one of this Rollout."""
     await writes.delete(SERVICES, action.service, action.uid)
     return Done(wrote=True)

@@ -1,7 +1,7 @@
 """The TrafficRouting: its finalizers and its status.
 
 Invariant: each write carries the resource version that was evaluated, so two Rollouts that join at the same moment
-never push each other out; a conflict brings the pass back with what is there now.
+never overwrite each other; after a conflict the pass is repeated with the present object.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from controller.kube.resources import TRAFFIC_ROUTINGS
 
 
 async def set_finalizers(writes: Writes, action: SetFinalizers) -> Done:
-    """Join, leave, hold or let go; an object that is gone already is as good."""
+    """Set the finalizers; an object that is gone already is no error."""
     version, finalizers = action.resource_version, list(action.finalizers)
     patch = {"metadata": {"resourceVersion": version, "finalizers": finalizers}}
     with contextlib.suppress(NotFound):

@@ -1,7 +1,7 @@
-"""Workloads: the hold and its knobs, the way back, the extra Deployment, abandoned ReplicaSets.
+"""Workloads: freeze and limits, the restore, the extra Deployment, ReplicaSets of abandoned revisions.
 
-Invariant: a write to a workload tests the generation that was looked at and the latch it takes off, so a stale or late
-writer changes nothing; it never touches a template.
+Invariant: a write to a workload tests the observed generation and the admission pause that it ends, so an outdated or
+late writer changes nothing; it never changes a template.
 """
 
 from controller.api import names
@@ -11,32 +11,34 @@ from controller.domain.decision import (
     DeleteReplicaSet,
     Done,
     EnsureCanaryDeployment,
-    HoldReplicaSet,
+    FreezeReplicaSet,
     LabelWorkload,
     PaceDeployment,
     ReleaseDeployment,
     ScaleCanaryDeployment,
     ScaleReplicaSet,
 )
-from controller.effects.writes import Operation, Writes, generation_is, pointer
+from controller.effects.ownership import Marks
+from controller.effects.patches import Operation, generation_is, pointer
+from controller.effects.writes import Writes
 from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS, Resource
 
 
 async def label_workload(writes: Writes, resource: Resource, action: LabelWorkload) -> Done:
-    """Put on the label that admission selects workloads by."""
+    """Add the label that admission selects workloads by."""
     labels = {names.WORKLOAD_TYPE: action.workload_type}
     await writes.merge(resource, action.workload, {"metadata": {"labels": labels}})
     return Done(wrote=True)
 
 
 async def pace(writes: Writes, action: PaceDeployment) -> Done:
-    """Write the knobs, and the hold with them: a hand edit of it is corrected by the same write."""
+    """Write the rolling update limits together with the freeze, so manual changes of either are corrected."""
     operations = [generation_is(action.generation)]
-    if action.latch:
-        latch = pointer("metadata", "annotations", names.LATCH)
+    if action.admission_pause:
+        admission_pause = pointer("metadata", "annotations", names.ADMISSION_PAUSE)
         operations += [
-            {"op": "test", "path": latch, "value": action.latch},
-            {"op": "remove", "path": latch},
+            {"op": "test", "path": admission_pause, "value": action.admission_pause},
+            {"op": "remove", "path": admission_pause},
             _set("paused", False),
         ]
     rolling = {"maxSurge": action.max_surge, "maxUnavailable": action.max_unavailable}
@@ -45,17 +47,20 @@ async def pace(writes: Writes, action: PaceDeployment) -> Done:
         _set("minReadySeconds", action.min_ready_seconds),
         _set("progressDeadlineSeconds", action.progress_deadline_seconds),
     ]
+    if action.extra_status:
+        noted = pointer("metadata", "annotations", names.EXTRA_STATUS)
+        operations.append({"op": "add", "path": noted, "value": action.extra_status})
     await writes.patch(DEPLOYMENTS, action.workload, operations)
     return Done(wrote=True)
 
 
 async def release(writes: Writes, action: ReleaseDeployment) -> Done:
-    """Give the owner's own values back, and take our annotations and labels off, in one write."""
+    """Restore the owner's own values, and remove our annotations and labels, in one write."""
     operations = [generation_is(action.generation)]
     if action.owners is not None:
         operations += _owners_operations(action.owners)
     await writes.release(
-        DEPLOYMENTS, action.workload, operations, action.annotations, action.labels
+        DEPLOYMENTS, action.workload, operations, Marks(action.annotations, action.labels)
     )
     return Done(wrote=True)
 
@@ -78,7 +83,7 @@ def _set(field: str, value: object) -> Operation:
 
 
 async def ensure_canary(writes: Writes, action: EnsureCanaryDeployment) -> Done:
-    """Make the extra Deployment; its name follows from the release, so an existing one is this one."""
+    """Create the extra Deployment; its name follows from the release, so an existing one is the right one."""
     made = await writes.create(DEPLOYMENTS, action.deployment, bytes(action.body))
     return Done(wrote=made)
 
@@ -103,11 +108,11 @@ async def delete_canary(writes: Writes, action: DeleteCanaryDeployment) -> Done:
     return Done(wrote=True)
 
 
-async def hold_replica_set(writes: Writes, action: HoldReplicaSet) -> Done:
-    """Keep the stable revision from counting as whole."""
+async def freeze_replica_set(writes: Writes, action: FreezeReplicaSet) -> Done:
+    """Keep the pods of the stable revision from counting as available."""
     operations: list[Operation] = [
         {"op": "test", "path": "/metadata/uid", "value": action.uid},
-        _set("minReadySeconds", names.HOLD_MIN_READY_SECONDS),
+        _set("minReadySeconds", names.FREEZE_MIN_READY_SECONDS),
     ]
     await writes.patch(REPLICA_SETS, action.replica_set, operations)
     return Done(wrote=True)

@@ -11,7 +11,8 @@ import msgspec
 
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import IN_PROGRESSING
-from controller.effects.ownership import hand_back, is_applied
+from controller.effects.ownership import NO_MARKS, Marks, is_applied, take_off
+from controller.effects.patches import Operation, pointer
 from controller.errors import AlreadyExists, NotFound
 from controller.kube.client import Propagation
 from controller.kube.resources import Resource
@@ -86,24 +87,22 @@ class Writes:
         answer = await self._kube.merge_patch(resource, key.namespace, key.name, patch)
         return self._remember(resource, answer)
 
-    async def merge_and_disown(
-        self,
-        resource: Resource,
-        key: Key,
-        patch: Mapping[str, object],
-        *,
-        if_applied: bool = False,
+    async def merge_unowned(
+        self, resource: Resource, key: Key, patch: Mapping[str, object]
     ) -> None:
-        """Merge patch, then give the fields back; with `if_applied` only where others apply server-side."""
+        """Merge patch; where others apply server-side, the fields are not left to our field manager."""
         answer = await self._kube.merge_patch(resource, key.namespace, key.name, patch)
         self._remember(resource, answer)
-        if if_applied and not is_applied(answer):
-            return
-        await hand_back(
-            answer,
-            lambda disown: self.patch(resource, key, disown),
-            lambda: self.read(resource, key),
-        )
+        if is_applied(answer):
+            await self._take_off(resource, key, answer)
+
+    async def merge_back(
+        self, resource: Resource, key: Key, patch: Mapping[str, object], marks: Marks
+    ) -> None:
+        """Merge patch with the owner's values; marks and entries of ours go with a second write."""
+        answer = await self._kube.merge_patch(resource, key.namespace, key.name, patch)
+        self._remember(resource, answer)
+        await self._take_off(resource, key, answer, marks)
 
     async def patch(
         self,
@@ -118,34 +117,44 @@ class Writes:
         )
         return self._remember(resource, answer)
 
-    async def patch_and_disown(
-        self, resource: Resource, key: Key, operations: Sequence[Mapping[str, object]]
-    ) -> None:
-        """JSON patch, then give the fields back to whoever owned them."""
-        answer = await self._kube.json_patch(resource, key.namespace, key.name, operations)
-        self._remember(resource, answer)
-        await hand_back(
-            answer,
-            lambda disown: self.patch(resource, key, disown),
-            lambda: self.read(resource, key),
-        )
-
-    async def release(
+    async def give_back(
         self,
         resource: Resource,
         key: Key,
-        operations: Sequence[Mapping[str, object]],
-        annotations: Sequence[str],
-        labels: Sequence[str],
+        values: Sequence[Operation],
+        marks: Marks = NO_MARKS,
     ) -> None:
-        """JSON patch that gives a workload back, marks taken off; with the mark of the release the fields go too."""
-        marks = [("annotations", name) for name in annotations]
-        marks += [("labels", name) for name in labels]
-        removed = [{"op": "remove", "path": pointer("metadata", *mark)} for mark in marks]
-        if IN_PROGRESSING in annotations:
-            await self.patch_and_disown(resource, key, [*operations, *removed])
-        else:
-            await self.patch(resource, key, [*operations, *removed])
+        """JSON patch with the owner's values; marks and entries of ours go with a second write."""
+        answer = await self._kube.json_patch(resource, key.namespace, key.name, values)
+        self._remember(resource, answer)
+        await self._take_off(resource, key, answer, marks)
+
+    async def release(
+        self, resource: Resource, key: Key, values: Sequence[Operation], marks: Marks
+    ) -> None:
+        """Give the owner's values of a workload back and take marks off; with the release's mark the fields go, too."""
+        if IN_PROGRESSING in marks.annotations:
+            await self.give_back(resource, key, values, marks)
+            return
+        paths = [pointer("metadata", "annotations", name) for name in marks.annotations]
+        paths += [pointer("metadata", "labels", name) for name in marks.labels]
+        await self.patch(
+            resource, key, [*values, *({"op": "remove", "path": path} for path in paths)]
+        )
+
+    async def _take_off(
+        self,
+        resource: Resource,
+        key: Key,
+        stored: bytes,
+        marks: Marks = NO_MARKS,
+    ) -> None:
+        await take_off(
+            stored,
+            lambda operations: self.patch(resource, key, operations),
+            lambda: self.read(resource, key),
+            marks=marks,
+        )
 
     async def delete(
         self, resource: Resource, key: Key, uid: str, propagation: Propagation = "Background"
@@ -168,17 +177,3 @@ class Writes:
         meta = msgspec.json.decode(answer, type=_Answer).metadata
         self._ledger.wrote(resource.name, meta.key, meta.resource_version)
         return meta.resource_version
-
-
-Operation = dict[str, object]
-"""One operation of a JSON patch."""
-
-
-def generation_is(generation: int) -> Operation:
-    """The patch applies only to the spec that was looked at."""
-    return {"op": "test", "path": "/metadata/generation", "value": generation}
-
-
-def pointer(*parts: str) -> str:
-    """A JSON pointer to a path whose parts may hold slashes."""
-    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)

@@ -37,7 +37,7 @@ class Access(msgspec.Struct, frozen=True):
 
 
 async def access_of(source: Source, environ: Mapping[str, str] = os.environ) -> Access:
-    """Read what the source names; BadConfiguration says what was wrong."""
+    """Read the files that the source names. Raises BadConfiguration with the reason."""
     if source.url:
         return Access(source.url, Token(), headers=_impersonating(source.impersonation))
     if source.service_account:
@@ -138,7 +138,7 @@ def _basic(user: User) -> Headers:
 
 
 def _merged(user: User, asked: Impersonation) -> Impersonation:
-    """What the command line says outranks the file, value by value."""
+    """Values of the command line replace those of the file, one by one."""
     return Impersonation(
         user=asked.user or user.impersonate,
         uid=asked.uid or user.as_uid,

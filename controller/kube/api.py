@@ -1,10 +1,9 @@
-"""kr8s' transport, made fit for a process that runs for months.
+"""kr8s' Api with requests over our own connections, made fit for a process that runs for months.
 
-Invariants: the connection pool is made once and never torn down, whatever the server answers; a request is
-never cancelled half-way (httpcore would lose a pool slot): whoever is cancelled stops waiting, the request goes
-on and is awaited at close; every wait is bounded; every failure leaves as one of `controller.errors`. Streams
-have connections of their own, so that watches and requests cannot starve each other. Only writes pass the token
-bucket.
+Invariants: the connection pool is made once and never torn down, whatever the server answers; a request is never
+cancelled half-way: whoever is cancelled stops waiting, the request goes on and is awaited at close; every wait is
+bounded; every failure leaves as one of `controller.errors`. Streams have connections of their own, so that watches and
+requests cannot starve each other. Only writes pass the token bucket.
 """
 
 import asyncio
@@ -14,15 +13,24 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, Protocol, cast
 from urllib.parse import urlencode
 
-import httpx
+import aiohttp
 import kr8s.asyncio
 import msgspec
+from yarl import URL
 
 from controller.errors import Unreachable
 from controller.kube.access import Access, access_of
-from controller.kube.credentials import BearerAuth, Source
+from controller.kube.credentials import Source
 from controller.kube.errors import Status, error_from_response, seconds_asked_for
-from controller.kube.transport import AiohttpTransport, Exchange, bounds
+from controller.kube.transport import (
+    Answer,
+    ConnectFailed,
+    Connections,
+    Exchange,
+    TimedOut,
+    TransportFailure,
+    waits,
+)
 from controller.runtime.rate import TokenBucket
 
 LONGEST_RETRY_AFTER = 5.0  # seconds; a longer wait is the caller's decision
@@ -30,6 +38,7 @@ RECONNECT_PAUSE = 0.1
 KEPT_IDLE = 60.0  # seconds
 UNBOUNDED = 0
 NOT_READ_YET = "https://the-kubeconfig-was-not-read-yet.invalid"
+REFUSED = 401
 
 JSON_PATCH = "application/json-patch+json"
 
@@ -51,7 +60,7 @@ _KEEP_ALIVE: list[tuple[int, int, int]] = [
 
 
 class RequestMetrics(Protocol):
-    """What the transport tells about itself."""
+    """Metrics of the transport."""
 
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
         """A request was answered; code `<error>` when it was not."""
@@ -83,19 +92,21 @@ class ControllerApi(kr8s.asyncio.Api):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         super().__init__(bypass_factory=True, url=source.url or NOT_READ_YET, serviceaccount="")
-        # else kr8s would read a ~/.kube/config that happens to exist; it tests for this very value
+        # Else kr8s would read a ~/.kube/config that happens to exist. It has no public setting for "none", and tests
+        # for this very value; tests/component/contract/test_kr8s_seams.py fails when that changes.
         cast(Any, self.auth)._kubeconfig_path_or_dict = False
         self._source = source
         self._bucket = bucket
         self._limits = limits or Limits()
-        self._waits = _waits_of(self._limits)
-        self._bounds = bounds(self._waits.as_dict())
+        self._waits = waits(
+            answer=self._limits.answer, connect=self._limits.connect, pool=self._limits.pool
+        )
         self._metrics = metrics
         self._sleep = sleep
         self._gate = asyncio.Semaphore(self._limits.in_flight)
         self._opening = asyncio.Lock()
-        self._streams: httpx.AsyncClient | None = None
-        self._requests: AiohttpTransport
+        self._requests: Connections | None = None
+        self._streams: Connections
         self._access: Access
         # gzip costs both ends more than a cluster's network does
         self._headers = {
@@ -104,23 +115,19 @@ class ControllerApi(kr8s.asyncio.Api):
             "Accept-Encoding": "identity",
         }
         self._host = ""
-        self._sending: set[asyncio.Task[httpx.Response]] = set()
+        self._sending: set[asyncio.Task[Answer]] = set()
         self._closed = False
 
     async def open(self) -> None:
         """Read the credentials and make the pools; no request is made."""
         async with self._opening:
-            if self._session is not None:
+            if self._requests is not None:
                 return  # a live pool is never torn down
             self._access = await access_of(self._source)
-            self.auth._url = self.auth.server = self._access.server
-            self._host = httpx.URL(self._access.server).netloc.decode()
+            self.auth.server = self._access.server
+            self._host = URL(self._access.server).authority
+            self._streams = self._connections(UNBOUNDED)
             self._requests = self._connections(self._limits.connections)
-            self._streams = self._client(self._connections(UNBOUNDED))
-            self._session = self._client(self._requests)
-
-    async def _create_session(self) -> None:
-        await self.open()
 
     async def aclose(self) -> None:
         """Wait for requests in flight, a few seconds at most, then close all connections."""
@@ -130,12 +137,12 @@ class ControllerApi(kr8s.asyncio.Api):
         for task in tuple(self._sending):
             task.cancel()
         await asyncio.gather(*self._sending, return_exceptions=True)
-        for session in (self._session, self._streams):
-            if session is not None:
-                await session.aclose()
+        if self._requests is not None:
+            await self._requests.aclose()
+            await self._streams.aclose()
 
-    def _connections(self, most: int) -> AiohttpTransport:
-        return AiohttpTransport(
+    def _connections(self, most: int) -> Connections:
+        return Connections(
             verify=self._access.verify,
             most=most,
             keep_alive=KEPT_IDLE,
@@ -143,19 +150,8 @@ class ControllerApi(kr8s.asyncio.Api):
             socket_options=_KEEP_ALIVE,
         )
 
-    def _client(self, connections: AiohttpTransport) -> httpx.AsyncClient:
-        return httpx.AsyncClient(
-            base_url=self._access.server,
-            transport=connections,
-            trust_env=False,
-            follow_redirects=False,
-            headers=[*self._headers.items(), *self._access.headers],
-            timeout=self._waits,
-            auth=BearerAuth(self._access.token),
-        )
-
     @contextlib.asynccontextmanager
-    async def call_api(
+    async def call_api(  # type: ignore[override]  # kr8s promises an Answer and reads what Answer has
         self,
         method: str = "GET",
         version: str = "v1",
@@ -165,15 +161,12 @@ class ControllerApi(kr8s.asyncio.Api):
         raise_for_status: bool = True,
         stream: bool = False,
         **kwargs: Any,
-    ) -> AsyncGenerator[httpx.Response, None]:
+    ) -> AsyncGenerator[Answer, None]:
         """One request; the body of the `with` is outside of all error handling."""
         if self._closed:
             raise Unreachable("this client is closed")
-        if self._session is None:
-            await self.open()
-        kwargs |= {"method": method, "url": self._construct_url(version, base, namespace, url)}
-        if self._access.server_name:
-            kwargs["extensions"] = {"sni_hostname": self._access.server_name}
+        await self.open()
+        kwargs |= {"method": method, "url": path_of(version, base, namespace, url)}
         async with contextlib.AsyncExitStack() as stack:
             if stream:
                 response = await self._open_stream(stack, kwargs)
@@ -186,27 +179,35 @@ class ControllerApi(kr8s.asyncio.Api):
 
     async def _open_stream(
         self, stack: contextlib.AsyncExitStack, request: dict[str, Any]
-    ) -> httpx.Response:
-        assert self._streams is not None
+    ) -> Answer:
         started = asyncio.get_running_loop().time()
         code = "<error>"
         try:
-            response = await stack.enter_async_context(self._streams.stream(**request))
-            code = str(response.status_code)
-        except httpx.RequestError as failure:
+            token = self._access.token
+            used = token.current()
+            answer = await self._begin(stack, request, used)
+            if answer.status_code == REFUSED and (other := await token.after_refusal(used)):
+                answer = await self._begin(stack, request, other)
+            code = str(answer.status_code)
+        except TransportFailure as failure:
             raise _unreachable(request, failure) from failure
         finally:
             self._count("WATCH", code, started)
-        return response
+        return answer
 
-    async def _exchange(self, request: dict[str, Any]) -> httpx.Response:
+    async def _begin(
+        self, stack: contextlib.AsyncExitStack, request: dict[str, Any], token: str
+    ) -> Answer:
+        return await stack.enter_async_context(self._streams.stream(self._prepared(request, token)))
+
+    async def _exchange(self, request: dict[str, Any]) -> Answer:
         """Send, and once more where that is safe and promising."""
         try:
             response = await self._send(request)
-        except httpx.RequestError as failure:
+        except TransportFailure as failure:
             # a request that may have reached the server is repeated only if that does no harm
-            may_repeat = isinstance(failure, httpx.ConnectError) or _repeatable(request)
-            if isinstance(failure, httpx.TimeoutException) or not may_repeat:
+            may_repeat = isinstance(failure, ConnectFailed) or _repeatable(request)
+            if isinstance(failure, TimedOut) or not may_repeat:
                 raise _unreachable(request, failure) from failure
             pause = RECONNECT_PAUSE
         else:
@@ -216,11 +217,11 @@ class ControllerApi(kr8s.asyncio.Api):
         await self._sleep(pause)
         try:
             return await self._send(request)
-        except httpx.RequestError as failure:
+        except TransportFailure as failure:
             raise _unreachable(request, failure) from failure
 
-    async def _send(self, request: dict[str, Any]) -> httpx.Response:
-        """Wait for a turn, then send in a task of its own: our cancellation must not reach httpcore."""
+    async def _send(self, request: dict[str, Any]) -> Answer:
+        """Wait for a turn, then send in a task of its own: our cancellation must not reach the connection."""
         if self._bucket is not None and request["method"] != "GET":
             await self._bucket.take()
         await self._gate.acquire()
@@ -229,20 +230,21 @@ class ControllerApi(kr8s.asyncio.Api):
         task.add_done_callback(self._sent)
         return await asyncio.shield(task)
 
-    def _sent(self, task: asyncio.Task[httpx.Response]) -> None:
+    def _sent(self, task: asyncio.Task[Answer]) -> None:
         self._sending.discard(task)
         self._gate.release()
         if not task.cancelled():
             task.exception()  # nobody may be waiting any more
 
-    async def _transmit(self, request: dict[str, Any]) -> httpx.Response:
+    async def _transmit(self, request: dict[str, Any]) -> Answer:
         started = asyncio.get_running_loop().time()
         code = "<error>"
         try:
             token = self._access.token
             used = token.current()
+            assert self._requests is not None
             response = await self._requests.exchange(self._prepared(request, used))
-            if response.status_code == 401 and (other := await token.after_refusal(used)):
+            if response.status_code == REFUSED and (other := await token.after_refusal(used)):
                 response = await self._requests.exchange(self._prepared(request, other))
             code = str(response.status_code)
         finally:
@@ -250,17 +252,19 @@ class ControllerApi(kr8s.asyncio.Api):
         return response
 
     def _prepared(self, request: Mapping[str, Any], token: str) -> Exchange:
-        """What goes out; paths come quoted from whoever asks."""
+        """A request; callers quote its path."""
         address = self._access.server.rstrip("/") + request["url"]
         query = urlencode(request.get("params") or {})
         proof = {"Authorization": f"Bearer {token}"} if token else {}
-        headers = {**self._headers, **proof, **request.get("headers", {})}
+        body = request.get("content") or request.get("data")
+        kind = {"Content-Type": "application/json"} if body else {}
+        headers = {**self._headers, **kind, **proof, **(request.get("headers") or {})}
         return Exchange(
             method=request["method"],
             url=f"{address}?{query}" if query else address,
             headers=[*headers.items(), *more] if (more := self._access.headers) else headers,
-            content=request.get("content"),
-            timeout=self._bounds,
+            content=body.encode() if isinstance(body, str) else body,
+            timeout=_bounds_of(request.get("timeout")) or self._waits,
             server_name=self._access.server_name or None,
         )
 
@@ -270,14 +274,26 @@ class ControllerApi(kr8s.asyncio.Api):
             self._metrics.requested(method, self._host, code, seconds)
 
 
-def _waits_of(limits: Limits) -> httpx.Timeout:
-    return httpx.Timeout(limits.answer, connect=limits.connect, pool=limits.pool)
+def path_of(version: str, base: str, namespace: str | None, url: str) -> str:
+    """The path of a resource: below `base` where that is given, else where its version is served."""
+    start = base or ("/apis" if "/" in version else "/api")
+    place = ("namespaces", namespace) if namespace else ()
+    return "/".join([start, *filter(None, (version, *place)), url])
 
 
-async def _body(response: httpx.Response) -> bytes:
+def _bounds_of(asked: object) -> aiohttp.ClientTimeout | None:
+    """The bounds that the caller gave: ours, or seconds, as kr8s' own calls give them."""
+    if isinstance(asked, aiohttp.ClientTimeout):
+        return asked
+    return (
+        waits(answer=asked, connect=asked, pool=asked) if isinstance(asked, float | int) else None
+    )
+
+
+async def _body(answer: Answer) -> bytes:
     try:
-        return await response.aread()
-    except httpx.RequestError:
+        return await answer.aread()
+    except TransportFailure:
         return b""
 
 
@@ -287,7 +303,7 @@ def _repeatable(request: Mapping[str, Any]) -> bool:
     return bool(method != "POST" and content_type != JSON_PATCH)
 
 
-def _pause_before_retry(request: dict[str, Any], response: httpx.Response) -> float:
+def _pause_before_retry(request: dict[str, Any], response: Answer) -> float:
     """Seconds to wait before asking again as the server wished; 0: take the answer as it is."""
     # 429 says that nothing was done; after a 503 only repeatable requests are safe
     refused = response.status_code == 429
@@ -297,6 +313,6 @@ def _pause_before_retry(request: dict[str, Any], response: httpx.Response) -> fl
     return asked if asked <= LONGEST_RETRY_AFTER else 0.0
 
 
-def _unreachable(request: dict[str, Any], failure: httpx.RequestError) -> Unreachable:
+def _unreachable(request: dict[str, Any], failure: TransportFailure) -> Unreachable:
     detail = str(failure) or type(failure).__name__
     return Unreachable(f"{request['method']} {request['url']}: {detail}")

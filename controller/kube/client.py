@@ -12,7 +12,6 @@ from random import Random
 from typing import Literal, Self
 from urllib.parse import quote, unquote
 
-import httpx
 import msgspec
 
 from controller.api.names import FIELD_MANAGER
@@ -20,13 +19,13 @@ from controller.errors import Conflict, Forbidden, Invalid, NotFound, Right, Unr
 from controller.kube.api import JSON_PATCH, ControllerApi, Limits, RequestMetrics
 from controller.kube.credentials import Source, choose_source
 from controller.kube.resources import ACCESS_REVIEWS, SELF_REVIEWS, Resource
+from controller.kube.transport import Answer, TransportFailure, waits
 from controller.kube.watch import complete_lines, read_page_head
 from controller.runtime.rate import TokenBucket
 
 WATCH_SILENCE = 120.0  # seconds without a byte (bookmarks come about every minute) mean a dead peer
 
 MERGE_PATCH = "application/merge-patch+json"
-STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 # what the API server says, with code 422, of a JSON patch that could not be applied
@@ -140,6 +139,11 @@ class KubeClient:
         """Let requests in flight end, then close."""
         await self._api.aclose()
 
+    @property
+    def server(self) -> str:
+        """The address of the API server."""
+        return str(self._api.auth.server)
+
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
         """One object, from the server."""
         return await self._call("GET", resource, namespace, _path(resource, namespace, name))
@@ -194,7 +198,7 @@ class KubeClient:
                 params=params,
                 headers=_accept(resource, ""),
                 stream=True,
-                timeout=httpx.Timeout(10.0, read=self._watch_silence),
+                timeout=waits(answer=self._watch_silence, connect=10.0, pool=10.0),
             ) as response,
             contextlib.aclosing(_received(response, resource)) as chunks,
             contextlib.aclosing(complete_lines(chunks)) as lines,
@@ -238,23 +242,6 @@ class KubeClient:
         body = msgspec.json.encode(patch)
         return await self._write(
             "PATCH", resource, namespace, path, body, MERGE_PATCH, dry_run=dry_run
-        )
-
-    async def strategic_patch(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        patch: Mapping[str, object],
-        subresource: str = "",
-        *,
-        dry_run: bool = False,
-    ) -> bytes:
-        """Strategic merge patch; built-in kinds only."""
-        path = _path(resource, namespace, name, subresource)
-        body = msgspec.json.encode(patch)
-        return await self._write(
-            "PATCH", resource, namespace, path, body, STRATEGIC_PATCH, dry_run=dry_run
         )
 
     async def json_patch(
@@ -462,11 +449,11 @@ def _selection(label_selector: str, field_selector: str) -> dict[str, str]:
     return {key: value for key, value in given.items() if value}
 
 
-async def _received(response: httpx.Response, resource: Resource) -> AsyncGenerator[bytes, None]:
+async def _received(response: Answer, resource: Resource) -> AsyncGenerator[bytes, None]:
     """The chunks of a stream; a broken connection becomes Unreachable."""
     try:
         async for chunk in response.aiter_bytes():
             yield chunk
-    except (httpx.RequestError, httpx.StreamError) as failure:
+    except TransportFailure as failure:
         detail = str(failure) or type(failure).__name__
         raise Unreachable(f"watch of {resource.name} broke: {detail}") from failure

@@ -51,7 +51,7 @@ class ConfigObjects:
         self._turned = asyncio.Event()
         self._reflectors: dict[ConfigKind, Reflector[ConfigObject]] = {}
 
-    def hold(self, holder: Key) -> None:
+    def keep_watched(self, holder: Key) -> None:
         """A Rollout needs them from now on."""
         self._holders.add(holder)
         self._turned.set()

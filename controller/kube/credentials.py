@@ -8,10 +8,9 @@ opens a connection.
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-import httpx
 import msgspec
 
 from controller.errors import BadConfiguration
@@ -104,24 +103,3 @@ class Token:
         # a missing file keeps the token we have: the kubelet swaps a symlink
         with contextlib.suppress(OSError):
             self._value = Path(self._path).read_text(encoding="ascii").strip()
-
-
-class BearerAuth(httpx.Auth):
-    """Puts the token on each request; one repetition after a 401, if the token has changed."""
-
-    def __init__(self, token: Token) -> None:
-        self._token = token
-
-    async def async_auth_flow(
-        self, request: httpx.Request
-    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """Called by httpx for every request."""
-        used = self._token.current()
-        if used:
-            request.headers["Authorization"] = f"Bearer {used}"
-        response = yield request
-        if response.status_code != 401:
-            return
-        if renewed := await self._token.after_refusal(used):
-            request.headers["Authorization"] = f"Bearer {renewed}"
-            yield request

@@ -25,9 +25,9 @@ from controller.kube.reflector import ReflectorMetrics
 from controller.kube.resources import Resource
 from controller.kube.store import Store
 
-MOST_OF_NAMESPACE = 32
+MAX_KINDS_PER_NAMESPACE = 32
 """Kinds that the Rollouts and TrafficRoutings of one namespace may name."""
-MOST = 256
+MAX_KINDS = 256
 """Kinds that are watched in all."""
 
 Owner = Key
@@ -62,7 +62,7 @@ class DynamicKinds:
 
     # --- who needs what ---------------------------------------------------------------------------
 
-    def hold(self, owner: Owner, kinds: Iterable[Kind]) -> None:
+    def keep_watched(self, owner: Owner, kinds: Iterable[Kind]) -> None:
         """`owner` needs these kinds, and no others any more."""
         wanted = frozenset(kinds)
         if self._held.get(owner, frozenset()) == wanted and owner not in self._left_out:
@@ -89,8 +89,8 @@ class DynamicKinds:
                 held |= kinds
         granted = wanted & held
         for kind in sorted(wanted - held):
-            full = len(self._watched) >= MOST and kind not in self._watched
-            if len(held) < MOST_OF_NAMESPACE and not full:
+            full = len(self._watched) >= MAX_KINDS and kind not in self._watched
+            if len(held) < MAX_KINDS_PER_NAMESPACE and not full:
                 held.add(kind)
                 granted |= {kind}
         return granted
@@ -114,7 +114,7 @@ class DynamicKinds:
             return watched.availability
         return Failing(
             f"{kind[1]} ({kind[0]}) is not watched: the Rollouts and TrafficRoutings of a namespace may name "
-            f"{MOST_OF_NAMESPACE} kinds of objects, and {MOST} are watched in all; name fewer kinds"
+            f"{MAX_KINDS_PER_NAMESPACE} kinds of objects, and {MAX_KINDS} are watched in all; name fewer kinds"
         )
 
     def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:

@@ -1,4 +1,4 @@
-"""What the API server's failures mean, in our own exceptions.
+"""Maps failures of the API server to our own exceptions.
 
 Invariant: the server's message and reason reach the reader unchanged, whatever the code; an answer that is not
 a `Status` (a proxy's page, an empty body) still becomes a useful error. Nothing here decides what to do about

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from controller.api.meta import ObjectMeta
-from controller.errors import AlreadyExists, MoonshiftError, NotFound, Throttled
+from controller.errors import AlreadyExists, Forbidden, Invalid, MoonshiftError, NotFound, Throttled
 from controller.kube.client import KubeClient
 from controller.kube.lease import micro_time
 from controller.kube.resources import EVENTS, Resource
@@ -25,12 +25,14 @@ SERIES_PERIOD = 300.0  # seconds between two patches of one Event
 QUEUE = 1024
 KNOWN = 4096  # Events whose count we remember
 ATTEMPTS = 3
+HOPELESS = (NotFound, Forbidden, Invalid)
+"""Not tried again: a namespace that goes would keep the Events of all others waiting."""
 
 _log = logging.getLogger(__name__)
 
 
 class EventMetrics(Protocol):
-    """What the recorder tells about itself."""
+    """Metrics of the recorder."""
 
     def event_dropped(self, reason: str) -> None:
         """An Event was not written: full or failed."""
@@ -111,7 +113,7 @@ class EventRecorder:
             self._drop("full")
 
     async def run(self) -> None:
-        """Write what was recorded, until cancelled."""
+        """Write recorded Events until cancelled."""
         while True:
             note = await self._queue.get()
             try:
@@ -145,7 +147,7 @@ class EventRecorder:
             try:
                 await self._write(note)
             except MoonshiftError as failure:
-                if attempt == ATTEMPTS:
+                if attempt == ATTEMPTS or isinstance(failure, HOPELESS):
                     _log.warning(
                         "event not written", extra={"reason": note.reason, "error": str(failure)}
                     )

@@ -9,11 +9,10 @@ from typing import Protocol
 
 from controller.api import names
 from controller.api.meta import Key
-from controller.kube.client import KubeClient
-from controller.kube.dynamic import DynamicKinds
+from controller.domain.availability import Unavailable
 from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import Resource
-from controller.kube.served import served
+from controller.kube.served import Discovery, served
 from controller.kube.watch import read_page
 
 
@@ -26,6 +25,45 @@ class Lists(Protocol):
         namespace: str | None = None,
         label_selector: str = "",
     ) -> AsyncGenerator[bytes, None]: ...
+
+
+class Verbs(Lists, Discovery, Protocol):
+    """The methods of the API client that are used here."""
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes: ...
+
+    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes: ...
+
+    async def replace(
+        self, resource: Resource, namespace: str, name: str, body: bytes
+    ) -> bytes: ...
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        operations: Sequence[Mapping[str, object]],
+    ) -> bytes: ...
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str | None = None
+    ) -> bytes: ...
+
+
+class KnownKinds(Protocol):
+    """Kinds that are watched, and their objects."""
+
+    @property
+    def epoch(self) -> int: ...
+
+    def resource(self, kind: Kind) -> Resource | None: ...
+
+    def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None: ...
+
+    def made_for(
+        self, kind: Kind, namespace: str, rollout_uid: str
+    ) -> tuple[RawObject, ...] | Unavailable: ...
 
 
 async def labelled(
@@ -42,7 +80,7 @@ async def labelled(
 class GatewayReads:
     """Reads and writes, with what the process knows already."""
 
-    def __init__(self, client: KubeClient, kinds: DynamicKinds) -> None:
+    def __init__(self, client: Verbs, kinds: KnownKinds) -> None:
         self._client = client
         self._kinds = kinds
         self._served: dict[Kind, Resource] = {}
@@ -88,7 +126,7 @@ class GatewayReads:
         return await labelled(self._client, resource, namespace, rollout_uid)
 
     async def served(self, api_version: str, kind: str) -> Resource | None:
-        """How the kind is addressed; what was found is kept until something else is served."""
+        """The served resource of the kind; an answer is kept until the served kinds change."""
         wanted = (api_version, kind)
         if self._epoch != self._kinds.epoch:
             self._served.clear()

@@ -21,7 +21,7 @@ from controller.domain.availability import (
     NotServed,
     Unavailable,
 )
-from controller.domain.traffic.made import makers_of
+from controller.domain.traffic.companion import makers_of
 from controller.errors import Forbidden as ForbiddenByServer
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
@@ -63,7 +63,7 @@ class _RawReflector(Reflector[RawObject]):
 
 
 class Declarations(Protocol):
-    """What is known of CRDs."""
+    """The known CRDs."""
 
     @property
     def watching(self) -> bool:
@@ -80,7 +80,7 @@ class Declarations(Protocol):
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What every watch is made with."""
+    """Settings of every watch."""
 
     client: KubeClient
     crds: Declarations
@@ -156,7 +156,7 @@ class KindWatch:
         self._told(self.kind)
 
     def _after(self, resource: Resource, missing: NotFound, was_served: bool) -> Unavailable:
-        """What is said while the kind is looked up again; one that was never listed is no longer expected soon."""
+        """The availability while the kind is looked up again; a kind that was never listed counts as failing."""
         if was_served:
             self._backoff.reset()
             return Loading(f"{resource.name} is being looked up again")

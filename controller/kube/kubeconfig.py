@@ -1,4 +1,4 @@
-"""What a kubeconfig says: which server, as whom, in which namespace.
+"""Reads a kubeconfig: server, user and namespace.
 
 Why our own: people run kubectl and this with the same files, so they are read as kubectl reads them. Invariants: of
 several files the first that has an entry wins, whole; a relative path belongs to the directory of the file it stands
@@ -50,14 +50,14 @@ class Program(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Provider(msgspec.Struct, frozen=True):
-    """What came before log-in programs."""
+    """The predecessor of log-in programs."""
 
     name: str = ""
     config: dict[str, str] = {}
 
 
 class User(msgspec.Struct, frozen=True, rename="kebab"):
-    """What proves who we are, and whose place is taken."""
+    """Credentials, and the user to impersonate."""
 
     client_certificate: str = ""
     client_certificate_data: str = ""
@@ -116,7 +116,7 @@ class Kubeconfig(msgspec.Struct, frozen=True):
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """What one process uses of a kubeconfig."""
+    """The part of a kubeconfig that one process uses."""
 
     cluster: Cluster
     user: User

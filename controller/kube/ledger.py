@@ -21,7 +21,7 @@ import msgspec
 from controller.api.meta import Key
 from controller.kube.store import HasMetadata, Store
 
-PATIENCE = 5.0  # seconds
+UNSEEN_WRITE_SECONDS = 5.0  # seconds
 REMEMBERED = 4096  # events
 
 V = TypeVar("V", bound=HasMetadata)
@@ -40,7 +40,7 @@ class WriteLedger:
     """The writes of this process that its caches have not shown yet."""
 
     def __init__(
-        self, requeue: Callable[[Key], None] | None = None, patience: float = PATIENCE
+        self, requeue: Callable[[Key], None] | None = None, patience: float = UNSEEN_WRITE_SECONDS
     ) -> None:
         self._requeue = requeue
         self._patience = patience

@@ -25,7 +25,7 @@ CONFIG = f"{GROUP}/exec"
 
 
 class Credentials(msgspec.Struct, frozen=True, rename="camel"):
-    """What a program may print: a token, a client certificate with its key, or both."""
+    """The output of a program: a token, a client certificate with its key, or both."""
 
     token: str = ""
     client_certificate_data: str = ""

@@ -57,14 +57,16 @@ PROBE = 8.0
 """Seconds at most until a list that was forbidden, or whose kind is not served, is tried again."""
 STALE = 30.0
 """Seconds for which a complete store is relied on while its watch is interrupted."""
-LIVELY = 5.0  # a watch that lasted so many seconds was a good one, even if nothing happened
-BREATH = 200  # events between two looks at what else the process has to do
+GOOD_WATCH_SECONDS = (
+    5.0  # a watch that lasted so many seconds was a good one, even if nothing happened
+)
+EVENTS_BETWEEN_YIELDS = 200  # events between two looks at what else the process has to do
 
 _log = logging.getLogger(__name__)
 
 
 class ReflectorMetrics(Protocol):
-    """What reflectors tell about themselves."""
+    """Metrics of reflectors."""
 
     def relisted(self, resource: str, reason: str) -> None:
         """Everything is listed: start, gone or undecodable."""
@@ -251,7 +253,7 @@ class Reflector(Generic[V]):
                 version = page.metadata.resource_version
                 for number, item in enumerate(page.items or (), 1):
                     self._take_item(item, views, unreadable)
-                    if number % BREATH == 0:
+                    if number % EVENTS_BETWEEN_YIELDS == 0:
                         await asyncio.sleep(0)
         self.undecodable = {key: self.undecodable[key] for key in unreadable}
         self.store.replace_all(views, keep=unreadable)
@@ -287,9 +289,9 @@ class Reflector(Generic[V]):
                 await self._take_lines(lines)
             finally:
                 lasted = loop.time() - started
-                if lasted >= LIVELY:
+                if lasted >= GOOD_WATCH_SECONDS:
                     self._backoff.reset()
-        if lasted < LIVELY:
+        if lasted < GOOD_WATCH_SECONDS:
             await self._pause(None)
 
     async def _take_lines(self, lines: AsyncIterator[bytes]) -> None:
@@ -298,7 +300,7 @@ class Reflector(Generic[V]):
             self._take_line(line)
             self._backoff.reset()
             taken += 1
-            if taken % BREATH == 0:
+            if taken % EVENTS_BETWEEN_YIELDS == 0:
                 await asyncio.sleep(0)
 
     def _take_line(self, line: bytes) -> None:

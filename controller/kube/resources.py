@@ -65,6 +65,7 @@ def known_workload(api_version: str, kind: str) -> Resource | None:
     return Resource(group, version, plural, kind) if plural is not None else None
 
 
+JOBS = Resource("batch", "v1", "jobs", "Job")
 PODS = Resource("", "v1", "pods", "Pod")
 SERVICES = Resource("", "v1", "services", "Service")
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
@@ -80,6 +81,17 @@ ROLLOUTS = Resource("rollouts.kruise.io", "v1beta1", "rollouts", "Rollout")
 ROLLOUTS_V1ALPHA1 = Resource("rollouts.kruise.io", "v1alpha1", "rollouts", "Rollout")
 TRAFFIC_ROUTINGS = Resource("rollouts.kruise.io", "v1alpha1", "trafficroutings", "TrafficRouting")
 ROLLOUT_HISTORIES = Resource("rollouts.kruise.io", "v1alpha1", "rollouthistories", "RolloutHistory")
+
+ANALYSIS_TEMPLATES = Resource(
+    "rollouts.kruise.io", "v1alpha1", "analysistemplates", "AnalysisTemplate"
+)
+CLUSTER_ANALYSIS_TEMPLATES = Resource(
+    "rollouts.kruise.io",
+    "v1alpha1",
+    "clusteranalysistemplates",
+    "ClusterAnalysisTemplate",
+    namespaced=False,
+)
 
 CRDS = Resource(
     "apiextensions.k8s.io",

@@ -14,7 +14,7 @@ from controller.kube.resources import Resource, is_api_version
 
 
 class Discovery(Protocol):
-    """What is needed of the API client."""
+    """The methods of the API client that are used here."""
 
     async def discover(self, group_version: str) -> tuple[Resource, ...]: ...
 

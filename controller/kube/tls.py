@@ -83,7 +83,7 @@ def _content(field: str, data: str, path: str) -> bytes:
 
 
 def bytes_of(field: str, path: str) -> bytes:
-    """What a file holds that the kubeconfig names."""
+    """The content of a file that the kubeconfig names."""
     try:
         return Path(path).read_bytes()
     except OSError as failure:

@@ -23,7 +23,7 @@ class WatchEvent(msgspec.Struct, frozen=True):
 
 
 class Identity(msgspec.Struct, frozen=True, rename="camel"):
-    """What can be read of an object whatever else is wrong with it."""
+    """The part of an object that can be read even when the rest is invalid."""
 
     class Metadata(msgspec.Struct, frozen=True, rename="camel"):
         """The parts that name an object and its version."""
@@ -72,7 +72,7 @@ def error_in_stream(event: WatchEvent) -> Exception:
 
 
 async def complete_lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Split at newlines; what follows the last one is dropped, for the watch will bring it again."""
+    """Split at newlines; an incomplete last line is dropped, because the watch will send it again."""
     pending: list[bytes] = []
     length = 0
     async for chunk in chunks:

@@ -1,1 +1,3 @@
-"""Observe, decide, apply: one key, one pass, one decision. Who wakes whom is in `wiring`."""
+"""Observe, decide, apply: one key, one pass, one decision. `wiring` maps changed objects to the Rollouts that need a
+pass.
+"""

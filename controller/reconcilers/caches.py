@@ -1,18 +1,20 @@
-"""The caches decisions are made from: which kinds are watched, and how objects are found by what they belong to.
+"""The caches behind all decisions: the watched kinds, and the indexes that find objects by their owner or reference.
 
 Invariant: typed views and pure indexes; a pod is found by the UID of its ReplicaSet or set, a ReplicaSet and a
-ControllerRevision by that of their workload, never by labels, which anybody may write.
+ControllerRevision by the UID of their workload, never by labels, which anybody may write.
 """
 
 from collections.abc import Iterable
 
 from controller.api import names
+from controller.api.analysis import AnalysisTemplate
 from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import ControllerRevision
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.domain.gates.templates import analyses_of, template_value
 from controller.domain.rollout.config_release import record_of
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.plan import references_of, services_of
@@ -21,7 +23,7 @@ from controller.kube.store import HasMetadata, Store
 OWNER = "owner"
 """Index: UID of the controller."""
 ROLLOUT_UID = "rolloutUID"
-"""Index: UID of the Rollout an object was made for."""
+"""Index: UID of the Rollout that an object was made for."""
 WORKLOAD = "workload"
 """Index of Rollouts: the workload, by group, kind, namespace and name."""
 SERVICE = "service"
@@ -31,12 +33,14 @@ REFERENCE = "reference"
 SHARED_ROUTING = "sharedRouting"
 """Index of Rollouts: `namespace/name` of the TrafficRouting they share with others."""
 
+TEMPLATE = "template"
+"""Index of Rollouts: an analysis template that one of their gates names."""
 CONFIG = "config"
-"""Index of Rollouts: `namespace/Kind/name` of a ConfigMap or Secret that their pods read, as they recorded it."""
+"""Index of Rollouts: `namespace/Kind/name` of a ConfigMap or Secret that their pods read, from their status."""
 
 
 def reference_value(api_version: str, kind: str, key: Key) -> str:
-    """How a gateway object or a workload is named in an index; the version does not matter, the group does."""
+    """The name of a gateway object or a workload in an index; its group is part of it, its version is not."""
     group, slash, _ = api_version.partition("/")
     return f"{group if slash else ''}/{kind}/{key}"
 
@@ -83,7 +87,7 @@ def _by_shared_routing(rollout: Rollout) -> Iterable[str]:
 
 
 def config_value(namespace: str, written: str) -> str:
-    """How a ConfigMap or Secret, written as `Kind/name`, is named in the index."""
+    """The name of a ConfigMap or Secret, written as `Kind/name`, in the index."""
     return f"{namespace}/{written}"
 
 
@@ -94,12 +98,12 @@ def _by_config(rollout: Rollout) -> Iterable[str]:
     return {config_value(namespace, written) for pair in pairs for written in pair.contents}
 
 
-def _lane_services(routing: TrafficRouting) -> Iterable[str]:
+def _shared_services(routing: TrafficRouting) -> Iterable[str]:
     namespace = routing.metadata.namespace
     return {str(Key(namespace, entry.service)) for entry in routing.spec.object_ref}
 
 
-def _lane_references(routing: TrafficRouting) -> Iterable[str]:
+def _shared_references(routing: TrafficRouting) -> Iterable[str]:
     namespace = routing.metadata.namespace
     return {
         reference_value(reference.api_version, reference.kind, Key(namespace, reference.name))
@@ -109,6 +113,15 @@ def _lane_references(routing: TrafficRouting) -> Iterable[str]:
 
 def _slice_service(part: EndpointSlice) -> Iterable[str]:
     return (str(Key(part.metadata.namespace, part.service)),)
+
+
+def _by_template(rollout: Rollout) -> Iterable[str]:
+    namespace = rollout.metadata.namespace
+    return {
+        template_value(namespace, ref)
+        for analysis in analyses_of(rollout)
+        for ref in analysis.templates
+    }
 
 
 class Caches:
@@ -123,13 +136,14 @@ class Caches:
                 REFERENCE: _by_reference,
                 SHARED_ROUTING: _by_shared_routing,
                 CONFIG: _by_config,
+                TEMPLATE: _by_template,
             }
         )
         self.traffic_routings: Store[TrafficRouting] = Store(
             {
                 "uid": lambda r: (r.metadata.uid,),
-                SERVICE: _lane_services,
-                REFERENCE: _lane_references,
+                SERVICE: _shared_services,
+                REFERENCE: _shared_references,
             }
         )
         self.deployments: Store[Deployment] = Store(
@@ -139,6 +153,8 @@ class Caches:
             {"uid": lambda r: (r.metadata.uid,), OWNER: _by_owner}
         )
         self.revisions: Store[ControllerRevision] = Store({OWNER: _by_owner})
+        self.analysis_templates: Store[AnalysisTemplate] = Store()
+        self.cluster_analysis_templates: Store[AnalysisTemplate] = Store()
         self.pods: Store[Pod] = Store({OWNER: _by_owner})
         self.services: Store[Service] = Store()
         self.slices: Store[EndpointSlice] = Store({SERVICE: _slice_service})

@@ -1,7 +1,7 @@
-"""What a pass knows of the ConfigMaps and Secrets that a workload's pods read.
+"""Observes the ConfigMaps and Secrets that a workload's pods read.
 
-Invariant: nobody is asked, and nothing begins to be watched, for a Rollout that does not ask for it, or without the
-administrator's flag; a Rollout that asks in vain is told which flag it is.
+Invariant: without the Rollout's annotation or the administrator's flag nothing is requested and nothing is watched; a
+Rollout that asks without the flag is told which flag it needs.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ from controller.domain.rollout.config_release import follows_config
 from controller.errors import Postponed
 
 WAIT_FOR_CONFIG = 5.0
-"""Seconds at most until a pass is tried again while objects are being listed; `ready` comes first."""
+"""Longest wait in seconds until a pass is repeated while objects are being listed; usually `ready` wakes it earlier."""
 
 
 class TrackedObjects(Protocol):
@@ -38,12 +38,12 @@ class TrackedObjects(Protocol):
         """Whether all of them are known."""
         ...
 
-    def hold(self, holder: Key) -> None:
-        """A Rollout needs them."""
+    def keep_watched(self, holder: Key) -> None:
+        """A Rollout needs these objects."""
         ...
 
     def release(self, holder: Key) -> None:
-        """A Rollout needs them no longer."""
+        """A Rollout no longer needs these objects."""
         ...
 
     def find(self, kind: ConfigKind, key: Key) -> ConfigObject | None:
@@ -58,7 +58,7 @@ class TrackedObjects(Protocol):
 def config_of(
     rollout: Rollout, workload: WorkloadSeen | None, objects: TrackedObjects | None
 ) -> ConfigState | None:
-    """What the pods of the workload read, as far as anybody wants to know."""
+    """The configuration that the workload's pods read; None where the Rollout does not track it."""
     if not follows_config(rollout):
         if objects is not None:
             objects.release(rollout.metadata.key)
@@ -67,7 +67,7 @@ def config_of(
         return None
     if objects is None or not objects.kinds:
         return ConfigUnwatched(reasons.TRACKING_OFF, TRACKING_IS_OFF)
-    objects.hold(rollout.metadata.key)
+    objects.keep_watched(rollout.metadata.key)
     match objects.availability:
         case Loading(message=message):
             raise Postponed(WAIT_FOR_CONFIG, message)

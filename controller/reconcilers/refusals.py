@@ -1,9 +1,9 @@
-"""When a refused action is tried again: soon at first, then later each time, up to ten seconds.
+"""The time until a refused action is repeated: short at first, then longer each time, up to ten seconds.
 
-Why: a kind that is served at last or a worker that is back is no event; only trying tells that it is so. A write that
-the API server forbade is not tried again by the clock: `rights` asks once for all that wait. Invariant: what is refused
-for another reason, or about another object, and every change of the Rollout's spec, starts from the shortest wait; a
-wait never exceeds `LONGEST`.
+Why: no event reports that a kind is served at last or that a worker is back; only a new attempt shows it. A write that
+the API server forbade is not repeated by the clock: `rights` asks once for all that wait. Invariant: a refusal for
+another reason or about another object, and every change of the Rollout's spec, starts from the shortest wait; a wait
+never exceeds `LONGEST`.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _Said = tuple[int, str, str]
 
 
 class RefusalWaits:
-    """The waits of every object that has something refused."""
+    """The waits of all objects with a refused action."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class RefusalWaits:
         self._waits: dict[Key, tuple[_Said, Backoff]] = {}
 
     def next(self, key: Key, generation: int, refusal: Refusal) -> float | None:
-        """Seconds until the next try; None where a change that we see has to come first."""
+        """Seconds until the next attempt; None where a change that we watch has to come first."""
         if refusal.right is not None:
             self._rights.wait(self._waiter(key), refusal.right)
             return None
@@ -50,6 +50,6 @@ class RefusalWaits:
         return wait.next()
 
     def forget(self, key: Key) -> None:
-        """Nothing is refused any more, or the object is gone."""
+        """No action is refused any more, or the object is gone."""
         self._waits.pop(key, None)
         self._rights.forget(self._waiter(key))

@@ -1,6 +1,6 @@
-"""What passes read again and again, remembered: most passes meet the very object they met before.
+"""Remembers computed values: most passes read the same objects as the pass before.
 
-Invariant: an answer depends on the object alone, so what is remembered only saves work; memory is bounded.
+Invariant: an answer depends on the object alone, so remembering only saves work; memory is bounded.
 """
 
 from collections import OrderedDict
@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from controller.api.meta import Key
+from controller.api.original.revision import original_revision
 from controller.api.plan_hash import plan_hash_of
 from controller.api.podsets import PodSet
 from controller.api.rollout import Rollout, Strategy
@@ -36,17 +37,27 @@ class _TemplateMeta(msgspec.Struct, frozen=True):
 
 
 class Template(NamedTuple):
-    """What is known of a pod template: its identity and its labels."""
+    """The identity and the labels of a pod template."""
 
     hash: str
     labels: dict[str, str]
 
 
 class Templates:
-    """Templates that were read, remembered: the same bytes come with every event of a workload."""
+    """Decoded templates: every event of a workload contains the same bytes."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, Template] = OrderedDict()
+        self._names: OrderedDict[bytes, str] = OrderedDict()
+
+    def name(self, template: msgspec.Raw) -> str:
+        """The original's name of a Deployment's template; empty where it has none."""
+        raw = bytes(template)
+        known = self._names.get(raw)
+        if known is None:
+            known = self._names[raw] = original_revision(raw) or ""
+            _bound(self._names, REMEMBERED_TEMPLATES)
+        return known
 
     def read(self, template: msgspec.Raw) -> Template:
         """Identity and labels of a pod template."""
@@ -68,7 +79,7 @@ class _Read(NamedTuple):
 
 
 class PodSets:
-    """Sets of pods as typed views, remembered: most passes meet the very object they met before."""
+    """Decoded sets of pods: most passes read the same object as the pass before."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, _Read] = OrderedDict()
@@ -84,46 +95,54 @@ class PodSets:
         return known.view
 
 
-class _Judged(NamedTuple):
-    """A gateway object with what was found about it."""
+class _Remembered(NamedTuple):
+    """A gateway object and its computed state."""
 
     object: RawObject
     reference: Reference
-    made: tuple[RawObject, ...]
+    raw_companions: tuple[RawObject, ...]
     state: RouteState
 
-    def is_of(self, found: RawObject, reference: Reference, made: tuple[RawObject, ...]) -> bool:
-        """Nothing that was looked at is another now."""
+    def is_of(
+        self, found: RawObject, reference: Reference, raw_companions: tuple[RawObject, ...]
+    ) -> bool:
+        """The object and its companion objects are the same as before."""
         return (
             self.object is found
             and self.reference == reference
-            and len(self.made) == len(made)
-            and all(one is other for one, other in zip(self.made, made, strict=True))
+            and len(self.raw_companions) == len(raw_companions)
+            and all(
+                one is other for one, other in zip(self.raw_companions, raw_companions, strict=True)
+            )
         )
 
 
 class Routes:
-    """States of gateway objects, remembered: most passes meet the very object they met before."""
+    """States of gateway objects: most passes read the same object as the pass before."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Key, str, str], _Judged] = OrderedDict()
+        self._known: OrderedDict[tuple[Key, str, str], _Remembered] = OrderedDict()
 
     def see(
-        self, rollout: Key, reference: Reference, found: RawObject, made: tuple[RawObject, ...]
+        self,
+        rollout: Key,
+        reference: Reference,
+        found: RawObject,
+        raw_companions: tuple[RawObject, ...],
     ) -> RouteState:
-        """How the object stands for that Rollout."""
+        """The state of the object for that Rollout."""
         at = (rollout, reference.kind, reference.name)
         known = self._known.get(at)
-        if known is None or not known.is_of(found, reference, made):
-            raws = tuple(bytes(item.raw) for item in made)
+        if known is None or not known.is_of(found, reference, raw_companions):
+            raws = tuple(bytes(item.raw) for item in raw_companions)
             state = see_route(
                 reference,
                 bytes(found.raw),
                 rollout=rollout.name,
                 namespace=rollout.namespace,
-                made=raws,
+                raw_companions=raws,
             )
-            known = self._known[at] = _Judged(found, reference, made, state)
+            known = self._known[at] = _Remembered(found, reference, raw_companions, state)
             _bound(self._known, REMEMBERED_ROUTES)
         return known.state
 
@@ -136,9 +155,9 @@ class _Hashed(NamedTuple):
 
 
 class Plans:
-    """Hashes of plans, remembered: a plan hardly ever changes.
+    """Hashes of plans: a plan rarely changes.
 
-    The generation does not tell: a change through v1alpha1 can change the plan by an annotation.
+    The generation is not enough: a change through v1alpha1 can change the plan by an annotation.
     """
 
     def __init__(self) -> None:

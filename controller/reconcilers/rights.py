@@ -1,9 +1,9 @@
-"""Who waits for a right, a quota or a policy: one question for all of them, and none when nobody waits.
+"""Waits for rights, quotas and policies: one request for all that wait, and none when nobody waits.
 
-Why: the API server tells nobody that a right was granted or a quota raised. A missing right is asked for by an access
-review, every `PROBE` seconds, once for all Rollouts that wait for it. A write that is refused though the right is there
-(a quota, a policy) can only be tried: one Rollout of those that wait tries again, and when it is not refused, all do.
-Invariant: at most `MOST_AT_ONCE` reviews in a round; who waits is woken at least once after the answer changes.
+Why: the API server reports neither a granted right nor a raised quota. A missing right is checked by an access review,
+every `PROBE` seconds, once for all Rollouts that wait for it. A write that is refused although the right exists (a
+quota, a policy) can only be repeated: one of the waiting Rollouts repeats it, and when it succeeds, all do. Invariant:
+at most `MAX_AT_ONCE` reviews in a round; everything that waits is woken at least once after the answer changes.
 """
 
 import asyncio
@@ -15,27 +15,27 @@ from controller.api.meta import Key
 from controller.errors import MoonshiftError, Right
 
 PROBE = 4.0
-"""Seconds between two rounds while somebody waits."""
-MOST_AT_ONCE = 16
-"""Reviews in one round; missing rights beyond it take turns."""
+"""Seconds between two rounds while anything waits."""
+MAX_AT_ONCE = 64
+"""Reviews in one round; further missing rights take turns."""
 
 _log = logging.getLogger(__name__)
 
 
 class RightsAwaited(Protocol):
-    """Where a refused write is waited for."""
+    """The place where refused writes wait."""
 
     def wait(self, key: Key, right: Right) -> None:
-        """`key` was refused, and is woken when that may be otherwise."""
+        """The write of `key` was refused; it is woken when a new attempt may succeed."""
         ...
 
     def forget(self, key: Key) -> None:
-        """`key` waits for nothing any more, or is gone."""
+        """`key` no longer waits, or is gone."""
         ...
 
 
 class _Awaited:
-    """Who waits for one right, in the order they came; `missing` once a review has said no."""
+    """The keys that wait for one right, in order; `missing` is true once a review has denied the right."""
 
     def __init__(self) -> None:
         self.waiting: dict[Key, None] = {}
@@ -44,7 +44,7 @@ class _Awaited:
 
 
 class MissingRights:
-    """Rights that writes were refused for."""
+    """Rights whose lack made the API server refuse writes."""
 
     def __init__(
         self, review: Callable[[Right], Awaitable[bool]], wake: Callable[[Key], None]
@@ -55,7 +55,7 @@ class MissingRights:
         self._turned = asyncio.Event()
 
     def wait(self, key: Key, right: Right) -> None:
-        """`key` was refused, and is woken when that may be otherwise."""
+        """The write of `key` was refused; it is woken when a new attempt may succeed."""
         awaited = self._awaited.setdefault(right, _Awaited())
         awaited.waiting[key] = None
         if awaited.trying == key:
@@ -63,20 +63,20 @@ class MissingRights:
         self._turned.set()
 
     def forget(self, key: Key) -> None:
-        """`key` waits for nothing any more, or is gone: a right that nobody waits for is not asked about."""
+        """`key` no longer waits, or is gone: a right that nobody waits for is not checked."""
         for right, awaited in list(self._awaited.items()):
             awaited.waiting.pop(key, None)
             if not awaited.waiting:
                 del self._awaited[right]
 
     async def run(self) -> None:
-        """Ask while somebody waits, until cancelled."""
+        """Check while anything waits, until cancelled."""
         while True:
             while not self._awaited:
                 self._turned.clear()
                 await self._turned.wait()
             await asyncio.sleep(PROBE)
-            for right in tuple(self._awaited)[:MOST_AT_ONCE]:
+            for right in tuple(self._awaited)[:MAX_AT_ONCE]:
                 if right in self._awaited:
                     await self._look(right)
 

@@ -1,8 +1,8 @@
-"""One pass over one Rollout: observe, decide, apply, write the status, say what happened.
+"""One pass over one Rollout: observe, decide, apply, write the status, report.
 
-Invariant: the status is written last, once, only when it differs, and with the resource version that was
-evaluated; so a crash between any two writes leaves a state the next pass understands. What is remembered
-between passes (our own writes, counters not yet written) only saves requests.
+Invariant: the status is written last, once, only when it differs, and with the resource version that was evaluated; so
+after a crash between any two writes the next pass can continue. Data kept between passes (our own writes, counters not
+yet written) only saves requests.
 """
 
 import logging
@@ -18,7 +18,7 @@ from controller.api.rollout import Rollout, RolloutStatus
 from controller.domain.decision import ConfigAction, Decision, Done, NotYet, Refusal
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
-from controller.effects.apply import Histories, Pass, Routes, WorkloadKinds
+from controller.effects.apply import Histories, Measures, Pass, Routes, WorkloadKinds
 from controller.effects.missing_pods import EventReads
 from controller.effects.rollouts import write_status
 from controller.effects.writes import KubeWrites, Writes
@@ -31,15 +31,21 @@ from controller.runtime.clock import Clock
 from controller.runtime.worker import Result
 
 COUNTERS_AFTER = timedelta(seconds=1)
-"""How long a status waits in which only counters moved, or the part of the end that is being brought about."""
+"""How long a status write waits when only counters, or the present part of the end, changed."""
 
 _log = logging.getLogger(__name__)
 
 
 class Worlds(Protocol):
-    """Where observations come from."""
+    """The source of observations."""
 
     def observe(self, key: Key) -> Observation | None: ...
+
+
+Decide = Callable[[Observation, datetime], Decision]
+"""From an observation to a decision."""
+Effects = Callable[[Rollout, Writes, Routes, Histories, WorkloadKinds, EventReads, Measures], Pass]
+"""The effects of one pass."""
 
 
 class RolloutReconciler:
@@ -59,7 +65,13 @@ class RolloutReconciler:
         telling: Telling,
         random: Random,
         rights: RightsAwaited,
+        measures: Measures,
+        decide: Decide = decide,
+        effects: Effects = Pass,
     ) -> None:
+        self._measures = measures
+        self._decide = decide
+        self._effects = effects
         self._worlds = worlds
         self._kube = kube
         self._routes_for = routes_for
@@ -73,7 +85,7 @@ class RolloutReconciler:
         self._counting: dict[Key, datetime] = {}
 
     async def reconcile(self, key: Key) -> Result:
-        """One pass; the answer says when to look again if nothing happens before."""
+        """One pass; the result says when to look again if nothing happens before."""
         behind = self._ledger.pending(key)
         if behind > 0:
             return Result(wake_after=behind)
@@ -85,11 +97,17 @@ class RolloutReconciler:
             self._telling.forget(key)
             return Result()
         now = self._clock.now()
-        decision = decide(seen, now)
+        decision = self._decide(seen, now)
         scoped = self._ledger.scoped(key)
         writes = Writes(self._kube, scoped)
-        effects = Pass(
-            seen.rollout, writes, self._routes_for(key), self._histories, self._kinds, self._events
+        effects = self._effects(
+            seen.rollout,
+            writes,
+            self._routes_for(key),
+            self._histories,
+            self._kinds,
+            self._events,
+            self._measures,
         )
         decision, wake_after = await self._apply(seen, decision, effects, now)
         later = self._postponed(seen.rollout, decision.status, now)
@@ -104,7 +122,7 @@ class RolloutReconciler:
     async def _apply(
         self, seen: Observation, decision: Decision, effects: Pass, now: datetime
     ) -> tuple[Decision, float | None]:
-        """Bring the decided facts about, in order, up to the first that is not yet so."""
+        """Carry out the actions in order, up to the first that is not yet done."""
         wake_after: float | None = None
         key, generation = seen.rollout.metadata.key, seen.rollout.metadata.generation
         refusal: Refusal | None = None
@@ -124,10 +142,10 @@ class RolloutReconciler:
         return decision, wake_after
 
     def _postponed(self, rollout: Rollout, after: RolloutStatus, now: datetime) -> float:
-        """Seconds to wait with a status in which nothing but counters moved; 0 to write it now.
+        """Seconds to delay a status in which only counters changed; 0 to write it now.
 
-        Pods of a batch become ready one by one within moments, and the write that ends the batch says it all; the parts
-        of the end are judged by facts, and `finalisingStep` only says which one takes long.
+        Pods of a batch become ready one by one within moments, and the write at the end of the batch contains all of
+        it; the parts of the end are judged by facts, and `finalisingStep` only shows which one takes long.
         """
         key, before = rollout.metadata.key, rollout.status
         if before == after or _uncounted(before) != _uncounted(after):
@@ -147,7 +165,7 @@ class RolloutReconciler:
         try:
             await write_status(writes, rollout, version, decision.status)
         except NotFound:
-            # Deleted meanwhile: there is nothing left to say it on.
+            # Deleted meanwhile: there is no object to write the status to.
             _log.info("rollout is gone", extra={"rollout": str(rollout.metadata.key)})
         except MoonshiftError:
             self._telling.keep(rollout.metadata.key, decision)

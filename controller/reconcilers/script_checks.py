@@ -1,10 +1,10 @@
-"""Looks at the ConfigMap of scripts when it changes, so that a mistake is heard of before a release needs the script.
+"""Checks the ConfigMap of scripts when it changes, so that a defect is reported before a release needs the script.
 
-For every key: does it name a kind or a class, does its script compile (asked of the worker, in its sandbox), is it
-hidden by a packaged script. What is wrong is told once, as an Event on the ConfigMap, and again when it is put right;
-a metric counts keys by state. Invariant: nothing is decided by it, a release with a broken script is stopped by
-the release's own pass; no script's text is ever told, only the compiler's message. While the worker cannot be asked,
-what was known stays known, and it is asked again.
+For every key: does it name a kind or a class, does its script compile (in the worker's sandbox), is it hidden by a
+packaged script. A defect is reported once, as an Event on the ConfigMap, and again when it is corrected; a metric
+counts keys by state. Invariant: no decision depends on it; a release with a broken script is stopped by its own pass.
+No script's text is reported, only the compiler's message. While the worker does not answer, the last results stay, and
+it is asked again.
 """
 
 import asyncio
@@ -25,41 +25,41 @@ from controller.scripts.answer import Refused, ScriptAnswer
 from controller.scripts.lookup import MissingScript, Script
 
 PREFIX = "lua."
-"""Keys that begin so are meant as scripts; others are somebody else's."""
+"""Keys with this prefix are meant as scripts; other keys belong to somebody else."""
 SCRIPT_PREFIX = "lua.traffic.routing."
 RETRY = 30.0
-"""Seconds until the worker is asked again that did not answer."""
+"""Seconds until the worker is asked again after it did not answer."""
 TENANT = "script-checks"
 _OF_THE_MOMENT = frozenset({"TIMEOUT", "CRASHED"})
-"""Outcomes that may be the machine's and not the text's: told, but looked at again."""
+"""Outcomes that may be caused by the machine and not by the text: reported, but checked again."""
 
 UNUSABLE = "ScriptUnusable"
-"""Event: a script does not compile, is empty, or stands under a key that names nothing."""
+"""Event: a script does not compile, is empty, or has a key that names no kind."""
 SHADOWED = "ScriptShadowed"
 """Event: a packaged script is used instead."""
 USABLE = "ScriptUsable"
-"""Event: what was wrong with a key is put right."""
+"""Event: the defect of a key is corrected."""
 
 _log = logging.getLogger(__name__)
 
 
 class State(StrEnum):
-    """How a key of the ConfigMap stands; the label of the metric."""
+    """The state of a key of the ConfigMap; the label of the metric."""
 
     USABLE = "usable"
     UNUSABLE = "unusable"
     SHADOWED = "shadowed"
 
 
-class Standing(msgspec.Struct, frozen=True):
-    """A key's state, and why; the message is empty where all is well."""
+class ScriptState(msgspec.Struct, frozen=True):
+    """A key's state and the reason; the message is empty where the key is usable."""
 
     state: State
     message: str = ""
 
 
 class Validator(Protocol):
-    """Something that compiles scripts: the worker's client."""
+    """Compiles scripts: the worker's client."""
 
     async def validate(self, script: Script, *, tenant: str, request_id: str) -> ScriptAnswer:
         """Whether the script compiles. Raises WorkerUnavailable."""
@@ -67,10 +67,10 @@ class Validator(Protocol):
 
 
 class Shadows(Protocol):
-    """Something that knows how keys stand beside packaged scripts and modules: the script library."""
+    """Compares keys with packaged scripts and modules: the script library."""
 
     def configured(self, key: str, text: str) -> Script | MissingScript:
-        """The script with all that its header asks for, or what it asks for in vain."""
+        """The script with everything its header asks for, or the parts that are missing."""
         ...
 
     def shadowed(self, config_map: Mapping[str, str] | None) -> tuple[str, ...]:
@@ -79,12 +79,12 @@ class Shadows(Protocol):
 
 
 class Teller(Protocol):
-    """Tells people about the ConfigMap: the recorder of Events."""
+    """Reports about the ConfigMap: the recorder of Events."""
 
     def __call__(
         self, metadata: ObjectMeta, type: Literal["Normal", "Warning"], reason: str, message: str
     ) -> None:
-        """One thing to tell; returns at once."""
+        """Report one event; returns at once."""
         ...
 
 
@@ -92,12 +92,12 @@ class ScriptMetrics(Protocol):
     """Counts keys by state."""
 
     def configured_scripts(self, state: str, count: int) -> None:
-        """So many keys of the ConfigMap are in this state."""
+        """The number of keys of the ConfigMap in this state."""
         ...
 
 
 class ScriptChecks:
-    """Checks one ConfigMap, for as long as `run` runs."""
+    """Checks one ConfigMap while `run` runs."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class ScriptChecks:
         self._metrics = metrics
         self._retry = retry
         self._changed = asyncio.Event()
-        self._standings: dict[str, Standing] = {}
+        self._states: dict[str, ScriptState] = {}
         self._compiled: dict[tuple[str, str], str] = {}
         """The compiler's message by key and hash of the text; empty where it compiles."""
         self._unsure = False
@@ -142,7 +142,7 @@ class ScriptChecks:
             self._changed.set()
 
     async def _patience(self) -> None:
-        """Wait for a change, or until it is time to ask the worker again."""
+        """Wait for a change, or until the worker has to be asked again."""
         try:
             async with asyncio.timeout(self._retry):
                 await self._changed.wait()
@@ -150,49 +150,49 @@ class ScriptChecks:
             self._changed.set()
 
     async def check(self) -> bool:
-        """One look at every key; false where one of them has to be looked at again."""
+        """Check every key; false where one of them has to be checked again."""
         self._unsure = False
         found = self._store.get(self._key)
         data = (found.data or {}) if found is not None else {}
         hidden = frozenset(self._shadows.shadowed(data))
         complete = True
-        standings: dict[str, Standing] = {}
+        states: dict[str, ScriptState] = {}
         for key in sorted(key for key in data if key.startswith(PREFIX)):
             try:
-                standings[key] = await self._standing(key, data[key], hidden)
+                states[key] = await self._state(key, data[key], hidden)
             except WorkerUnavailable as problem:
                 _log.warning("scripts not checked", extra={"error": str(problem)})
                 complete = False
-                if key in self._standings:
-                    standings[key] = self._standings[key]
+                if key in self._states:
+                    states[key] = self._states[key]
         current = {(key, _digest(text)) for key, text in data.items()}
         self._compiled = {asked: said for asked, said in self._compiled.items() if asked in current}
         if found is not None:
-            self._tell_changes(found.metadata, standings)
-        self._standings = standings
-        self._count(standings)
+            self._tell_changes(found.metadata, states)
+        self._states = states
+        self._count(states)
         return complete and not self._unsure
 
-    async def _standing(self, key: str, text: str, hidden: frozenset[str]) -> Standing:
+    async def _state(self, key: str, text: str, hidden: frozenset[str]) -> ScriptState:
         if problem := _key_problem(key):
-            return Standing(State.UNUSABLE, f"key {key} {problem}")
+            return ScriptState(State.UNUSABLE, f"key {key} {problem}")
         if not text.strip():
-            return Standing(State.UNUSABLE, f"key {key} is empty and counts as no script")
+            return ScriptState(State.UNUSABLE, f"key {key} is empty and counts as no script")
         script = self._shadows.configured(key, text)
         if isinstance(script, MissingScript):
-            return Standing(State.UNUSABLE, f"key {key}: {script.reason}")
+            return ScriptState(State.UNUSABLE, f"key {key}: {script.reason}")
         if problem := await self._compiler_says(key, text, script):
-            return Standing(State.UNUSABLE, f"key {key} does not compile: {problem}")
+            return ScriptState(State.UNUSABLE, f"key {key} does not compile: {problem}")
         if key in hidden:
             message = (
                 f"key {key} is not used: a packaged script serves this kind; references that say "
                 "script: configMap use the key"
             )
-            return Standing(State.SHADOWED, message)
-        return Standing(State.USABLE)
+            return ScriptState(State.SHADOWED, message)
+        return ScriptState(State.USABLE)
 
     async def _compiler_says(self, key: str, text: str, script: Script) -> str:
-        """What is wrong with the text; empty where it compiles. Asked once for each text."""
+        """The compiler's message; empty where the text compiles. Asked once for each text."""
         digest = _digest(text)
         if (key, digest) not in self._compiled:
             answer = await self._validator.validate(script, tenant=TENANT, request_id=key)
@@ -202,25 +202,25 @@ class ScriptChecks:
             self._compiled[key, digest] = _problem(answer)
         return self._compiled[key, digest]
 
-    def _tell_changes(self, metadata: ObjectMeta, standings: Mapping[str, Standing]) -> None:
-        """One Event for every key that stands otherwise than before."""
-        for key, standing in standings.items():
-            before = self._standings.get(key)
-            if standing == before:
+    def _tell_changes(self, metadata: ObjectMeta, states: Mapping[str, ScriptState]) -> None:
+        """One Event for every key whose state has changed."""
+        for key, state in states.items():
+            before = self._states.get(key)
+            if state == before:
                 continue
-            match standing.state:
+            match state.state:
                 case State.UNUSABLE:
-                    self._tell(metadata, "Warning", UNUSABLE, standing.message)
+                    self._tell(metadata, "Warning", UNUSABLE, state.message)
                 case State.SHADOWED:
-                    self._tell(metadata, "Warning", SHADOWED, standing.message)
+                    self._tell(metadata, "Warning", SHADOWED, state.message)
                 case State.USABLE:
                     if before is not None:
                         self._tell(metadata, "Normal", USABLE, f"key {key} can be used now")
 
-    def _count(self, standings: Mapping[str, Standing]) -> None:
+    def _count(self, states: Mapping[str, ScriptState]) -> None:
         if self._metrics is None:
             return
-        counted = Counter(standing.state for standing in standings.values())
+        counted = Counter(state.state for state in states.values())
         for state in State:
             self._metrics.configured_scripts(state.value, counted[state])
 
@@ -230,14 +230,14 @@ def _digest(text: str) -> str:
 
 
 def _problem(answer: ScriptAnswer) -> str:
-    """What the compiler says, with the line in words instead of the script's (shortened) name."""
+    """The compiler's message, with the line in words instead of the script's (shortened) name."""
     if not isinstance(answer, Refused):
         return ""
     return f"line {answer.line}: {answer.said}" if answer.said != answer.message else answer.message
 
 
 def _key_problem(key: str) -> str:
-    """Why no look-up will ever find this key; empty where one will."""
+    """Why no look-up can find this key; empty where one can."""
     kind, _, group = key.removeprefix(SCRIPT_PREFIX).partition(".")
     if key.startswith(SCRIPT_PREFIX) and kind and group:
         return ""

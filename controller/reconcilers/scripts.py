@@ -21,7 +21,7 @@ class ConfigMap(msgspec.Struct, frozen=True):
 
 
 class ConfiguredScriptsMap:
-    """What the ConfigMap says now."""
+    """The present content of the ConfigMap of scripts."""
 
     def __init__(self, namespace: str) -> None:
         self.store: Store[ConfigMap] = Store()

@@ -1,7 +1,7 @@
-"""The caches that are filled from the start, and how each of them stands.
+"""The caches that are filled from the start, and the state of each.
 
-Invariant: no pass before the Rollouts and the scripts are known, and before it is known of every other cache how it
-stands; one that may not be read, or whose kind is not installed, stops only the Rollouts that depend on it.
+Invariant: no pass runs before the Rollouts and the scripts are known, and before every other cache is synced or has
+failed; a cache that may not be read, or whose kind is not installed, stops only the Rollouts that depend on it.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ INDISPENSABLE = (ROLLOUTS, CONFIG_MAPS)
 
 
 class Watching(Protocol):
-    """A watch, whatever it is of."""
+    """A watch on any kind."""
 
     resource: Resource
 
@@ -32,10 +32,10 @@ class Watching(Protocol):
 
 
 class SourceMetrics(Protocol):
-    """What is told about caches."""
+    """Metrics of caches."""
 
     def cache_synced(self, resource: str, synced: bool) -> None:
-        """A cache can be relied on, or not."""
+        """A cache is synced, or not."""
         ...
 
 
@@ -43,7 +43,7 @@ class Sources:
     """All caches that are filled from the start."""
 
     def __init__(self, turned: Callable[[], None], metrics: SourceMetrics) -> None:
-        """`turned` hears that a cache can be relied on, or cannot any more, once passes have begun."""
+        """`turned` is called when a cache becomes synced, or stops being so, once passes have begun."""
         self.every: Sequence[Watching] = ()
         self._turned = turned
         self._metrics = metrics
@@ -51,7 +51,7 @@ class Sources:
         self._settled = False
 
     def follow(self, every: Sequence[Watching]) -> None:
-        """These are the caches."""
+        """Set the caches."""
         self.every = every
         self._count()
 
@@ -65,7 +65,7 @@ class Sources:
         return None
 
     def tell(self) -> None:
-        """One of the caches stands otherwise than before."""
+        """The state of one of the caches has changed."""
         self._told.set()
         self._count()
         if self._settled:

@@ -1,7 +1,7 @@
-"""What a pass over a Rollout tells: one reason, three places (Event, log line, metric).
+"""Reports a pass over a Rollout: one reason in three places (Event, log line, metric).
 
-Invariant: a transition is told when its status is written, never before; a fact that was brought about (a route put
-back) is told even where no status had to be written, and not lost where its write failed.
+Invariant: a transition is reported when its status is written, never before; a completed action (a change was reverted)
+is reported even where no status had to be written, and is not lost where the write failed.
 """
 
 import logging
@@ -11,35 +11,29 @@ from typing import Protocol
 import msgspec
 
 from controller.api.meta import Key
-from controller.api.rollout import MoonshiftStatus, Phase, Rollout, RolloutStatus, StepState
+from controller.api.rollout import MoonshiftStatus, Rollout, RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Decision, Note
 from controller.domain.observation import Observation
+from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.pause import a_person_is_waited_for
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.status import condition
 
-_DRIFT = {reasons.ROUTE_PUT_BACK: "put_back", reasons.ROUTE_HELD: "held"}
-"""What the metric calls what was done about a change of a route."""
 _FACTS = frozenset({reasons.ROUTE_PUT_BACK, reasons.CONFIG_RESTORED})
-"""Reasons of notes that no later pass comes to again: what they tell is done."""
+"""Reasons of notes that no later pass repeats: their actions are done."""
 
 _log = logging.getLogger("controller.reconcilers.rollout")
 
 
-class Told(Protocol):
+class EventSink(Protocol):
     """Events on the Rollout."""
 
     def __call__(self, rollout: Rollout, note: Note) -> None: ...
 
 
 class RolloutMetrics(Protocol):
-    """What passes tell about releases."""
-
-    def rollout(self, namespace: str, name: str, phase: str, step: int, stalled: bool) -> None: ...
-
-    def forget_rollout(self, namespace: str, name: str) -> None: ...
-
-    def approval_pending(self, namespace: str, name: str, pending: bool) -> None: ...
+    """Metrics of releases."""
 
     def approved(self) -> None: ...
 
@@ -47,45 +41,44 @@ class RolloutMetrics(Protocol):
 
     def release_ended(self, namespace: str, outcome: str, seconds: float) -> None: ...
 
+    def state_entered(self, state: str) -> None: ...
+
     def state_left(self, state: str, waiting_for: str, seconds: float) -> None: ...
 
 
 class Telling:
     """Events, log lines and metrics of all Rollouts."""
 
-    def __init__(self, told: Told, metrics: RolloutMetrics) -> None:
-        self._told = told
+    def __init__(self, events: EventSink, metrics: RolloutMetrics) -> None:
+        self._events = events
         self._metrics = metrics
         self._untold: dict[Key, tuple[Note, ...]] = {}
 
     def forget(self, key: Key) -> None:
-        """The Rollout is gone, and so are its series."""
+        """The Rollout is gone."""
         self._untold.pop(key, None)
-        self._metrics.forget_rollout(key.namespace, key.name)
 
     def keep(self, key: Key, decision: Decision) -> None:
-        """The status could not be written: what was done all the same is told with the next one."""
+        """The status could not be written: completed actions are reported with the next one."""
         facts = (note for note in decision.notes if note.reason in _FACTS)
         kept = dict.fromkeys((*self._untold.get(key, ()), *facts))
         if kept:
             self._untold[key] = tuple(kept)
 
     def tell(self, seen: Observation, decision: Decision, now: datetime) -> None:
-        """Everything about a pass whose status is written, or says nothing new."""
+        """Report a pass whose status is written, or does not change."""
         rollout = seen.rollout
         key = rollout.metadata.key
         for note in dict.fromkeys((*self._untold.pop(key, ()), *decision.notes)):
-            self._told(rollout, note)
-            if note.reason in _DRIFT:
-                self._metrics.drifted(_DRIFT[note.reason])
-            elif note.reason == reasons.APPROVED:
-                self._metrics.approved()
-        self._measure(seen, decision.status, now)
+            self._events(rollout, note)
+            self._count(key, note, _moonshift_status(rollout.status), now)
         before, after, status = (
-            _position(rollout.status),
-            _position(decision.status),
+            _moonshift_status(rollout.status),
+            _moonshift_status(decision.status),
             decision.status,
         )
+        if _is_held_at_drift(status) and not _is_held_at_drift(rollout.status):
+            self._metrics.drifted("held")
         if (before.step, before.state, rollout.status.phase) != (
             after.step,
             after.state,
@@ -93,37 +86,29 @@ class Telling:
         ):
             self._log_transition(rollout, before, after, status)
             self._state_left(seen, before, now)
-        if rollout.status.phase == Phase.PROGRESSING and status.phase == Phase.HEALTHY:
-            self._release_ended(key, before, status, now)
+            if after.state:
+                self._metrics.state_entered(after.state)
 
-    def _measure(self, seen: Observation, status: RolloutStatus, now: datetime) -> None:
-        key = seen.rollout.metadata.key
-        stalled = any(c.type == "Stalled" and c.status == "True" for c in status.conditions)
-        pending = a_person_is_waited_for(Situation(seen=seen, now=now), status)
-        self._metrics.rollout(
-            key.namespace, key.name, status.phase, status.current_step_index, stalled
-        )
-        self._metrics.approval_pending(key.namespace, key.name, pending)
+    def _count(self, key: Key, note: Note, before: MoonshiftStatus, now: datetime) -> None:
+        if note.reason == reasons.ROUTE_PUT_BACK:
+            self._metrics.drifted("put_back")
+        elif note.reason == reasons.APPROVED:
+            self._metrics.approved()
+        if note.ended:
+            took = (now - (before.started_at or now)).total_seconds()
+            self._metrics.release_ended(key.namespace, note.ended, took)
 
     def _state_left(self, seen: Observation, before: MoonshiftStatus, now: datetime) -> None:
         if not before.state or before.state_since is None:
             return
-        sit = Situation(seen=seen, now=now)
-        if a_person_is_waited_for(sit, seen.rollout.status):
+        context = ReleaseContext(seen=seen, now=now)
+        held = seen.rollout.spec.strategy.paused
+        if held or a_person_is_waited_for(context, seen.rollout.status):
             waited = "people"
         else:
             waited = "timer" if before.state == StepState.STEP_PAUSED else "work"
         spent = (now - before.state_since).total_seconds()
         self._metrics.state_left(before.state, waited, max(0.0, spent))
-
-    def _release_ended(
-        self, key: Key, before: MoonshiftStatus, status: RolloutStatus, now: datetime
-    ) -> None:
-        won = any(c.type == "Succeeded" and c.status == "True" for c in status.conditions)
-        started = before.started_at or now
-        self._metrics.release_ended(
-            key.namespace, "succeeded" if won else "canceled", (now - started).total_seconds()
-        )
 
     def _log_transition(
         self,
@@ -144,6 +129,11 @@ class Telling:
         )
 
 
-def _position(status: RolloutStatus) -> MoonshiftStatus:
+def _is_held_at_drift(status: RolloutStatus) -> bool:
+    found = condition(status, DRIFTED)
+    return found is not None and found.status == "True"
+
+
+def _moonshift_status(status: RolloutStatus) -> MoonshiftStatus:
     found = status.moonshift
     return MoonshiftStatus() if isinstance(found, msgspec.UnsetType) else found

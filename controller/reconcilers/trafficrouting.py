@@ -1,7 +1,7 @@
-"""One pass over one TrafficRouting: observe, decide, apply, write the status, say what happened.
+"""One pass over one TrafficRouting: observe, decide, apply, write the status, report.
 
-Invariant: as for Rollouts: the status is written last, once, only when it differs, over the version that was evaluated.
-A pass that wrote something else on the object writes no status: the event of that write brings the next pass.
+Invariant: as for Rollouts, the status is written last, once, only when it differs, over the version that was evaluated.
+A pass that wrote something else on the object writes no status: the event of that write causes the next pass.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from typing import Protocol
 from controller.api.meta import Key
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Pod
+from controller.domain import reasons
 from controller.domain.decision import (
     Action,
     Done,
@@ -24,7 +25,7 @@ from controller.domain.decision import (
     SetFinalizers,
 )
 from controller.domain.observation import Observation, RouteSeen
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.traffic.plan import references_of
 from controller.domain.trafficrouting import (
     OWNER_PREFIX,
@@ -50,7 +51,7 @@ from controller.runtime.worker import Result
 
 
 class Sights(Protocol):
-    """Where Rollouts and gateway objects are seen."""
+    """The source of Rollouts and gateway objects."""
 
     def observe(self, key: Key) -> Observation | None: ...
 
@@ -61,10 +62,20 @@ class Sights(Protocol):
     def forget(self, owner: Key) -> None: ...
 
 
-class Told(Protocol):
+_DRIFT = {reasons.ROUTE_PUT_BACK: "put_back", reasons.ROUTE_HELD: "held"}
+"""The metric's label for each reaction to a changed route."""
+
+
+class EventSink(Protocol):
     """Events on the TrafficRouting."""
 
     def __call__(self, routing: TrafficRouting, note: Note) -> None: ...
+
+
+class DriftMetrics(Protocol):
+    """Metrics of changed gateway objects."""
+
+    def drifted(self, action: str) -> None: ...
 
 
 class SharedWorld:
@@ -115,11 +126,11 @@ class SharedWorld:
     def _new_pods(self, seen: Observation) -> tuple[Pod, ...]:
         if seen.workload is None:
             return ()
-        return Situation(seen=seen, now=self._clock.now()).new_pods
+        return ReleaseContext(seen=seen, now=self._clock.now()).new_pods
 
 
 def _owner(key: Key) -> Key:
-    """Who waits for a right: as gateway objects name it."""
+    """The key under which a TrafficRouting waits for a right: its name in gateway objects."""
     return Key(key.namespace, OWNER_PREFIX + key.name)
 
 
@@ -134,7 +145,8 @@ class TrafficRoutingReconciler:
         routes_for: Callable[[Key], Routes],
         ledger: WriteLedger,
         clock: Clock,
-        told: Told,
+        told: EventSink,
+        metrics: DriftMetrics,
         random: Random,
         rights: RightsAwaited,
     ) -> None:
@@ -145,9 +157,10 @@ class TrafficRoutingReconciler:
         self._ledger = ledger
         self._clock = clock
         self._told = told
+        self._metrics = metrics
 
     async def reconcile(self, key: Key) -> Result:
-        """One pass; the answer says when to look again if nothing happens before."""
+        """One pass; the result says when to look again if nothing happens before."""
         behind = self._ledger.pending(key)
         if behind > 0:
             return Result(wake_after=behind)
@@ -179,8 +192,13 @@ class TrafficRoutingReconciler:
             self._refusals.forget(key)
         await self._write_status(seen, decision, writes)
         for note in decision.notes:
-            self._told(seen.routing, note)
+            self._tell(seen.routing, note)
         return Result(wake_after=wake_after)
+
+    def _tell(self, routing: TrafficRouting, note: Note) -> None:
+        self._told(routing, note)
+        if note.reason in _DRIFT:
+            self._metrics.drifted(_DRIFT[note.reason])
 
     async def _apply(self, action: Action, writes: Writes, routes: Routes) -> Outcome:
         try:

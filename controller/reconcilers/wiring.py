@@ -1,13 +1,14 @@
-"""Who wakes whom: from a changed object to the Rollouts it matters to.
+"""Maps a changed object to the Rollouts that depend on it, and wakes them.
 
-Invariant: every object a decision depends on wakes the Rollout; nothing is polled. Both the old and the new state of an
-object are asked, so that a Rollout is also woken by what an object no longer is.
+Invariant: every object that a decision depends on wakes the Rollout; nothing is polled. Both the old and the new state
+of an object are mapped, so that a Rollout is also woken when an object stops referring to it.
 """
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from controller.api import names
+from controller.api.analysis import AnalysisTemplate, TemplateRef
 from controller.api.autoscaling import AUTOSCALER
 from controller.api.config import ConfigKind, ConfigObject
 from controller.api.meta import Key, ObjectMeta
@@ -17,9 +18,10 @@ from controller.api.trafficrouting import TrafficRouting
 from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.config.references import named
+from controller.domain.gates.templates import template_value
 from controller.domain.rollout.config_release import follows_config
 from controller.domain.rollout.shared_routing import shared_routing_of
-from controller.domain.traffic.made import makers_of
+from controller.domain.traffic.companion import makers_of
 from controller.domain.trafficrouting import OWNER_PREFIX
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import (
@@ -27,6 +29,7 @@ from controller.reconcilers.caches import (
     REFERENCE,
     SERVICE,
     SHARED_ROUTING,
+    TEMPLATE,
     WORKLOAD,
     Caches,
     config_value,
@@ -56,9 +59,11 @@ class Wiring:
         self._listen(self._caches.pods, self._of_pod)
         self._listen(self._caches.services, self._of_service)
         self._listen(self._caches.slices, self._of_slice)
+        self._listen(self._caches.analysis_templates, self._of_template)
+        self._listen(self._caches.cluster_analysis_templates, self._of_template)
 
     def named_object_changed(self, kind: tuple[str, str], metadata: ObjectMeta) -> None:
-        """A gateway object or a workload that Rollouts name changed, or one that was made beside it."""
+        """A gateway object, a workload that Rollouts name, or a companion object changed."""
         if kind == AUTOSCALER:
             self._wake_blue_green(metadata.namespace)
             return
@@ -75,27 +80,27 @@ class Wiring:
                 self._wake_routing(routing.metadata.key)
 
     def _wake_blue_green(self, namespace: str) -> None:
-        """Which workload an autoscaler sizes can change; only blue-green releases look."""
+        """The workload of an autoscaler can change; only blue-green releases read autoscalers."""
         for rollout in self._caches.rollouts.values():
             if rollout.metadata.namespace == namespace and rollout.spec.strategy.blue_green:
                 self._wake(rollout.metadata.key)
 
     def holder_turns(self, owner: Key) -> None:
-        """Something else is known of a kind that a Rollout, or a TrafficRouting, needs."""
+        """The availability of a kind changed that a Rollout, or a TrafficRouting, needs."""
         if owner.name.startswith(OWNER_PREFIX):
             self._wake_routing(Key(owner.namespace, owner.name.removeprefix(OWNER_PREFIX)))
         else:
             self._wake(owner)
 
     def source_turns(self) -> None:
-        """A cache that all depend on can be relied on, or cannot any more."""
+        """A cache that all depend on became synced, or stopped being so."""
         for rollout in self._caches.rollouts.values():
             self._wake(rollout.metadata.key)
         for routing in self._caches.traffic_routings.values():
             self._wake_routing(routing.metadata.key)
 
     def config_changed(self, kind: ConfigKind, found: ConfigObject) -> None:
-        """A ConfigMap or Secret says something else, or a copy of ours does."""
+        """The content of a ConfigMap or Secret, or of a copy of ours, changed."""
         meta = found.metadata
         read = config_value(meta.namespace, named(kind, meta.name))
         for rollout in self._caches.rollouts.index(CONFIG, read):
@@ -104,13 +109,13 @@ class Wiring:
             self._wake(rollout.metadata.key)
 
     def config_ready(self) -> None:
-        """ConfigMaps and Secrets can be relied on."""
+        """The caches of ConfigMaps and Secrets are synced."""
         for rollout in self._caches.rollouts.values():
             if follows_config(rollout):
                 self._wake(rollout.metadata.key)
 
     def scripts_changed(self) -> None:
-        """The ConfigMap of scripts changed: whoever was refused for a script looks again."""
+        """The ConfigMap of scripts changed: Rollouts that a script stopped look again."""
         for rollout in self._caches.rollouts.values():
             if any(c.type == "Stalled" and c.status == "True" for c in rollout.status.conditions):
                 self._wake(rollout.metadata.key)
@@ -118,20 +123,28 @@ class Wiring:
             self._wake_routing(routing.metadata.key)
 
     def _listen_routings(self) -> None:
-        """What a TrafficRouting depends on: itself, its members, and what is behind its Services."""
+        """The dependencies of a TrafficRouting: itself, its members, and the pods behind its Services."""
         wake = self._wake_routing
         self._listen(self._caches.traffic_routings, _its_key, wake)
         self._listen(self._caches.rollouts, _shared_routing, wake)
-        self._listen(self._caches.services, lambda found: self._lanes(found.metadata.key), wake)
+        self._listen(
+            self._caches.services, lambda found: self._shared_routings(found.metadata.key), wake
+        )
         self._listen(
             self._caches.slices,
-            lambda part: self._lanes(Key(part.metadata.namespace, part.service)),
+            lambda part: self._shared_routings(Key(part.metadata.namespace, part.service)),
             wake,
         )
 
-    def _lanes(self, service: Key) -> Iterable[Key]:
+    def _shared_routings(self, service: Key) -> Iterable[Key]:
         found = self._caches.traffic_routings.index(SERVICE, str(service))
         return [routing.metadata.key for routing in found]
+
+    def _of_template(self, template: AnalysisTemplate) -> Iterable[Key]:
+        meta = template.metadata
+        ref = TemplateRef(meta.name, cluster_scope=not meta.namespace)
+        found = self._caches.rollouts.index(TEMPLATE, template_value(meta.namespace, ref))
+        return [rollout.metadata.key for rollout in found]
 
     def _members_of(self, routing: TrafficRouting) -> Iterable[Key]:
         found = self._caches.rollouts.index(SHARED_ROUTING, str(routing.metadata.key))
@@ -169,7 +182,7 @@ class Wiring:
         return self._of_owner(pod)
 
     def _of_owner(self, owned: HasMetadata) -> Iterable[Key]:
-        """Rollouts of the set of pods that an object belongs to."""
+        """Rollouts of the set of pods that owns an object."""
         owner = owned.metadata.controller
         if owner is None:
             return ()

@@ -1,8 +1,8 @@
-"""Gathering an observation: all a decision may depend on, from the caches alone.
+"""Gathers an observation: everything that a decision may depend on, from the caches alone.
 
-Invariant: no request is made here. What is not known yet (a kind being looked up) postpones the pass; what cannot be
-known is passed on as `Unavailable`, never as if it did not exist. Tenants name kinds freely: one without a script is
-not watched, and Secrets never are.
+Invariant: no request is made here. A fact that is not known yet (a kind being looked up) postpones the pass; a fact
+that cannot be known is passed on as `Unavailable`, never as a missing object. Tenants can name any kind: a kind without
+a script is not watched, and Secrets never are.
 """
 
 from collections.abc import Callable, Iterable
@@ -31,11 +31,11 @@ from controller.domain.observation import (
 )
 from controller.domain.pods.running import revision_name
 from controller.domain.reasons import UNSUPPORTED_WORKLOAD
+from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.shared_routing import shared_routing_of
-from controller.domain.rollout.situation import position
 from controller.domain.traffic.abilities import Headers, granted
+from controller.domain.traffic.companion import place_of, place_of_companion
 from controller.domain.traffic.drift import name_of, see_route
-from controller.domain.traffic.made import beside, place_of
 from controller.domain.traffic.plan import references_of, services_of
 from controller.domain.traffic.scripts import kind_of
 from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
@@ -54,25 +54,28 @@ from controller.kube.resources import (
 )
 from controller.reconcilers.caches import OWNER, ROLLOUT_UID, SERVICE, Caches
 from controller.reconcilers.configs import TrackedObjects, config_of
+from controller.reconcilers.gates import Gates
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
 
 REVISION = "deployment.kubernetes.io/revision"
 SCRIPT_NOT_FOUND = "ScriptNotFound"
 SECRET: Kind = ("v1", "Secret")
-"""Never watched as a gateway object, whatever script there is."""
+"""Never watched as a gateway object, even if there is a script for it."""
 WAIT_FOR_KIND = 5.0
-"""Seconds at most until a pass is tried again while a kind is being looked up; `ready` comes first."""
+"""Longest wait in seconds until a pass is repeated while a kind is being looked up; usually `ready` wakes it
+earlier.
+"""
 
 
 Missing = Callable[[Reference], str]
-"""Where the script of a reference was looked for in vain; empty where there is one."""
+"""The places where a reference's script was not found; empty where there is one."""
 
 
 class NamedKinds(Protocol):
-    """Where gateway objects, and workloads other than Deployments, are found."""
+    """The source of gateway objects, and of workloads other than Deployments."""
 
-    def hold(self, owner: Key, kinds: Iterable[Kind]) -> None:
-        """`owner` needs these kinds, and no others any more."""
+    def keep_watched(self, owner: Key, kinds: Iterable[Kind]) -> None:
+        """`owner` needs exactly these kinds from now on."""
         ...
 
     def availability(self, kind: Kind) -> Availability:
@@ -80,11 +83,11 @@ class NamedKinds(Protocol):
         ...
 
     def resource(self, kind: Kind) -> Resource | None:
-        """How the kind is addressed; None when it is not served."""
+        """The served resource of the kind; None when it is not served."""
         ...
 
     def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
-        """The object, None when there is none, or why that is not known."""
+        """The object, None when it does not exist, or why that is not known."""
         ...
 
     def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
@@ -94,7 +97,7 @@ class NamedKinds(Protocol):
     def made_for(
         self, kind: Kind, namespace: str, rollout_uid: str
     ) -> tuple[RawObject, ...] | Unavailable:
-        """What was made for a Rollout beside its gateway objects, of one kind."""
+        """The companion objects of a Rollout, of one kind."""
         ...
 
 
@@ -107,11 +110,11 @@ class Sources(Protocol):
 
 
 def _unknown_header(_: Reference) -> None:
-    """Nothing is known of scripts."""
+    """Used where scripts are not known."""
 
 
 def _nothing_missing(_: Reference) -> str:
-    """Nothing is known of scripts."""
+    """Used where scripts are not known."""
     return ""
 
 
@@ -128,10 +131,14 @@ class World:
         missing: Missing = _nothing_missing,
         allow_cluster_scoped: bool = False,
         histories_kept: int = 0,
+        appends_pod_labels: bool = False,
         config_objects: TrackedObjects | None = None,
+        gates: Gates | None = None,
     ) -> None:
+        self._gates = gates
         self._config_objects = config_objects
         self._histories_kept = histories_kept
+        self._appends_pod_labels = appends_pod_labels
         self._headers = headers
         self._missing = missing
         self._allow_cluster_scoped = allow_cluster_scoped
@@ -153,8 +160,12 @@ class World:
         workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
         services, slices = self._services(rollout)
         present = workload if isinstance(workload, WorkloadSeen) else None
+        gates = self._gates
         return Observation(
             rollout=rollout,
+            measured=gates.answers(rollout) if gates is not None else (),
+            templates=gates.templates(rollout) if gates is not None else {},
+            golden=gates.golden if gates is not None else {},
             plan_hash=self._plans.hash(rollout),
             workload=present,
             workload_problem=workload if isinstance(workload, WorkloadUnreadable) else None,
@@ -168,26 +179,29 @@ class World:
             traffic_routing=self._shared_routing(rollout),
             config=config_of(rollout, present, self._config_objects),
             histories_kept=self._histories_kept,
+            appends_pod_labels=self._appends_pod_labels,
             routes=self._seen_routes(
                 key, rollout.metadata.uid, _references(rollout), _leads(rollout)
             ),
         )
 
     def forget(self, owner: Key) -> None:
-        """A Rollout, or other owner, is gone: nothing has to be watched for it."""
-        self._kinds.hold(owner, ())
+        """A Rollout, or other owner, is gone: its kinds need not be watched."""
+        self._kinds.keep_watched(owner, ())
+        if self._gates is not None:
+            self._gates.forget(owner)
         if self._config_objects is not None:
             self._config_objects.release(owner)
 
     def _hold(self, owner: Key, kinds: frozenset[Kind]) -> None:
-        """Have these kinds watched; postpones the pass until it is known how each of them stands."""
-        self._kinds.hold(owner, kinds)
+        """Keep these kinds watched; postpones the pass until the state of each is known."""
+        self._kinds.keep_watched(owner, kinds)
         for kind in kinds:
             if isinstance(stands := self._kinds.availability(kind), Loading):
                 raise Postponed(WAIT_FOR_KIND, stands.message)
 
     def _kinds_of(self, rollout: Rollout) -> frozenset[Kind]:
-        """The kinds that a Rollout needs, but for those that are watched from the start."""
+        """The kinds that a Rollout needs, without those that are watched from the start."""
         ref = rollout.spec.workload_ref
         wanted = self._led_by(_references(rollout), _leads(rollout))
         if rollout.spec.strategy.blue_green is not None:
@@ -231,7 +245,7 @@ class World:
                 return WorkloadUnreadable(unknown.reason, unknown.message, unknown)
 
     def _autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...] | Unavailable:
-        """What sizes the workload; only a blue-green release holds it, so only then it is watched."""
+        """The autoscalers of the workload; watched only for a blue-green release, which pauses them."""
         if rollout.spec.strategy.blue_green is None:
             return ()
         found = self._kinds.every(AUTOSCALER, rollout.metadata.namespace)
@@ -273,6 +287,7 @@ class World:
             object=deployment,
             kind=WorkloadKind.DEPLOYMENT,
             template_hash=template.hash,
+            template_name=self._templates.name(deployment.spec.template),
             template_labels=template.labels,
             replica_sets=tuple((rs, self._templates.read(rs.spec.template).hash) for rs in owned),
             pods=tuple(
@@ -303,7 +318,7 @@ class World:
     def routes(
         self, owner: Key, uid: str, references: tuple[Reference, ...], *, leads: bool
     ) -> tuple[RouteSeen, ...]:
-        """How gateway objects stand for an owner that is no Rollout; `leads`: they may follow it."""
+        """The states of gateway objects for an owner that is no Rollout; `leads`: they may follow it."""
         self._hold(owner, self._led_by(references, leads))
         return self._seen_routes(owner, uid, references, leads)
 
@@ -316,11 +331,11 @@ class World:
     def _seen_routes(
         self, owner: Key, uid: str, references: tuple[Reference, ...], leads: bool
     ) -> tuple[RouteSeen, ...]:
-        made = self._made(owner.namespace, uid, references)
+        raw_companions = self._raw_companions(owner.namespace, uid, references)
         return tuple(
             RouteSeen(
                 reference,
-                self._route(owner, reference, made.get(place_of(reference), ()))
+                self._route(owner, reference, raw_companions.get(place_of(reference), ()))
                 if self._may_be_watched(reference, leads)
                 else self._not_watched(reference, name_of(reference, owner.namespace)),
                 granted(reference, references, self._headers),
@@ -328,10 +343,12 @@ class World:
             for reference in references
         )
 
-    def _made(
+    def _raw_companions(
         self, namespace: str, uid: str, references: tuple[Reference, ...]
     ) -> dict[str, tuple[RawObject, ...]]:
-        """What was made beside each object; what belongs to none of them counts to the first of its kind."""
+        """The companion objects of each gateway object; one without a reference is assigned to the first of its
+        kind.
+        """
         found: dict[str, tuple[RawObject, ...]] = {}
         places = [place_of(reference) for reference in references]
         kinds = {kind_of(reference): reference for reference in reversed(references)}
@@ -339,12 +356,14 @@ class World:
             kind = (first.api_version, first.kind)
             items = self._kinds.made_for(kind, namespace, uid)
             for item in items if isinstance(items, tuple) else ():
-                said = beside(item.metadata)
+                said = place_of_companion(item.metadata)
                 place = said if said in places else place_of(first)
                 found[place] = (*found.get(place, ()), item)
         return found
 
-    def _route(self, rollout: Key, reference: Reference, made: tuple[RawObject, ...]) -> RouteState:
+    def _route(
+        self, rollout: Key, reference: Reference, raw_companions: tuple[RawObject, ...]
+    ) -> RouteState:
         kind = (reference.api_version, reference.kind)
         resource = self._kinds.resource(kind)
         cluster_scoped = resource is not None and not resource.namespaced
@@ -355,10 +374,10 @@ class World:
         found = self._kinds.find(kind, Key(namespace, reference.name))
         match found:
             case None:
-                raws = tuple(bytes(item.raw) for item in made)
-                return see_route(reference, None, rollout=rollout.name, made=raws)
+                raws = tuple(bytes(item.raw) for item in raw_companions)
+                return see_route(reference, None, rollout=rollout.name, raw_companions=raws)
             case RawObject():
-                return self._routes.see(rollout, reference, found, made)
+                return self._routes.see(rollout, reference, found, raw_companions)
             case unknown:
                 said = unreadable(unknown.message, name_of(reference, rollout.namespace))
                 return RouteUnreadable(unknown.reason, said, unknown)
@@ -373,12 +392,12 @@ def _references(rollout: Rollout) -> tuple[Reference, ...]:
 
 def _leads(rollout: Rollout) -> bool:
     """Gateway objects may follow a plan of this Rollout."""
-    ours = position(rollout.status)
+    ours = moonshift_status(rollout.status)
     return bool(ours.route_plan or ours.endpoints_ready_since)
 
 
 def _sources_of(rollout: Rollout, *, deployment: bool) -> tuple[Resource, ...]:
-    """The caches that are filled from the start, as far as the Rollout depends on them."""
+    """The caches, of those filled from the start, that the Rollout depends on."""
     canary = rollout.spec.strategy.plan
     found: tuple[Resource, ...] = (CONTROLLER_REVISIONS, PODS)
     if deployment:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What a part may know about time."""
+    """The clock as seen by other parts."""
 
     def now(self) -> datetime:
         """The date, aware, in UTC."""

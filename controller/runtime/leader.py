@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class LeaseRecord(msgspec.Struct, frozen=True):
-    """What a lease says; `version` changes with every write by anybody."""
+    """The content of a Lease; `version` changes with every write."""
 
     holder: str = ""
     duration: float = 15.0
@@ -50,7 +50,7 @@ class LeaseStore(Protocol):
 
 
 class LeaderMetrics(Protocol):
-    """What the election tells."""
+    """Metrics of the election."""
 
     def leading(self, name: str, leads: bool) -> None:
         """This process became, or ceased to be, the leader."""

@@ -30,7 +30,7 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class ReconcileMetrics(Protocol):
-    """What workers tell about themselves."""
+    """Metrics of workers."""
 
     def reconciled(self, controller: str, result: str, seconds: float) -> None:
         """One reconcile ended: success, requeue_after, requeue or error."""

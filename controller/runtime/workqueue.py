@@ -22,7 +22,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class QueueMetrics(Protocol):
-    """What a queue tells about itself; times are seconds."""
+    """Metrics of a queue; times are seconds."""
 
     def queue_added(self, queue: str) -> None:
         """A key became ready."""

@@ -1,1 +1,1 @@
-"""Scripts: which one serves a reference (`lookup`), and what it says about an object (`client`, through the worker)."""
+"""Scripts: finding the script of a reference (`lookup`), and running it in the worker (`client`)."""

@@ -1,7 +1,7 @@
-"""What a script said, or what stopped it: the closed union that the client returns.
+"""The outcome of a script run: the closed union that the client returns.
 
-Invariant: a value, never an exception. A refusal is the user's to mend (or a crash of the engine, told as such);
-that the worker itself could not serve is an exception, and is none of these.
+Invariant: a value, never an exception. A refusal is a problem that the user can solve (or a reported crash of the
+engine); a worker that could not serve the call is an exception, and none of these.
 """
 
 import msgspec
@@ -29,7 +29,7 @@ class Refused(msgspec.Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """The message without the place that the engine puts before it: the script's (shortened) name and the line."""
+        """The message without the prefix of the engine: the script's (shortened) name and the line."""
         _, found, said = self.message.partition(f":{self.line}: ")
         return said if found and self.line else self.message
 

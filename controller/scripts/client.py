@@ -1,9 +1,9 @@
-"""Asks the worker about scripts.
+"""Calls the worker to run or compile scripts.
 
-Invariant: every call ends within two deadlines; a call that was lost with its worker is repeated once, on another
-connection (a script is a pure function of its object, so that is safe); what a script did wrong is an answer, and
-only a worker that cannot be had is an exception. One that knows no modules, being older than the controller, counts as
-one that cannot be had: it ran the script without them. No script or object is ever logged.
+Invariant: every call ends within two deadlines. A call that was lost with its worker is repeated once, on another
+connection (a script is a pure function of its object, so that is safe). A script's failure is an answer; only an
+unavailable worker is an exception. A worker without support for modules, older than the controller, counts as
+unavailable, because it ran the script without them. No script or object is ever logged.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from protos.luaworker.v1 import luaworker_pb2 as pb
 _DEADLINE_SECONDS = 3.0
 _CLOSE_GRACE_SECONDS = 5.0
 _ATTEMPTS = 2
-# The call was lost, or not begun, and says nothing about the script.
+# The call was lost, or not begun; the script is not the cause.
 _LOST = frozenset(
     {
         grpc.StatusCode.UNAVAILABLE,
@@ -43,7 +43,7 @@ INVALID_REQUEST = "INVALID_REQUEST"
 
 
 class ScriptMetrics(Protocol):
-    """What the client tells about every call: the code, or the status of a worker that did not answer."""
+    """Metrics of calls: the code, or the status of a worker that did not answer."""
 
     def script_ran(self, outcome: str, seconds: float) -> None:
         """One call, retries included."""
@@ -81,7 +81,7 @@ class ScriptClient:
     async def execute(
         self, script: Script, obj: bytes, *, tenant: str, request_id: str
     ) -> ScriptAnswer:
-        """What the script makes of `obj`, which is JSON. Raises `WorkerUnavailable`."""
+        """The script's answer for `obj`, which is JSON. Raises `WorkerUnavailable`."""
         request = pb.ExecuteRequest(
             script=script.text,
             script_name=script.name,
@@ -153,7 +153,7 @@ class ScriptClient:
         raise self._unavailable(problem) from problem
 
     def _replace(self, failed: Connection) -> None:
-        """A new connection for the next attempt; calls that others have on the old one may finish."""
+        """Open a new connection for the next attempt; other calls on the old one may finish."""
         if failed is not self._connection:
             return  # somebody else met the same failure first
         self._connection = Connection(self._address)

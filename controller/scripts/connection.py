@@ -1,7 +1,7 @@
-"""How the worker is reached: the address, the credentials, one gRPC channel.
+"""A connection to the worker: the address, the credentials, one gRPC channel.
 
-Invariant: a connection is never repaired, it is replaced: a fresh one resolves the name again, reads the certificates
-again and connects at once, where an old one would sit out its back-off. Nothing is shared between two of them.
+Invariant: a connection is never repaired but replaced: a new one resolves the name again, reads the certificates again
+and connects at once, while an old one would wait for its back-off. Two connections share nothing.
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ _FILES = ("ca.crt", "tls.crt", "tls.key")
 _MEGABYTE = 1024 * 1024
 _OPTIONS: Sequence[tuple[str, int | str]] = (
     ("grpc.service_config", '{"loadBalancingConfig":[{"round_robin":{}}]}'),
-    # Retries are ours: they must reach another worker, and be counted.
+    # We repeat calls ourselves: the repeat must reach another worker, and be counted.
     ("grpc.enable_retries", 0),
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.max_receive_message_length", 9 * _MEGABYTE),
     ("grpc.max_send_message_length", 10 * _MEGABYTE),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
-    # A peer whose machine vanished sends no reset: ask it, or calls hang until their deadline.
+    # A peer whose machine vanished sends no reset: without a ping, calls would hang until their deadline.
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 5_000),
 )

@@ -1,9 +1,9 @@
-"""Which script serves a kind of network object or a class of Ingress.
+"""Finds the script for a kind of network object or a class of Ingress.
 
-Invariant: no I/O after start. The packaged scripts are read once; the ConfigMap's data is handed in with each
-question, so that an edit counts from the next pass on and nothing has to be invalidated. The order of precedence is
-the original's, the two kinds of look-up differing on purpose (B28); an explicit choice goes before it. A script is
-found with all that it needs: its modules, and the text of the script that it says it is the same as.
+Invariant: no I/O after start. The packaged scripts are read once; the ConfigMap's data is an argument of each look-up,
+so that an edit takes effect from the next pass on without invalidation. The order of precedence is the original's, and
+the two kinds of look-up differ on purpose (B28); an explicit choice comes first. A script is returned with everything
+it needs: its modules, and the text of the script that it is the same as.
 """
 
 import hashlib
@@ -31,16 +31,16 @@ DEFAULT_CLASS = "nginx"
 
 
 class Script(msgspec.Struct, frozen=True):
-    """A script and where it comes from. `name` is what messages call it: a path, or a key of the ConfigMap.
+    """A script and its origin. `name` is its name in messages: a path, or a key of the ConfigMap.
 
-    `modules` travel with every call. `about` is the text that has the header where it is not this one: of a script
-    that says no more than that it is the same as another (`--@same-as`).
+    `modules` are sent with every call. `about` is the text with the header, for a script that only says that it is the
+    same as another one (`--@same-as`).
     """
 
     name: str
     text: bytes
     sha256: str
-    """Of all that decides about an answer: the text, the modules, the header."""
+    """Hash of everything that an answer depends on: the text, the modules, the header."""
     source: Source
     modules: tuple[Module, ...] = ()
     about: bytes = b""
@@ -57,7 +57,7 @@ class Script(msgspec.Struct, frozen=True):
 
 
 class MissingScript(msgspec.Struct, frozen=True):
-    """No script serves this; the reason says where one was looked for."""
+    """No script serves this reference; the reason names the places that were searched."""
 
     reason: str
 
@@ -71,14 +71,14 @@ def _hash(text: bytes, modules: tuple[Module, ...], about: bytes) -> str:
 
 
 def path_of(kind: GroupKind) -> str:
-    """Where the packaged script of a kind is."""
+    """The path of a kind's packaged script."""
     return f"{kind.group}/{kind.kind}/{_CUSTOM_FILE}"
 
 
 def complete(
     name: str, text: bytes, source: Source, scripts: Mapping[str, bytes], modules: Modules
 ) -> Script | MissingScript:
-    """A script with all that its header asks for; `scripts` are the packaged texts by path."""
+    """A script with everything its header asks for; `scripts` are the packaged texts by path."""
     if b"--@use" not in text and b"--@same-as" not in text:
         return Script(name, text, hashlib.sha256(text).hexdigest(), source)
     header, about = parse_header(text.decode(errors="replace")), b""
@@ -98,7 +98,7 @@ def complete(
 
 
 def packaged_texts(folder: Path = FOLDER) -> dict[str, bytes]:
-    """Every script of the folder, by path; blocking. Modules of the library are none."""
+    """Every script of the folder, by path, without the library's modules; blocking."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*.lua")

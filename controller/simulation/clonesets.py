@@ -4,6 +4,7 @@ After `calculateDiffsWithExpectation` of OpenKruise 1.8: pods it makes and delet
 updating. Must not know anything of Moonshift.
 """
 
+import sys
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -37,6 +38,8 @@ class Clones:
         limit = "20%" if strategy.max_unavailable is None else strategy.max_unavailable
         scaled = scaled_down if self._surge else scaled_up
         self._limit = scaled(limit, self._replicas)
+        growth = scale.max_unavailable
+        self._growth = sys.maxsize if growth is None else scaled_up(growth, self._replicas)
         self._wait = timedelta(seconds=spec.min_ready_seconds or 0)
         self._now = now
         self._pods = list(pods)
@@ -45,13 +48,14 @@ class Clones:
         self._named = [pod for pod in pods if pod.metadata.name in scale.pods_to_delete]
 
     def moves(self) -> Moves:
-        """What this pass does."""
+        """The moves of this pass."""
         surge, of_old = self._surge_in_use()
         total = self._replicas + surge
         missing = total - len(self._pods)
         if missing > 0:
             old = min(missing, max(0, self._partition + of_old - len(self._old)))
-            return Moves(old=old, new=missing - old)
+            made = min(missing, max(0, self._growth - self._all_unavailable))
+            return Moves(old=min(old, made), new=max(0, made - old))
         going = self._may_go(self._named)
         if not going:
             beyond = len(self._pods) - len(self._named) - total
@@ -68,6 +72,10 @@ class Clones:
         used = min(self._surge, for_named)
         new_named = sum(pod in self._new for pod in self._named)
         return used, min(used, max(0, for_named - new_named))
+
+    @property
+    def _all_unavailable(self) -> int:
+        return sum(not self._available(pod) for pod in self._pods)
 
     @property
     def _to_leave(self) -> int:

@@ -1,190 +1,226 @@
-"""The objects of a simulated cluster.
+"""A cluster with its controllers and ours, run on a virtual clock to rest.
 
-Invariant: the frozen views the product reads are the truth here; what the views leave out and controllers need
-(a ReplicaSet's minReadySeconds, what was injected) is kept beside them.
+Invariant: our pass runs only when an event woke it, or at the instant it asked for; so a forgotten wake-up shows as a
+cluster at rest too early. The passes are the product's own.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
-import msgspec
 from msgspec import structs
 
-from controller.api.autoscaling import Autoscaler
-from controller.api.history import RolloutHistory
-from controller.api.meta import Key, ObjectMeta
-from controller.api.networking import EndpointSlice, Service
-from controller.api.podsets import ControllerRevision, PodSet
-from controller.api.rollout import Rollout
-from controller.api.trafficrouting import TrafficRouting
-from controller.api.workloads import (
-    ContainerStatus,
-    Deployment,
-    Pod,
-    ReplicaSet,
-    safe_hash,
-    template_hash,
+from controller.api.meta import Key
+from controller.api.rollout import RolloutStatus
+from controller.domain.decision import Decision
+from controller.effects.gateways import ScriptRunner
+from controller.errors import MoonshiftError
+from controller.simulation.deployments import DeploymentController
+from controller.simulation.passes import Crashed, Misfortune, Passes, Scripts
+from controller.simulation.people import People
+from controller.simulation.pods import (
+    EndpointController,
+    Kubelet,
+    ReplicaSetController,
+    available_at,
 )
-from controller.domain.decision import Reference, Refusal, RoutePlan
-from controller.simulation.config_objects import ConfigShelves
-from controller.simulation.shelf import Shelf, Versions
+from controller.simulation.podsets import PodSetController
+from controller.simulation.state import ClusterState, Delays
 
-REVISION = "deployment.kubernetes.io/revision"
-DESIRED = "deployment.kubernetes.io/desired-replicas"
-MAX = "deployment.kubernetes.io/max-replicas"
+RETRY = timedelta(seconds=1)
+"""How long a pass that failed (a conflict, say) waits for the next."""
 
-
-class Route(msgspec.Struct, frozen=True):
-    """A gateway object: its bytes before the release, and the plan it follows (None: the original)."""
-
-    raw: msgspec.Raw = msgspec.Raw(b"{}")
-    plan: RoutePlan | None = None
-    touched: bool = False
-    depth: int = 0
-    """How far below an object that nothing points at."""
-    announces: bool = False
-    """Its kind's proxies learn of Services from it."""
-    unreadable: str = ""
-    """Reason why it cannot be read; empty when it can."""
+HOPELESS = 100
+"""Times in a row that something was due and changed nothing: what is refused is only tried again from then on."""
 
 
-class Delays(msgspec.Struct, frozen=True):
-    """How long pods take: to become ready, and to be gone once their deletion was asked for."""
-
-    ready: timedelta = timedelta(seconds=2)
-    gone: timedelta = timedelta(seconds=1)
+class NoRest(Exception):
+    """The cluster never comes to rest, or came to rest before the expected state."""
 
 
-class Cluster:
-    """Everything there is, and what time it is."""
+class SimulatedCluster:
+    """One cluster."""
 
-    def __init__(self, now: datetime, delays: Delays | None = None) -> None:
-        self.versions = Versions(now)
-        self.delays = delays or Delays()
-        self.rollouts: Shelf[Rollout] = Shelf(self.versions, lambda rollout: rollout.spec)
-        self.traffic_routings: Shelf[TrafficRouting] = Shelf(
-            self.versions, lambda routing: routing.spec
-        )
-        self.deployments: Shelf[Deployment] = Shelf(self.versions, lambda found: found.spec)
-        self.replica_sets: Shelf[ReplicaSet] = Shelf(self.versions, lambda found: found.spec)
-        self.pod_sets: Shelf[PodSet] = Shelf(self.versions, lambda found: found.spec)
-        self.revisions: Shelf[ControllerRevision] = Shelf(self.versions, lambda r: r.revision)
-        self.autoscalers: Shelf[Autoscaler] = Shelf(self.versions, lambda found: found.spec)
-        self.configs = ConfigShelves(self.versions)
-        self.nodes = 5
-        """How many nodes there are for DaemonSets."""
-        self.pods: Shelf[Pod] = Shelf(self.versions, lambda pod: pod.metadata.name)
-        self.services: Shelf[Service] = Shelf(self.versions, lambda service: service.spec)
-        self.slices: Shelf[EndpointSlice] = Shelf(self.versions, lambda part: part.endpoints)
-        self.min_ready: dict[str, int] = {}
-        """minReadySeconds by UID of the ReplicaSet."""
-        self.broken: set[str] = set()
-        self.unmakeable = ""
-        """Why no pod can be created; empty when they can."""
-        self.waiting: dict[str, ContainerStatus] = {}
-        """By UID or revision of broken pods: what their container waits for."""
-        self.refusals: dict[str, Refusal] = {}
-        """By name of an action: what its effect answers instead of doing anything."""
+    def __init__(
+        self,
+        now: datetime,
+        scripts: Scripts,
+        runner: ScriptRunner,
+        delays: Delays | None = None,
+    ) -> None:
+        self.cluster = ClusterState(now, delays)
+        self.people = People(self.cluster)
+        self.watchers: list[Callable[[], None]] = []
+        """Called after every write of ours and every round of the controllers."""
+        self.passes = Passes(self.cluster, scripts, runner)
+        self.passes.acted = self._tell
+        self.people.turned = self.passes.wake_all
+        self.observe = self.passes.see
+        self._deployments = DeploymentController(self.cluster)
+        self._replica_sets = ReplicaSetController(self.cluster)
+        self._pod_sets = PodSetController(self.cluster)
+        self._kubelet = Kubelet(self.cluster)
+        self._endpoints = EndpointController(self.cluster)
+        self._fruitless = 0
+        """How often in a row the clock moved and nothing changed."""
+        self._wakes: dict[Key, datetime] = {}
+        self._routing_wakes: dict[Key, datetime] = {}
 
-        self.templates: dict[Key, msgspec.Raw] = {}
-        """What each ControllerRevision keeps."""
-        self.histories: dict[str, RolloutHistory] = {}
-        """By name: records of releases; kept of a Rollout are as many as `histories_kept`."""
-        self.histories_kept = 0
-        self._routes: dict[tuple[str, str, str], Route] = {}
-        self._hashes: dict[bytes, str] = {}
+    def intended(self, key: Key) -> RolloutStatus | None:
+        """The last decision about a Rollout, even if its status could not be written."""
+        decision = self.passes.decided.get(key)
+        return decision.status if decision is not None else None
 
-    @property
-    def now(self) -> datetime:
-        """The virtual clock."""
-        return self.versions.now
+    # --- controllers ----------------------------------------------------------------------------
 
-    def set_clock(self, now: datetime) -> None:
-        """Time moves forward."""
-        self.versions.now = max(now, self.versions.now)
+    def tick(self) -> bool:
+        """Every controller of the cluster has one look; answers whether anything changed."""
+        before = self.cluster.version
+        for deployment in self.cluster.deployments:
+            self._deployments.sync(deployment)
+        for replica_set in self.cluster.replica_sets:
+            self._replica_sets.sync(replica_set)
+        for pod_set in self.cluster.pod_sets:
+            self._pod_sets.sync(pod_set)
+        for pod in self.cluster.pods:
+            self._kubelet.sync(pod)
+        self._endpoints.sync()
+        self._tell()
+        return self.cluster.version != before
 
-    def hash_of(self, template: msgspec.Raw) -> str:
-        """Identity of a pod template."""
-        raw = bytes(template)
-        if raw not in self._hashes:
-            self._hashes[raw] = template_hash(raw)
-        return self._hashes[raw]
+    # --- our passes -----------------------------------------------------------------------------
 
-    def revision_of(self, template: msgspec.Raw) -> str:
-        """pod-template-hash of a template: the same for every Deployment that has it."""
-        return safe_hash(self.hash_of(template).encode(), 8)
+    def pass_over(
+        self,
+        key: Key,
+        *,
+        crash_after: int | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Decision | None:
+        """One pass of ours. With `crash_after` the process dies after so many actions; `meanwhile` happens between
+        the look and the first action."""
+        self._wakes.pop(key, None)
+        self.passes.decided.pop(key, None)
+        try:
+            result = self.passes.over_rollout(key, Misfortune(crash_after, meanwhile))
+        except Crashed:
+            pass
+        except MoonshiftError:
+            self._wakes[key] = self.cluster.now + RETRY
+        else:
+            self._wake_after(self._wakes, key, result.wake_after)
+            self._tell()
+        return self.passes.decided.get(key)
 
-    # --- gateway objects ------------------------------------------------------------------------
+    def _pass_over_routing(self, key: Key) -> None:
+        self._routing_wakes.pop(key, None)
+        try:
+            result = self.passes.over_routing(key)
+        except MoonshiftError:
+            self._routing_wakes[key] = self.cluster.now + RETRY
+        else:
+            self._wake_after(self._routing_wakes, key, result.wake_after)
 
-    def route(self, namespace: str, reference: Reference) -> Route | None:
-        """A gateway object, or None."""
-        return self._routes.get((namespace, reference.kind, reference.name))
+    def _wake_after(self, wakes: dict[Key, datetime], key: Key, seconds: float | None) -> None:
+        if seconds is not None:
+            wakes[key] = self.cluster.now + timedelta(seconds=seconds)
 
-    def put_route(self, namespace: str, kind: str, name: str, route: Route) -> None:
-        """Write a gateway object."""
-        place = (namespace, kind, name)
-        if self._routes.get(place) != route:
-            self._routes[place] = route
-            self.versions.next()
+    def restart(self) -> None:
+        """Another process takes over: all memory is lost, and every object is looked at."""
+        self._wakes.clear()
+        self._routing_wakes.clear()
+        self.passes.wake_all()
 
-    def remove_route(self, namespace: str, kind: str, name: str) -> None:
-        """A gateway object is gone."""
-        if self._routes.pop((namespace, kind, name), None) is not None:
-            self.versions.next()
+    def _tell(self) -> None:
+        for watcher in self.watchers:
+            watcher()
 
-    def touch_routes(self) -> None:
-        """Somebody overwrites what we wrote into every gateway object in use."""
-        for (namespace, kind, name), route in tuple(self._routes.items()):
-            if route.plan is not None:
-                self.put_route(namespace, kind, name, structs.replace(route, touched=True))
+    def _passes(self) -> bool:
+        """Everything of ours that has a reason gets a pass; answers whether anything had."""
+        now = self.cluster.now
+        keys = dict.fromkeys((*self.passes.woken, *_due(self._wakes, now)))
+        routings = dict.fromkeys((*self.passes.routings_woken, *_due(self._routing_wakes, now)))
+        for key in keys:
+            self.pass_over(key)
+        for key in routings:
+            self._pass_over_routing(key)
+        return bool(keys or routings)
 
-    @property
-    def routes(self) -> tuple[Route, ...]:
-        """All gateway objects."""
-        return tuple(self._routes.values())
+    # --- time -----------------------------------------------------------------------------------
 
-    # --- who belongs to whom --------------------------------------------------------------------
+    def _next(self) -> datetime | None:
+        """The next instant at which something happens by itself."""
+        times = [self._kubelet.due(pod) for pod in self.cluster.pods]
+        times += [available_at(self.cluster, rs) for rs in self.cluster.replica_sets]
+        times += [self._pod_sets.due(found) for found in self.cluster.pod_sets]
+        times += [*self._wakes.values(), *self._routing_wakes.values()]
+        now = self.cluster.now
+        return min((max(due, now) for due in times if due is not None), default=None)
 
-    def replica_sets_of(self, deployment: Deployment) -> tuple[ReplicaSet, ...]:
-        """ReplicaSets of a Deployment, oldest first."""
-        uid = deployment.metadata.uid
-        owned = (rs for rs in self.replica_sets if rs.metadata.controller_uid == uid)
-        return tuple(sorted(owned, key=age))
+    def advance(self) -> bool:
+        """Do the next thing: passes, controllers, or else the clock. False at rest."""
+        before = self.cluster.version
+        if self._passes() or self.tick():
+            self._fruitless = 0 if self.cluster.version != before else self._fruitless
+            return True
+        due = self._next()
+        if due is None or self._fruitless > HOPELESS:
+            self._fruitless = 0
+            return False
+        self.cluster.set_clock(due)
+        self._fruitless = 0 if self.tick() else self._fruitless + 1
+        return True
 
-    def revisions_of(self, pod_set: PodSet) -> tuple[ControllerRevision, ...]:
-        """Revisions of a set, oldest first."""
-        uid = pod_set.metadata.uid
-        owned = (entry for entry in self.revisions if entry.metadata.controller_uid == uid)
-        return tuple(sorted(owned, key=lambda entry: entry.revision))
+    def run_until(self, done: Callable[[], bool], most: int = 4000) -> None:
+        """Run until `done`; NoRest when the cluster comes to rest before, or does not end."""
+        for _ in range(most):
+            if done():
+                return
+            if not self.advance():
+                break
+        if not done():
+            raise NoRest(self.describe())
 
-    def pods_of_set(self, pod_set: PodSet) -> tuple[Pod, ...]:
-        """Pods of a set, terminating ones included."""
-        uid = pod_set.metadata.uid
-        return tuple(pod for pod in self.pods if pod.metadata.controller_uid == uid)
+    def run_to(self, instant: datetime, most: int = 4000) -> None:
+        """Run everything that is due up to `instant`, and stop there."""
+        for _ in range(most):
+            if self._passes() or self.tick():
+                continue
+            due = self._next()
+            if due is None or due > instant:
+                self.cluster.set_clock(instant)
+                return
+            self.cluster.set_clock(due)
+            self.tick()
+        raise NoRest(self.describe())
 
-    def pods_of(self, replica_set: ReplicaSet) -> tuple[Pod, ...]:
-        """Pods of a ReplicaSet, terminating ones included."""
-        uid = replica_set.metadata.uid
-        return tuple(pod for pod in self.pods if pod.metadata.controller_uid == uid)
+    def rest(self, most: int = 4000) -> None:
+        """Run until nothing happens by itself any more."""
+        for _ in range(most):
+            if not self.advance():
+                return
+        raise NoRest(self.describe())
 
-    def selected(self, service: Service) -> tuple[Pod, ...]:
-        """Pods a Service leads to, ready or not."""
-        wanted = service.spec.selector
-        if not wanted:
-            return ()
-        return tuple(
-            pod
-            for pod in self.pods
-            if pod.metadata.namespace == service.metadata.namespace
-            and wanted.items() <= pod.metadata.labels.items()
-        )
+    def describe(self) -> str:
+        """Where everything stands, for messages."""
+        lines = [f"at {self.cluster.now.time()}"]
+        for rollout in self.cluster.rollouts:
+            status = structs.asdict(rollout.status)
+            lines.append(f"Rollout {rollout.metadata.name}: {status}")
+        for deployment in self.cluster.deployments:
+            sizes = [
+                f"{rs.revision}={rs.spec.replicas}/{rs.status.ready_replicas}"
+                for rs in self.cluster.replica_sets_of(deployment)
+            ]
+            lines.append(f"Deployment {deployment.metadata.name}: {sizes} {deployment.spec}")
+        for pod_set in self.cluster.pod_sets:
+            pods = [
+                f"{pod.metadata.name}={pod.revision}{'' if pod.ready_since else '?'}"
+                for pod in self.cluster.pods_of(pod_set)
+            ]
+            lines.append(f"{pod_set.kind} {pod_set.metadata.name}: {pods} {pod_set}")
+        lines += [f"Service {s.metadata.name}: {s.spec.selector}" for s in self.cluster.services]
+        return "\n".join(lines)
 
 
-def age(replica_set: ReplicaSet) -> tuple[int, str]:
-    """Sorts ReplicaSets by their revision number."""
-    return int(replica_set.metadata.annotations.get(REVISION, "0")), replica_set.metadata.name
-
-
-def made_at(meta: ObjectMeta) -> tuple[float, int]:
-    """Sorts by creation, in the order objects were made."""
-    assert meta.creation_timestamp is not None
-    return meta.creation_timestamp.timestamp(), int(meta.uid.rpartition("-")[2])
+def _due(wakes: dict[Key, datetime], now: datetime) -> list[Key]:
+    return [key for key, instant in wakes.items() if instant <= now]

@@ -17,7 +17,7 @@ from controller.api.workloads import (
     ReplicaSet,
     ReplicaSetSpec,
 )
-from controller.simulation.cluster import DESIRED, MAX, REVISION, Cluster, age, made_at
+from controller.simulation.state import DESIRED, MAX, REVISION, ClusterState, age, made_at
 
 
 def max_surge(deployment: Deployment) -> int:
@@ -43,7 +43,7 @@ def max_unavailable(deployment: Deployment) -> int:
 class DeploymentController:
     """Makes ReplicaSets and sizes them."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
 
     def sync(self, deployment: Deployment) -> None:
@@ -67,7 +67,6 @@ class DeploymentController:
             return None
         found = min(same, key=lambda rs: made_at(rs.metadata))
         highest = max((age(rs)[0] for rs in owned if rs is not found), default=0)
-        self._cluster.min_ready[found.metadata.uid] = deployment.spec.min_ready_seconds
         spec = structs.replace(found.spec, min_ready_seconds=deployment.spec.min_ready_seconds)
         found = self._cluster.replica_sets.put(structs.replace(found, spec=spec))
         if age(found)[0] > highest:
@@ -97,9 +96,7 @@ class DeploymentController:
                 template=msgspec.Raw(msgspec.json.encode(template, order="sorted")),
             ),
         )
-        stored = self._cluster.replica_sets.put(made)
-        self._cluster.min_ready[stored.metadata.uid] = deployment.spec.min_ready_seconds
-        return stored
+        return self._cluster.replica_sets.put(made)
 
     def _annotated(self, replica_set: ReplicaSet, annotations: dict[str, str]) -> ReplicaSet:
         meta = structs.replace(

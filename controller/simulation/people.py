@@ -1,4 +1,4 @@
-"""What owners and clients do to the simulated cluster, through admission as in a real one.
+"""Actions of owners and clients on the simulated cluster; they pass admission as in a real one.
 
 Must not be used by anything that stands for the controller: its writes pass admission unseen.
 """
@@ -8,9 +8,9 @@ from collections.abc import Callable
 import msgspec
 from msgspec import structs
 
-from controller.api.jsontree import JsonObject, child
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import WORKLOAD_TYPE
+from controller.api.networking import Service
 from controller.api.podsets import PodSet, PodSetSpec
 from controller.api.rollout import (
     Approval,
@@ -21,16 +21,16 @@ from controller.api.rollout import (
     Step,
     StepState,
 )
-from controller.api.workload_kinds import DEPLOYMENT
 from controller.api.workloads import ContainerStatus, Deployment, DeploymentSpec
 from controller.domain.admission.podset import admit_set
+from controller.domain.admission.service import admit_service
 from controller.domain.admission.verdict import Amended, Refused, Unchanged
 from controller.domain.admission.workload import admit_deployment, governing
 from controller.domain.decision import Refusal
 from controller.errors import Forbidden
-from controller.simulation.cluster import Cluster
-from controller.simulation.pods import terminate
+from controller.kube.resources import DEPLOYMENTS, SERVICES
 from controller.simulation.podsets import kind_of
+from controller.simulation.state import ClusterState, resource_of_kind
 
 
 def _unasked(old: Deployment | PodSet, new: Deployment | PodSet) -> bool:
@@ -39,23 +39,17 @@ def _unasked(old: Deployment | PodSet, new: Deployment | PodSet) -> bool:
 
 
 def _bare(old: ObjectMeta) -> ObjectMeta:
-    """What a manifest that names nothing but the object leaves of its metadata."""
+    """The metadata that remains after applying a manifest with nothing but the name."""
     return structs.replace(old, labels={}, annotations={})
-
-
-def raw_of(workload: Deployment | PodSet) -> JsonObject:
-    """A workload as admission is given it: no nulls."""
-    tree = msgspec.json.decode(msgspec.json.encode(workload))
-    without_nulls = {key: value for key, value in tree["spec"].items() if value is not None}
-    named = {"apiVersion": DEPLOYMENT.api_version, "kind": DEPLOYMENT.kind}
-    return {**named, **child(tree), "spec": without_nulls}
 
 
 class People:
     """Hands that change things."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
+        self.turned: Callable[[], None] = lambda: None
+        """Called when something is refused, or is not refused any more."""
         self.unheard = False
         """No webhook answers, and what people write is stored all the same."""
 
@@ -102,25 +96,29 @@ class People:
         meta = structs.replace(old.metadata, annotations=annotations)
         self._admitted_set(old, structs.replace(old, metadata=meta))
 
-    def label_set(self, key: Key, labels: dict[str, str]) -> None:
-        """Replace the labels of a set of pods."""
+    def label_set(
+        self, key: Key, labels: dict[str, str], annotations: dict[str, str] | None = None
+    ) -> None:
+        """Replace the labels of a set of pods, and its annotations where some are given."""
         old = self._cluster.pod_sets[key]
-        meta = structs.replace(old.metadata, labels=labels)
+        kept = old.metadata.annotations if annotations is None else annotations
+        meta = structs.replace(old.metadata, labels=labels, annotations=kept)
         self._admitted_set(old, structs.replace(old, metadata=meta))
 
     def _admitted_set(self, old: PodSet, new: PodSet) -> None:
+        sets = self._cluster.pod_sets
         if self.unheard or _unasked(old, new):
-            self._cluster.pod_sets.put(new)
+            sets.put(new)
             return
-        rollout = governing(raw_of(new), tuple(self._cluster.rollouts))
-        verdict = admit_set(raw_of(old), raw_of(new), rollout, kind_of(new))
-        match verdict:
+        before, after = sets.raw(old.metadata.key), sets.written(new)
+        rollout = governing(after, tuple(self._cluster.rollouts))
+        match admit_set(before, after, rollout, kind_of(new)):
             case Amended(obj=obj):
-                self._cluster.pod_sets.put(
-                    msgspec.json.decode(msgspec.json.encode(obj), type=PodSet)
-                )
-            case _:
-                self._cluster.pod_sets.put(new)
+                sets.store(obj, resource_of_kind(new.api_version, new.kind))
+            case Unchanged():
+                sets.put(new)
+            case Refused(message=message):
+                raise Forbidden(message, status=403)
 
     def label(self, key: Key, labels: dict[str, str]) -> None:
         """Replace the labels of a Deployment."""
@@ -129,22 +127,48 @@ class People:
         self._admitted(old, structs.replace(old, metadata=meta))
 
     def _admitted(self, old: Deployment, new: Deployment) -> None:
+        deployments = self._cluster.deployments
         if self.unheard or _unasked(old, new):
-            self._cluster.deployments.put(new)
+            deployments.put(new)
             return
-        rollout = governing(raw_of(new), tuple(self._cluster.rollouts))
-        verdict = admit_deployment(
-            raw_of(old), raw_of(new), rollout, self._cluster.replica_sets_of(old)
-        )
-        match verdict:
+        before, after = deployments.raw(old.metadata.key), deployments.written(new)
+        rollout = governing(after, tuple(self._cluster.rollouts))
+        match admit_deployment(before, after, rollout, self._cluster.replica_sets_of(old)):
             case Unchanged():
-                self._cluster.deployments.put(new)
+                deployments.put(new)
             case Amended(obj=obj):
-                self._cluster.deployments.put(
-                    msgspec.json.decode(msgspec.json.encode(obj), type=Deployment)
-                )
+                deployments.store(obj, DEPLOYMENTS)
             case Refused(message=message):
                 raise Forbidden(message, status=403)
+
+    # --- Services -------------------------------------------------------------------------------
+
+    def apply_service(self, service: Service) -> None:
+        """The owner's manifest of a Service, over whatever it is pinned to; it is made where there is none."""
+        old = self._cluster.services.get(service.metadata.key)
+        if old is None:
+            self._cluster.services.put(service)
+            return
+        kept = structs.replace(
+            old.metadata,
+            labels=service.metadata.labels,
+            annotations=service.metadata.annotations,
+        )
+        new = structs.replace(old, metadata=kept, spec=service.spec)
+        services = self._cluster.services
+        verdict = (
+            Unchanged()
+            if self.unheard
+            else admit_service(
+                services.raw(old.metadata.key),
+                services.written(new),
+                tuple(self._cluster.rollouts),
+            )
+        )
+        if isinstance(verdict, Amended):
+            services.store(verdict.obj, SERVICES)
+        else:
+            services.put(new)
 
     # --- pods -----------------------------------------------------------------------------------
 
@@ -153,17 +177,20 @@ class People:
         self._cluster.broken |= uids
         if waiting is not None:
             self._cluster.waiting |= dict.fromkeys(uids, waiting)
-        self._cluster.versions.next()
 
     def forbid(self, action: str, refusal: Refusal) -> None:
-        """What this action would do is refused from now on."""
+        """The API server refuses this action's request from now on."""
         self._cluster.refusals[action] = refusal
-        self._cluster.versions.next()
+        self.turned()
 
     def forbid_pods(self, why: str) -> None:
         """No pod can be created any more."""
         self._cluster.unmakeable = why
-        self._cluster.versions.next()
+
+    def grant(self, action: str) -> None:
+        """The API server no longer refuses this action's request."""
+        self._cluster.refusals.pop(action, None)
+        self.turned()
 
     def heal(self) -> None:
         """Everything that was broken works again, and nothing is refused any more."""
@@ -171,18 +198,18 @@ class People:
         self._cluster.refusals.clear()
         self._cluster.waiting.clear()
         self._cluster.unmakeable = ""
-        self._cluster.versions.next()
+        self.turned()
 
     def delete_pod(self, key: Key) -> None:
         """A pod is evicted."""
-        terminate(self._cluster, self._cluster.pods[key])
+        self._cluster.pods.delete(key)
 
     def orphan_pod(self, key: Key) -> None:
         """The labels of a pod are taken off: no Service selects it, and its owner makes another."""
         pod = self._cluster.pods[key]
         meta = structs.replace(pod.metadata, labels={}, owner_references=())
         self._cluster.pods.put(structs.replace(pod, metadata=meta))
-        terminate(self._cluster, self._cluster.pods[key])
+        self._cluster.pods.delete(key)
 
     # --- the Rollout ----------------------------------------------------------------------------
 
@@ -255,7 +282,10 @@ def _with_paused(spec: RolloutSpec, paused: bool) -> RolloutSpec:
 
 
 def _with_steps(spec: RolloutSpec, steps: tuple[Step, ...]) -> RolloutSpec:
-    canary = spec.strategy.canary
-    assert canary is not None
-    strategy = structs.replace(spec.strategy, canary=structs.replace(canary, steps=steps))
+    old = spec.strategy
+    if old.blue_green is not None:
+        plan = structs.replace(old.blue_green, steps=steps)
+        return structs.replace(spec, strategy=structs.replace(old, blue_green=plan))
+    assert old.canary is not None
+    strategy = structs.replace(old, canary=structs.replace(old.canary, steps=steps))
     return structs.replace(spec, strategy=strategy)

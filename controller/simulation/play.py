@@ -1,21 +1,20 @@
-"""A whole release played through before anybody starts it: what each step would do to pods, Services and routes.
+"""Plays a whole release before anybody starts it: the pods, Services and routes after each step.
 
-The decisions are the controller's own, in the simulated cluster; what the routes would say is found out by the real
-effect, the real scripts and a real worker. Every step waits for its approval here, so that each can be looked at.
-Invariant: what stops the release in the cluster stops it here, with the same words.
+The decisions and the effects are the controller's own, on the in-memory API server; only the scripts' worker is asked.
+Every step waits for its approval here, so that each can be looked at. Invariant: what stops the release in the cluster
+stops it here, with the same words.
 """
 
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from typing import TypeVar, assert_never
+from datetime import UTC, datetime
+from typing import TypeVar
 
 import msgspec
 from msgspec import structs
 
 from controller.api import names
+from controller.api.analysis import AnalysisTemplate, TemplateRef
+from controller.api.jsontree import JsonObject, text
 from controller.api.meta import Key
-from controller.api.networking import Service
-from controller.api.podsets import PodSet
 from controller.api.rollout import (
     BlueGreenStrategy,
     CanaryStrategy,
@@ -24,49 +23,48 @@ from controller.api.rollout import (
     Rollout,
     StepState,
 )
-from controller.api.workloads import Deployment
-from controller.domain.decision import (
-    Done,
-    NotYet,
-    Outcome,
-    Reference,
-    Refusal,
-    RestoreRoutes,
-    RoutePlan,
-)
-from controller.domain.rollout.situation import Situation, position
+from controller.domain.decision import Reference
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import condition
-from controller.domain.traffic.abilities import Headers
-from controller.domain.traffic.header import GroupKind
 from controller.domain.traffic.original import content_of
 from controller.domain.traffic.plan import references_of
-from controller.domain.traffic.scripts import Cycle, depths_of, kind_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode, same
-from controller.effects.gateways import GatewayRoutes
-from controller.simulation.cluster import Delays, Route
-from controller.simulation.gateway_objects import GatewayStore, Place
-from controller.simulation.world import NoRest, World
+from controller.effects.gateways import ScriptRunner
+from controller.kube.resources import SERVICES
+from controller.measure.golden import packaged
+from controller.simulation import gates
+from controller.simulation.cluster import NoRest, SimulatedCluster
+from controller.simulation.objects import store_whole
+from controller.simulation.passes import Scripts
+from controller.simulation.state import resource_of_kind
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 SIMULATED = "moonshift.dev/simulated"
 """Annotation on the pod template: the change that begins the release."""
-TRIES = 5
-"""How often an effect that has to wait for something is asked again."""
-MOST = 200_000
+MAX_EVENTS = 200_000
 """Events after which a release that does not end is given up."""
 
 
+Place = tuple[str, str, str]
+"""Group, kind and name."""
+
+
 class Scene(msgspec.Struct, frozen=True):
-    """What there is before the release. `objects` are the gateway objects, whole."""
+    """The cluster before the release: the Rollout, and all other objects complete."""
 
     rollout: Rollout
-    workload: Deployment | PodSet
-    services: tuple[Service, ...] = ()
-    objects: tuple[Tree, ...] = ()
+    workload: JsonObject
+    services: tuple[JsonObject, ...] = ()
+    objects: tuple[JsonObject, ...] = ()
+    """The gateway objects."""
+    templates: dict[TemplateRef, AnalysisTemplate] = {}
+    """Templates that gates name."""
+    series: dict[str, tuple[float, ...]] = {}
+    """Values of the metrics of gates, one a measurement."""
 
 
 class ServiceSeen(msgspec.Struct, frozen=True, rename="camel"):
-    """A Service: what it selects, and how many ready pods it leads to."""
+    """A Service: its selector, and its number of ready pods."""
 
     name: str
     selector: dict[str, str]
@@ -83,7 +81,7 @@ class RouteChange(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class StepPlayed(msgspec.Struct, frozen=True, rename="camel"):
-    """What a step comes to."""
+    """The state after a step."""
 
     index: int
     old_pods: int
@@ -92,6 +90,8 @@ class StepPlayed(msgspec.Struct, frozen=True, rename="camel"):
     new_ready: int
     services: tuple[ServiceSeen, ...] = ()
     routes: tuple[RouteChange, ...] = ()
+    metrics: str = ""
+    """How the step's gate ended; empty where it has none."""
     problem: str = ""
 
 
@@ -104,107 +104,102 @@ class Played(msgspec.Struct, frozen=True, rename="camel"):
     problem: str = ""
 
 
-RoutesFor = Callable[[GatewayStore], GatewayRoutes]
-"""The real effect over a store."""
-
-
-async def play(scene: Scene, routes_for: RoutesFor, headers: Headers) -> Played:
-    """Play the release through. Raises WorkerUnavailable where no script can be run."""
-    return await _Play(scene, routes_for, headers).run()
+def play(scene: Scene, scripts: Scripts, runner: ScriptRunner) -> Played:
+    """Play the release through."""
+    return _Play(scene, scripts, runner).run()
 
 
 class _Play:
     """One release."""
 
-    def __init__(self, scene: Scene, routes_for: RoutesFor, headers: Headers) -> None:
+    def __init__(self, scene: Scene, scripts: Scripts, runner: ScriptRunner) -> None:
         self.key = scene.rollout.metadata.key
         self.workload = Key(self.key.namespace, scene.rollout.spec.workload_ref.name)
-        self.world = World(BEGIN, Delays(ready=timedelta(seconds=2)))
-        self.world.headers = headers
-        self.store = GatewayStore(scene.objects, self.key.namespace, BEGIN)
-        self.originals = {place: content_of(item) for place, item in self.store.objects.items()}
-        self.routes = routes_for(self.store)
-        self.references = _references(scene.rollout)
+        self.world = SimulatedCluster(BEGIN, scripts, runner)
+        self.kinds = {(item.group, item.kind) for item in _references(scene.rollout)}
+        self.series = scene.series
+        self.against = ""
+        """What a gate said against the release last."""
         self._furnish(scene)
+        self.originals = self._contents()
+        self.world.cluster.rollouts.put(_each_step_waits(scene.rollout))
+        self.world.rest(MAX_EVENTS)
 
     def _furnish(self, scene: Scene) -> None:
-        cluster = self.world.cluster
+        cluster, workload = self.world.cluster, scene.workload
+        self.world.passes.measures.series = dict(scene.series)
+        self.world.passes.gates.golden = packaged()
+        for template in scene.templates.values():
+            cluster.analysis_templates.put(template)
         for service in scene.services:
-            cluster.services.put(service)
-        if isinstance(scene.workload, Deployment):
-            cluster.deployments.put(scene.workload)
+            cluster.services.store(service, SERVICES)
+        for item in scene.objects:
+            place = text(item, "apiVersion"), text(item, "kind")
+            store_whole(cluster.server, item, resource_of_kind(*place))
+        kind = text(workload, "apiVersion"), text(workload, "kind")
+        if kind == ("apps/v1", "Deployment"):
+            cluster.deployments.store(workload, resource_of_kind(*kind))
         else:
-            cluster.pod_sets.put(scene.workload)
-        depths = self._depths()
-        for reference in self.references:
-            found = self.store.objects.get((reference.group, reference.kind, reference.name))
-            if found is not None:
-                depth = depths.get(kind_of(reference), 0)
-                route = Route(raw=msgspec.Raw(encode(found)), depth=depth)
-                cluster.put_route(self.key.namespace, reference.kind, reference.name, route)
-        self.world.rest(MOST)
-        cluster.rollouts.put(_each_step_waits(scene.rollout))
-        self.world.rest(MOST)
+            cluster.keep_pod_sets(*kind)
+            cluster.pod_sets.store(workload, resource_of_kind(*kind))
+        self.world.rest(MAX_EVENTS)
 
-    def _depths(self) -> dict[GroupKind, int]:
-        """How far below an object that nothing points at each kind is; what goes in circles the real effect tells."""
-        headers = tuple(
-            (reference, header)
-            for reference in self.references
-            if (header := self.world.headers(reference)) is not None
-        )
-        depths = depths_of(headers)
-        if isinstance(depths, Cycle):
-            return {}
-        kinds = (kind_of(reference) for reference, _ in headers)
-        return dict(zip(kinds, depths, strict=True))
-
-    async def run(self) -> Played:
+    def run(self) -> Played:
         """From the change of the template to the end."""
         began = self.world.cluster.now
         self._change_template()
         steps: list[StepPlayed] = []
-        seen = 0
         while True:
+            seen = steps[-1].index if steps else 0
             try:
-                self.world.run_until(lambda seen=seen: self._stands(seen), MOST)  # type: ignore[misc]
+                self.world.run_until(lambda seen=seen: self._stands(seen), MAX_EVENTS)  # type: ignore[misc]
             except NoRest:
-                return self._played(steps, began, self._stalled() or "the release does not end")
+                problem = self._stalled() or "the release does not end"
+                steps += [self._look(self._position(), problem)] if self._position() > seen else []
+                return self._played(steps, began, problem)
             if self._ended():
-                break
-            seen = self._position()
-            played = await self._look(seen)
-            steps.append(played)
-            if played.problem:
-                return self._played(steps, began, played.problem)
-            self.world.people.approve_step(self.key, seen)
-        problem = await self._restored()
-        return self._played(steps, began, problem)
+                return self._played(steps, began, self._taken_back())
+            steps.append(self._look(self._position()))
+            if problem := self._waits_for_values() or gates.against(self._rollout()):
+                return self._played(steps, began, problem)
+            self.world.people.approve_step(self.key, steps[-1].index)
 
     def _played(self, steps: list[StepPlayed], began: datetime, problem: str) -> Played:
         seconds = (self.world.cluster.now - began).total_seconds()
-        left = self._changes() if not problem and self._ended() else ()
-        return Played(tuple(steps), left, seconds, problem)
+        return Played(tuple(steps), () if problem else self._changes(), seconds, problem)
 
     def _change_template(self) -> None:
         people, cluster = self.world.people, self.world.cluster
-        if self.workload in (item.metadata.key for item in cluster.deployments):
-            old = cluster.deployments[self.workload].spec.template
-            people.edit(self.workload, template=_changed(old))
+        found = cluster.deployments.get(self.workload)
+        if found is not None:
+            people.edit(self.workload, template=_changed(found.spec.template))
         else:
             old = cluster.pod_sets[self.workload].spec.template
             people.edit_set(self.workload, template=_changed(old))
 
     # --- where it stands ------------------------------------------------------------------------
 
+    def _rollout(self) -> Rollout:
+        return self.world.cluster.rollouts[self.key]
+
     def _position(self) -> int:
-        return position(self.world.cluster.rollouts[self.key].status).step
+        return moonshift_status(self._rollout().status).step
 
     def _stands(self, seen: int) -> bool:
-        """A step that was not looked at waits for its approval, or the release has ended."""
-        ours = position(self.world.cluster.rollouts[self.key].status)
+        """A step that was not looked at waits for its approval or for values, or the release has ended."""
+        ours = moonshift_status(self._rollout().status)
+        self.against = gates.against(self._rollout()) or self.against
         waits = ours.state == StepState.STEP_PAUSED and ours.step > seen
-        return waits or self._ended()
+        return waits or self._ended() or self._waits_for_values() != ""
+
+    def _waits_for_values(self) -> str:
+        return gates.waits_for_values(self._rollout(), self.series)
+
+    def _taken_back(self) -> str:
+        """Why the release ended with the old revision, which here nobody but a gate asks for."""
+        done = condition(self._rollout().status, "Succeeded")
+        back = done is not None and done.status == "False"
+        return f"{self.against}; the new revision is taken back" if back else ""
 
     def _ended(self) -> bool:
         status = self.world.cluster.rollouts[self.key].status
@@ -217,19 +212,15 @@ class _Play:
 
     # --- what is seen ---------------------------------------------------------------------------
 
-    async def _look(self, step: int) -> StepPlayed:
+    def _look(self, step: int, problem: str = "") -> StepPlayed:
         seen = self.world.observe(self.key)
         assert seen is not None
-        sit = Situation(seen=seen, now=self.world.cluster.now)
-        new = sit.new_pods
+        context = ReleaseContext(seen=seen, now=self.world.cluster.now)
+        new = context.new_pods
         known = {pod.metadata.uid for pod in new}
-        running = [pod for pod in sit.workload.pods if not pod.metadata.deleting]
+        running = [pod for pod in context.workload.pods if not pod.metadata.deleting]
         old = [pod for pod in running if pod.metadata.uid not in known]
-        plan = self._plan()
-        problem = (
-            _problem(await self._carried_out(plan)) if plan is not None else await self._restored()
-        )
-        services = (sit.service(name) for name in self._service_names(sit))
+        services = (context.service(name) for name in self._service_names(context))
         return StepPlayed(
             index=step,
             old_pods=len(old),
@@ -240,44 +231,35 @@ class _Play:
                 ServiceSeen(
                     found.metadata.name,
                     found.spec.selector,
-                    len(sit.ready_endpoints(found.metadata.name)),
+                    len(context.ready_endpoints(found.metadata.name)),
                 )
                 for found in services
                 if found is not None
             ),
             routes=self._changes(),
+            metrics=gates.outcome_of(self._rollout(), step),
             problem=problem,
         )
 
     @staticmethod
-    def _service_names(sit: Situation) -> tuple[str, ...]:
-        pairs = ((name, sit.canary_service_of(name)) for name in sit.stable_services)
+    def _service_names(context: ReleaseContext) -> tuple[str, ...]:
+        pairs = ((name, context.canary_service_of(name)) for name in context.stable_services)
         return tuple(dict.fromkeys(name for pair in pairs for name in pair))
 
-    def _plan(self) -> RoutePlan | None:
-        """What the simulated gateway objects follow."""
-        plans = [route.plan for route in self.world.cluster.routes if route.plan is not None]
-        return plans[0] if plans else None
-
-    async def _carried_out(self, plan: RoutePlan) -> Outcome:
-        outcome = await self.routes.ensure(plan)
-        for _ in range(TRIES):
-            if not isinstance(outcome, NotYet):
-                break
-            outcome = await self.routes.ensure(plan)
-        return outcome
-
-    async def _restored(self) -> str:
-        """Gateway objects are given back; what went wrong, or nothing."""
-        if not self.references:
-            return ""
-        meta = self.world.cluster.rollouts[self.key].metadata
-        action = RestoreRoutes(meta.namespace, self.references, "", meta.name, meta.uid)
-        return _problem(await self.routes.restore(action))
+    def _contents(self) -> dict[Place, Tree]:
+        """The present content of gateway objects and companion objects."""
+        everything = self.world.cluster.server.storage.everything()
+        return {
+            (group, text(found, "kind"), key.name): content_of(
+                decode_tree(msgspec.json.encode(found))
+            )
+            for (group, _), key, found in everything
+            if (group, text(found, "kind")) in self.kinds
+        }
 
     def _changes(self) -> tuple[RouteChange, ...]:
         """Every gateway object that is not as it was."""
-        now = {place: content_of(item) for place, item in self.store.objects.items()}
+        now = self._contents()
         found = []
         for place in dict.fromkeys((*self.originals, *now)):
             before, after = self.originals.get(place), now.get(place)
@@ -292,9 +274,9 @@ def _change(place: Place, before: Tree | None, after: Tree | None) -> RouteChang
 
 
 def _unmarked(content: Tree) -> Tree:
-    """What was made, without the marks of whom it was made for."""
+    """A companion object without our marks."""
     shown = {**content}
-    for part, mark in (("labels", names.ROLLOUT_UID), ("annotations", names.MADE)):
+    for part, mark in (("labels", names.ROLLOUT_UID), ("annotations", names.COMPANION)):
         found = shown.pop(part, None)
         kept: Tree = (
             {k: v for k, v in found.items() if k != mark} if isinstance(found, dict) else {}
@@ -302,18 +284,6 @@ def _unmarked(content: Tree) -> Tree:
         if kept:
             shown[part] = kept
     return shown
-
-
-def _problem(outcome: Outcome) -> str:
-    match outcome:
-        case Done():
-            return ""
-        case NotYet(reason=reason):
-            return reason
-        case Refusal(message=message):
-            return message
-        case _:
-            assert_never(outcome)
 
 
 def _references(rollout: Rollout) -> tuple[Reference, ...]:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import structs
 
 from controller.api.meta import ObjectMeta, OwnerReference
-from controller.api.names import HOLD_MIN_READY_SECONDS
+from controller.api.names import FREEZE_MIN_READY_SECONDS
 from controller.api.networking import (
     SERVICE_NAME_LABEL,
     Endpoint,
@@ -27,13 +27,16 @@ from controller.api.workloads import (
     ReplicaSetStatus,
     StatusCondition,
 )
-from controller.simulation.cluster import Cluster, made_at
+from controller.simulation.state import ClusterState, made_at
+
+RUNNING = "simulation/kubelet"
+"""Finalizer of every pod: it is gone when its containers have ended."""
 
 
 class ReplicaSetController:
     """Makes and deletes the pods of ReplicaSets, and counts them."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
         self._made = 0
 
@@ -46,23 +49,8 @@ class ReplicaSetController:
         excess = len(alive) - replica_set.spec.replicas
         if excess > 0:
             for pod in sorted(alive, key=_worth)[:excess]:
-                terminate(self._cluster, pod)
+                self._cluster.pods.delete(pod.metadata.key)
         self._write_status(replica_set)
-
-    def collect_garbage(self) -> None:
-        """What belonged to a deleted owner goes too."""
-        deployments = {found.metadata.uid for found in self._cluster.deployments}
-        for rs in self._cluster.replica_sets:
-            if rs.metadata.controller_uid not in deployments:
-                self._cluster.replica_sets.remove(rs.metadata.key)
-        sets = {found.metadata.uid for found in self._cluster.pod_sets}
-        for revision in self._cluster.revisions:
-            if revision.metadata.controller_uid not in sets:
-                self._cluster.revisions.remove(revision.metadata.key)
-        owners = sets | {rs.metadata.uid for rs in self._cluster.replica_sets}
-        for pod in self._cluster.pods:
-            if pod.metadata.controller_uid not in owners:
-                terminate(self._cluster, pod)
 
     def _make(self, replica_set: ReplicaSet) -> None:
         meta = replica_set.metadata
@@ -76,6 +64,7 @@ class ReplicaSetController:
                     namespace=meta.namespace,
                     labels=template["metadata"]["labels"],
                     owner_references=(owner,),
+                    finalizers=(RUNNING,),
                 ),
                 status=PodStatus(phase="Pending"),
             )
@@ -84,7 +73,7 @@ class ReplicaSetController:
     def _write_status(self, replica_set: ReplicaSet) -> None:
         alive = [p for p in self._cluster.pods_of(replica_set) if not p.metadata.deleting]
         since = [pod.ready_since for pod in alive if pod.ready_since is not None]
-        wait = timedelta(seconds=self._cluster.min_ready.get(replica_set.metadata.uid, 0))
+        wait = timedelta(seconds=replica_set.spec.min_ready_seconds)
         status = ReplicaSetStatus(
             replicas=len(alive),
             ready_replicas=len(since),
@@ -109,19 +98,10 @@ def _worth(pod: Pod) -> tuple[bool, float, int]:
     return ready is not None, -(ready.timestamp() if ready is not None else stamp), -number
 
 
-def terminate(cluster: Cluster, pod: Pod) -> None:
-    """Ask for the deletion of a pod; it stays, terminating, for a while."""
-    if not pod.metadata.deleting:
-        meta = structs.replace(
-            pod.metadata, deletion_timestamp=cluster.now, finalizers=("kubelet",)
-        )
-        cluster.pods.put(structs.replace(pod, metadata=meta))
-
-
 class Kubelet:
     """Starts pods and ends them."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
 
     def sync(self, pod: Pod) -> None:
@@ -167,15 +147,15 @@ class Kubelet:
         self._cluster.pods.put(structs.replace(pod, status=status))
 
 
-def available_at(cluster: Cluster, replica_set: ReplicaSet) -> datetime | None:
+def available_at(cluster: ClusterState, replica_set: ReplicaSet) -> datetime | None:
     """When the next pod of a ReplicaSet counts as available; held pods never do."""
-    seconds = cluster.min_ready.get(replica_set.metadata.uid, 0)
+    seconds = replica_set.spec.min_ready_seconds
     return next_available(cluster.pods_of(replica_set), seconds, cluster.now)
 
 
 def next_available(pods: Iterable[Pod], seconds: int, now: datetime) -> datetime | None:
     """When the next of these pods counts as available."""
-    if not 0 < seconds < HOLD_MIN_READY_SECONDS:
+    if not 0 < seconds < FREEZE_MIN_READY_SECONDS:
         return None
     since = (pod.ready_since for pod in pods)
     due = (ready + timedelta(seconds=seconds) for ready in since if ready is not None)
@@ -185,7 +165,7 @@ def next_available(pods: Iterable[Pod], seconds: int, now: datetime) -> datetime
 class EndpointController:
     """Keeps one EndpointSlice per Service."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
 
     def sync(self) -> None:

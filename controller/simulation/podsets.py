@@ -10,15 +10,17 @@ from datetime import datetime
 import msgspec
 from msgspec import structs
 
-from controller.api.meta import ObjectMeta, OwnerReference
+from controller.api.jsontree import JsonObject
+from controller.api.meta import Key, ObjectMeta, OwnerReference
 from controller.api.names import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
 from controller.api.podsets import ControllerRevision, PodSet, PodSetStatus, UpdateStrategy
 from controller.api.quantity import IntOrPercent, scaled_up
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import Pod, PodStatus
+from controller.kube.resources import CONTROLLER_REVISIONS, CORE_EVENTS
 from controller.simulation.clonesets import Clones
-from controller.simulation.cluster import Cluster
-from controller.simulation.pods import next_available, terminate
+from controller.simulation.pods import RUNNING, next_available
+from controller.simulation.state import ClusterState
 
 
 def kind_of(pod_set: PodSet) -> WorkloadKind:
@@ -32,7 +34,7 @@ def kind_of(pod_set: PodSet) -> WorkloadKind:
 class PodSetController:
     """Keeps the pods of sets."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
         self._made = 0
 
@@ -51,7 +53,7 @@ class PodSetController:
     def due(self, pod_set: PodSet) -> datetime | None:
         """When the next pod of a set counts as available."""
         seconds = pod_set.spec.min_ready_seconds or 0
-        return next_available(self._cluster.pods_of_set(pod_set), seconds, self._cluster.now)
+        return next_available(self._cluster.pods_of(pod_set), seconds, self._cluster.now)
 
     def _revision(self, pod_set: PodSet) -> str:
         """Hash of the present template's revision, which is made, or made the newest, when it is not."""
@@ -65,20 +67,20 @@ class PodSetController:
             owner = OwnerReference(
                 pod_set.api_version, pod_set.kind, meta.name, meta.uid, controller=True
             )
-            made = ControllerRevision(
-                metadata=ObjectMeta(
-                    name=f"{meta.name}-{revision}",
-                    namespace=meta.namespace,
-                    labels={CONTROLLER_REVISION_HASH: revision},
-                    owner_references=(owner,),
-                ),
-                revision=highest + 1,
-                template_hash=hashed,
+            labels = {CONTROLLER_REVISION_HASH: revision}
+            head = ObjectMeta(
+                f"{meta.name}-{revision}",
+                meta.namespace,
+                labels=labels,
+                owner_references=(owner,),
             )
-            stored = self._cluster.revisions.put(made)
-            self._cluster.templates[stored.metadata.key] = pod_set.spec.template
+            made = self._cluster.revisions.written(ControllerRevision(head, revision=highest + 1))
+            template = {**msgspec.json.decode(pod_set.spec.template), "$patch": "replace"}
+            made["data"] = {"spec": {"template": template}}
+            self._cluster.revisions.store(made, CONTROLLER_REVISIONS)
         elif found.revision < highest:
-            self._cluster.revisions.put(structs.replace(found, revision=highest + 1))
+            whole = self._cluster.revisions.raw(found.metadata.key)
+            self._cluster.revisions.store({**whole, "revision": highest + 1}, CONTROLLER_REVISIONS)
         return revision
 
     # --- StatefulSet ----------------------------------------------------------------------------
@@ -97,11 +99,11 @@ class PodSetController:
                 return
         for ordinal in sorted(by_ordinal, reverse=True):
             if ordinal >= replicas:
-                terminate(self._cluster, by_ordinal[ordinal])
+                self._cluster.pods.delete(by_ordinal[ordinal].metadata.key)
                 return
         for ordinal in range(replicas - 1, partition - 1, -1):
             if by_ordinal[ordinal].revision != round_.label(round_.update) and not round_.by_hand:
-                terminate(self._cluster, by_ordinal[ordinal])
+                self._cluster.pods.delete(by_ordinal[ordinal].metadata.key)
                 return
 
     # --- CloneSet -------------------------------------------------------------------------------
@@ -113,7 +115,7 @@ class PodSetController:
             self._made += 1
             self._make(round_, f"{self._made:05}", revision)
         for pod in moves.deleted:
-            terminate(self._cluster, pod)
+            self._cluster.pods.delete(pod.metadata.key)
 
     # --- DaemonSets -----------------------------------------------------------------------------
 
@@ -140,12 +142,13 @@ class PodSetController:
                     return
                 room -= 1
             most -= 1
-            terminate(self._cluster, pod)
+            self._cluster.pods.delete(pod.metadata.key)
 
     def _make(self, round_: "_Round", suffix: str, revision: str) -> None:
-        if self._cluster.unmakeable:
-            return
         pod_set = round_.pod_set
+        if self._cluster.unmakeable:
+            self._say_why(pod_set)
+            return
         meta = pod_set.metadata
         template = msgspec.json.decode(pod_set.spec.template)
         owner = OwnerReference(
@@ -164,16 +167,34 @@ class PodSetController:
                     namespace=meta.namespace,
                     labels=labels,
                     owner_references=(owner,),
+                    finalizers=(RUNNING,),
                 ),
                 status=PodStatus(phase="Pending"),
             )
         )
 
+    def _say_why(self, pod_set: PodSet) -> None:
+        """An Event on the set, which is all that its controller says of pods that cannot be made."""
+        meta, storage = pod_set.metadata, self._cluster.server.storage
+        key = Key(meta.namespace, f"{meta.name}.failed-create")
+        place = (CORE_EVENTS.group, CORE_EVENTS.plural)
+        event: JsonObject = {
+            "metadata": {"name": key.name, "namespace": key.namespace},
+            "involvedObject": {"uid": meta.uid, "kind": pod_set.kind, "name": meta.name},
+            "type": "Warning",
+            "reason": "FailedCreate",
+            "message": self._cluster.unmakeable,
+        }
+        before = storage.get(place, key)
+        if before is None or before["message"] != event["message"]:
+            said = f"{self._cluster.now:%Y-%m-%dT%H:%M:%SZ}"
+            storage.put(place, key, {**event, "firstTimestamp": said, "lastTimestamp": said})
+
 
 class _Round:
     """One pass's view of a set: its size, its strategy, its pods, and the hashes of its two revisions."""
 
-    def __init__(self, cluster: Cluster, pod_set: PodSet, update: str) -> None:
+    def __init__(self, cluster: ClusterState, pod_set: PodSet, update: str) -> None:
         self._cluster = cluster
         self.pod_set = pod_set
         self.kind = kind_of(pod_set)
@@ -183,7 +204,7 @@ class _Round:
         self.replicas = 1 if pod_set.spec.replicas is None else pod_set.spec.replicas
         self.size = self.replicas if self.kind.has_replicas else cluster.nodes
         self._strategy = msgspec.json.decode(pod_set.spec.update_strategy, type=UpdateStrategy)
-        self.pods = cluster.pods_of_set(pod_set)
+        self.pods = cluster.pods_of(pod_set)
 
     @property
     def alive(self) -> list[Pod]:
@@ -206,18 +227,21 @@ class _Round:
         return self._strategy.max_unavailable or inner or 1
 
     def label(self, revision: str) -> str:
-        """What pods of a revision say they are."""
+        """The revision labels of pods."""
         if self.kind is WorkloadKind.STATEFUL_SET:
             return f"{self.pod_set.metadata.name}-{revision}"
         return revision
 
     def write_status(self) -> None:
         """Counters and revisions; an update of all pods that are all ready is complete."""
-        pods = [p for p in self._cluster.pods_of_set(self.pod_set) if not p.metadata.deleting]
+        there = self._cluster.pods_of(self.pod_set)
+        pods = [p for p in there if not p.metadata.deleting]
         updated = sum(pod.revision == self.label(self.update) for pod in pods)
         ready = sum(pod.ready_since is not None for pod in pods)
         name = self.pod_set.metadata.name
-        complete = updated == ready == self.size or not pods
+        complete = updated == ready == self.size or not there
+        if self.kind is WorkloadKind.CLONE_SET:
+            complete = updated == len(pods) == self.size
         if self.kind is WorkloadKind.STATEFUL_SET and self.by_hand:
             complete = False
         daemons = not self.kind.has_replicas

@@ -1,20 +1,43 @@
 """Probes and metrics over plain HTTP.
 
 Invariants: `/healthz` says whether a restart would help, `/readyz` whether to send traffic; each is a set of
-named checks that only read a flag and never wait; the answer names what failed. Rendering metrics happens in a
+named checks that only read a flag and never wait; the answer names what failed. A page of metrics is rendered in a
 thread, so that a scrape never delays a reconcile.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple, Protocol
 
 from aiohttp import web
 
 from controller.errors import BadConfiguration
-from controller.telemetry.metrics import CONTENT_TYPE
 
 Check = Callable[[], str | None]  # None: fine; else the reason why not
+
+
+class Rendered(NamedTuple):
+    """A page and its content type."""
+
+    body: bytes
+    content_type: str
+
+
+class MetricsPage(Protocol):
+    """What `/metrics` answers."""
+
+    def look(self) -> None:
+        """Take in what the page is about; quick, on the event loop."""
+        ...
+
+    def render(self, accept: str) -> Rendered:
+        """The page, in a format that `accept` names; slow, in a thread."""
+        ...
+
+
+COMPRESSED_IN_A_THREAD = 16 * 1024
+"""Bytes of a page from which on it is compressed in a thread."""
 
 _log = logging.getLogger(__name__)
 
@@ -34,12 +57,10 @@ def parse_address(address: str) -> tuple[str | None, int] | None:
 class HealthServer:
     """`run` serves until cancelled; checks may be added at any time."""
 
-    def __init__(
-        self, probe_address: str, metrics_address: str, render: Callable[[], bytes]
-    ) -> None:
+    def __init__(self, probe_address: str, metrics_address: str, page: MetricsPage) -> None:
         self._probe_address = parse_address(probe_address)
         self._metrics_address = parse_address(metrics_address)
-        self._render = render
+        self._page = page
         self._alive: dict[str, Check] = {}
         self._ready: dict[str, Check] = {}
         self._told: dict[str, Check] = {}
@@ -92,9 +113,16 @@ class HealthServer:
     async def _readyz(self, request: web.Request) -> web.Response:
         return _answer(self._ready, self._told if "verbose" in request.query else {})
 
-    async def _metrics(self, _request: web.Request) -> web.Response:
-        body = await asyncio.to_thread(self._render)
-        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
+    async def _metrics(self, request: web.Request) -> web.Response:
+        self._page.look()
+        page = await asyncio.to_thread(self._page.render, request.headers.get("Accept", ""))
+        answer = web.Response(
+            body=page.body,
+            headers={"Content-Type": page.content_type},
+            zlib_executor_size=COMPRESSED_IN_A_THREAD,
+        )
+        answer.enable_compression()
+        return answer
 
 
 Routes = dict[str, Callable[[web.Request], Awaitable[web.Response]]]

@@ -1,15 +1,20 @@
 """Every metric of the controller, in one registry of its own.
 
-Invariants: labels are bounded: a namespace and a name only on gauges that say what *is*, and those go when the
-object goes (`forget_rollout`); no pod, revision or message is ever a label. Methods are cheap and do not raise.
-`render` may take a tenth of a second with thousands of Rollouts: it is called in a thread.
+Invariants: labels are bounded: a namespace and a name only on gauges that say what *is* (`state`), and those go when
+the object goes; no pod, revision or message is ever a label. Methods are cheap and do not raise. `render` may take a
+second with thousands of Rollouts: it is called in a thread, after `look` on the event loop.
 """
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from datetime import datetime
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import choose_encoder
+
+from controller.domain.rollout.ends import End
+from controller.telemetry.health import Rendered
+from controller.telemetry.page import pieces
 from controller.telemetry.standard import StandardMetrics
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+from controller.telemetry.state.collector import StateCollector
 
 _RELEASE = (
     5.0,
@@ -27,8 +32,6 @@ _RELEASE = (
 _STATE = (0.1, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 4 * 3600.0, 24 * 3600.0)
 _SCRIPT = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 
-_OBJECT = ("namespace", "name")
-
 
 class Metrics(StandardMetrics):
     """The controller's own `moonshift_*` on top of the standard ones."""
@@ -36,38 +39,20 @@ class Metrics(StandardMetrics):
     def __init__(self) -> None:
         registry = CollectorRegistry()
         super().__init__(registry)
-        self._phases: dict[tuple[str, str], str] = {}
-        self._define_rollouts(registry)
-        self._define_work(registry)
+        self.state = StateCollector()
+        registry.register(self.state)
+        self._define_releases(registry)
+        self._define_scripts(registry)
+        self._define_admission(registry)
+        self._define_watches(registry)
 
-    def _define_rollouts(self, registry: CollectorRegistry) -> None:
-        self._phase = Gauge(
-            "moonshift_rollout_phase",
-            "1 for the phase a Rollout is in",
-            (*_OBJECT, "phase"),
-            registry=registry,
-        )
-        self._step = Gauge(
-            "moonshift_rollout_step", "Step a Rollout is in, from 1", _OBJECT, registry=registry
-        )
-        self._stalled = Gauge(
-            "moonshift_rollout_stalled",
-            "1 while a Rollout cannot go on without help",
-            _OBJECT,
-            registry=registry,
-        )
-        self._pending = Gauge(
-            "moonshift_approvals_pending",
-            "1 while a Rollout waits for a person",
-            _OBJECT,
-            registry=registry,
-        )
+    def _define_releases(self, registry: CollectorRegistry) -> None:
         self._approvals = Counter(
             "moonshift_approvals", "Approvals that were honoured", registry=registry
         )
         self._completed = Counter(
             "moonshift_rollouts_completed",
-            "Releases that ended, by outcome",
+            f"Releases that ended, by outcome: {', '.join(End)}",
             ("namespace", "outcome"),
             registry=registry,
         )
@@ -78,15 +63,21 @@ class Metrics(StandardMetrics):
             buckets=_RELEASE,
             registry=registry,
         )
+        self._entered = Counter(
+            "moonshift_state_entered",
+            "States of steps that were entered",
+            ("state",),
+            registry=registry,
+        )
         self._state_seconds = Histogram(
             "moonshift_state_seconds",
-            "Time in a step's state, by whether people, a timer or the cluster were waited for",
+            "Time in a step's state that was left, by whether people, a timer or the cluster were waited for",
             ("state", "waiting_for"),
             buckets=_STATE,
             registry=registry,
         )
 
-    def _define_work(self, registry: CollectorRegistry) -> None:
+    def _define_scripts(self, registry: CollectorRegistry) -> None:
         self._script_calls = Counter(
             "moonshift_script_calls", "Script calls", ("code",), registry=registry
         )
@@ -111,6 +102,8 @@ class Metrics(StandardMetrics):
             ("reason",),
             registry=registry,
         )
+
+    def _define_admission(self, registry: CollectorRegistry) -> None:
         self._admissions = Counter(
             "moonshift_admission",
             "Admission requests answered",
@@ -124,6 +117,13 @@ class Metrics(StandardMetrics):
             buckets=_SCRIPT,
             registry=registry,
         )
+        self._certificate = Gauge(
+            "moonshift_certificate_expiration_timestamp_seconds",
+            "When the certificate of the webhooks ends, in Unix time",
+            registry=registry,
+        )
+
+    def _define_watches(self, registry: CollectorRegistry) -> None:
         self._relists = Counter(
             "moonshift_watch_relists", "Full lists", ("resource", "reason"), registry=registry
         )
@@ -146,40 +146,18 @@ class Metrics(StandardMetrics):
             "moonshift_cached_objects", "Objects held in memory", ("resource",), registry=registry
         )
 
-    def rollout(self, namespace: str, name: str, phase: str, step: int, stalled: bool) -> None:
-        """A Rollout is in this phase and step."""
-        key = (namespace, name)
-        before = self._phases.get(key)
-        if before is not None and before != phase:
-            _remove(self._phase, namespace, name, before)
-        self._phases[key] = phase
-        self._phase.labels(namespace, name, phase).set(1)
-        self._step.labels(namespace, name).set(step)
-        self._stalled.labels(namespace, name).set(1 if stalled else 0)
-
-    def forget_rollout(self, namespace: str, name: str) -> None:
-        """A Rollout is gone, and so are its series."""
-        phase = self._phases.pop((namespace, name), None)
-        if phase is not None:
-            _remove(self._phase, namespace, name, phase)
-        for gauge in (self._step, self._stalled, self._pending):
-            _remove(gauge, namespace, name)
-
-    def approval_pending(self, namespace: str, name: str, pending: bool) -> None:
-        """A Rollout began, or ceased, to wait for a person."""
-        if pending:
-            self._pending.labels(namespace, name).set(1)
-        else:
-            _remove(self._pending, namespace, name)
-
     def approved(self) -> None:
         """An approval was honoured."""
         self._approvals.inc()
 
     def release_ended(self, namespace: str, outcome: str, seconds: float) -> None:
-        """A release ended: succeeded or canceled."""
+        """A release ended: succeeded, rolled_back, superseded and so on."""
         self._completed.labels(namespace, outcome).inc()
         self._release_seconds.labels(outcome).observe(seconds)
+
+    def state_entered(self, state: str) -> None:
+        """A step came into a state."""
+        self._entered.labels(state).inc()
 
     def state_left(self, state: str, waiting_for: str, seconds: float) -> None:
         """A step left a state in which `waiting_for` (people, timer or work) was waited for."""
@@ -195,7 +173,7 @@ class Metrics(StandardMetrics):
         self._configured_scripts.labels(state).set(count)
 
     def drifted(self, action: str) -> None:
-        """A foreign change was met: put_back, folded or held."""
+        """A foreign change was met: put_back or held."""
         self._drift.labels(action).inc()
 
     def event_dropped(self, reason: str) -> None:
@@ -206,6 +184,10 @@ class Metrics(StandardMetrics):
         """An admission request was answered."""
         self._admissions.labels(webhook, "true" if allowed else "false").inc()
         self._admission_seconds.labels(webhook).observe(seconds)
+
+    def certificate_loaded(self, not_after: datetime) -> None:
+        """The webhooks answer with a certificate that holds until then."""
+        self._certificate.set(not_after.timestamp())
 
     def relisted(self, resource: str, reason: str) -> None:
         """A reflector listed everything: start, gone or undecodable."""
@@ -228,9 +210,14 @@ class Metrics(StandardMetrics):
         """A reflector ended, and what it held went."""
         _remove(self._cached, resource)
 
-    def render(self) -> bytes:
-        """The text exposition format; slow, call it in a thread."""
-        return generate_latest(self.registry)
+    def look(self) -> None:
+        """Take in the state that the next page tells; called on the event loop."""
+        self.state.look()
+
+    def render(self, accept: str = "") -> Rendered:
+        """The page in the format that is asked for by `Accept`: text, or OpenMetrics; slow, call it in a thread."""
+        encode, content_type = choose_encoder(accept)
+        return Rendered(b"".join(pieces(self.registry.collect(), encode)), content_type)
 
 
 def _remove(gauge: Gauge, *labels: str) -> None:

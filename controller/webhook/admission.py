@@ -14,7 +14,7 @@ import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
 from controller.api.rollout import Rollout
-from controller.api.validation import DEFAULT_RULES, Rules
+from controller.api.validation.rules import DEFAULT_RULES, Rules
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import ReplicaSet
 from controller.domain.admission.approvals import note_approval
@@ -24,6 +24,7 @@ from controller.domain.admission.podset import admit_set
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.admission.service import admit_service, pin_of
 from controller.domain.admission.surroundings import Seen, remarks
+from controller.domain.admission.traffic_routing import admit_traffic_routing
 from controller.domain.admission.verdict import Amended, Refused, Verdict, json_patch
 from controller.domain.admission.workload import (
     admit_deployment,
@@ -108,6 +109,7 @@ class Admission:
         """Paths and their handlers."""
         return {
             "/validate-rollouts-kruise-io-rollout": self.rollout,
+            "/validate-rollouts-kruise-io-trafficrouting": self.traffic_routing,
             "/mutate-rollouts-status": self.rollout_status,
             "/mutate-apps-v1-deployment": self.deployment,
             "/mutate-v1-service": self.service,
@@ -133,6 +135,22 @@ class Admission:
             return Answer(False, (), verdict.message, 422, verdict.warnings)
         about = await self._about(request.namespace, verdict.named)
         return Answer(warnings=(*verdict.warnings, *about))
+
+    async def traffic_routing(self, request: AdmissionRequest) -> Answer:
+        """Abilities that a TrafficRouting needs and its gateways lack."""
+        headers = self._headers
+        if request.sub_resource or request.operation not in ("CREATE", "UPDATE") or headers is None:
+            return ALLOWED
+        old, new = await self._trees(request)
+        if new is None:
+            return ALLOWED
+        before = old if request.operation == "UPDATE" else None
+        verdict = await self._offload.run(
+            request.objects, lambda: admit_traffic_routing(before, new, headers)
+        )
+        if verdict.findings:
+            return Answer(False, (), verdict.message, 422, verdict.warnings)
+        return Answer(warnings=verdict.warnings)
 
     async def _about(self, namespace: str, named: Sequence[Named]) -> tuple[str, ...]:
         """Warnings about the objects that a Rollout names; none where reading them takes long."""

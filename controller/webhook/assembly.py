@@ -4,9 +4,11 @@ Invariant: certificates are in a Secret of the controller's namespace; in a fold
 the cluster (a URL and a folder were given). Decides nothing else.
 """
 
+from datetime import datetime
 from pathlib import Path
+from typing import Protocol
 
-from controller.api.validation import Rules
+from controller.api.validation.rules import Rules
 from controller.certificates.identity import Identity
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import Address, Publisher
@@ -17,7 +19,7 @@ from controller.settings import Settings
 from controller.webhook.admission import Admission
 from controller.webhook.endpoint import Endpoint
 from controller.webhook.readers import CachedReader
-from controller.webhook.server import AdmissionMetrics, webhook_app
+from controller.webhook.server import AdmissionMetrics, Leaving, webhook_app
 from controller.webhook.stores import FolderSecrets, KubeConfigurations, KubeSecrets
 from controller.webhook.surroundings import Surroundings
 
@@ -25,54 +27,67 @@ DEFAULT_CERTIFICATES = Path("/tmp/kruise-rollout-webhook-certs")
 """Where the original keeps the files, too; manifests mount a volume there."""
 
 
+class EndpointMetrics(AdmissionMetrics, Protocol):
+    """Metrics of the endpoint: its answers and its certificate."""
+
+    def certificate_loaded(self, not_after: datetime) -> None:
+        """Until when it holds."""
+        ...
+
+
 def make_endpoint(
     settings: Settings,
     client: KubeClient,
     reader: CachedReader,
     clock: Clock,
-    metrics: AdmissionMetrics,
+    metrics: EndpointMetrics,
     headers: Headers,
     named: Surroundings,
+    leaving: Leaving,
 ) -> Endpoint:
     """Webhooks of this replica; admission reads through `reader` and `named`, `headers` are those of the scripts."""
-    rules = Rules(
-        partition_percent_limit=settings.partition_percent_limit,
-        filter_workload_type=settings.filter_workload_type,
-        tracks_config=bool(settings.track_config),
-    )
     identity = Identity(client.whoami)
-    admission = Admission(
+    handlers = Admission(
         reader,
         reader,
         clock,
         is_own=identity.is_own,
-        rules=rules,
+        rules=_rules(settings),
         headers=headers,
         named=named,
-    )
-    handlers = admission.handlers()
+    ).handlers()
     address = Address(settings.namespace, settings.service_name, settings.webhook_url)
     folder = settings.webhook_cert_dir or DEFAULT_CERTIFICATES
     outside = settings.webhook_cert_dir is not None and bool(settings.webhook_url)
-    places = Places(
+    places = _places(settings, folder)
+    secrets = FolderSecrets(folder) if outside else KubeSecrets(client, settings.namespace)
+    publisher = Publisher(KubeConfigurations(client), address, (*handlers, "/convert"), identity)
+    keeper = CertificateKeeper(secrets, publisher, address, places, clock)
+    authority = settings.webhook_client_ca
+    return Endpoint(
+        webhook_app(handlers, metrics, authenticated=bool(authority), leaving=leaving),
+        port=settings.webhook_port,
+        keeper=keeper,
+        files=places.webhook_directory,
+        client_authority=authority,
+        loaded=metrics.certificate_loaded,
+    )
+
+
+def _places(settings: Settings, folder: Path) -> Places:
+    return Places(
         secret=settings.secret_name,
         webhook_directory=folder / "serving",
         worker_service=_service_of(settings.lua_worker),
         client_directory=settings.lua_worker_tls_dir,
     )
-    keeper = CertificateKeeper(
-        FolderSecrets(folder) if outside else KubeSecrets(client, settings.namespace),
-        Publisher(KubeConfigurations(client), address, (*handlers, "/convert"), identity),
-        address,
-        places,
-        clock,
-    )
-    return Endpoint(
-        webhook_app(handlers, metrics, authenticated=settings.webhook_client_ca is not None),
-        port=settings.webhook_port,
-        keeper=keeper,
-        files=places.webhook_directory,
-        client_authority=settings.webhook_client_ca,
+
+
+def _rules(settings: Settings) -> Rules:
+    return Rules(
+        partition_percent_limit=settings.partition_percent_limit,
+        filter_workload_type=settings.filter_workload_type,
+        tracks_config=bool(settings.track_config),
     )
 
 

@@ -1,4 +1,4 @@
-"""Who may be connected, and for how long without asking anything.
+"""Limits of connections, and of the time they may stay idle.
 
 Why it exists: every pod of the cluster can open connections, and one costs a third of a megabyte (TLS buffers) before
 it has said a word. Invariant: at most `most` connections, and at most `per_address` of one address, counted from the
@@ -18,7 +18,7 @@ import msgspec
 
 log = logging.getLogger(__name__)
 
-MOST_PACKETS = 128
+MAX_PENDING_CONNECTIONS = 128
 """Connections the kernel keeps for us until we accept them."""
 
 

@@ -20,7 +20,7 @@ from controller.certificates.keeper import CertificateKeeper
 from controller.certificates.publish import CRD
 from controller.errors import Forbidden, MoonshiftError
 from controller.webhook.server import serving
-from controller.webhook.tls import ServingTls
+from controller.webhook.tls import Loaded, ServingTls
 
 LOOK_AGAIN = timedelta(hours=6)
 LOOK_FOR_MISSING = timedelta(seconds=8)
@@ -40,6 +40,7 @@ class Endpoint:
         keeper: CertificateKeeper,
         files: Path,
         client_authority: Path | None = None,
+        loaded: Loaded | None = None,
     ) -> None:
         """`client_authority` signs the certificates of API servers, where they present any."""
         self._app = app
@@ -47,6 +48,7 @@ class Endpoint:
         self._keeper = keeper
         self._files = files
         self._client_authority = client_authority
+        self._loaded = loaded
         self.problem: str | None = "certificates are not ready"
         self.certified = asyncio.Event()
         self._again = asyncio.Event()
@@ -55,7 +57,7 @@ class Endpoint:
         """Serve until cancelled."""
         ready = await self._round()
         self.certified.set()
-        tls = await asyncio.to_thread(ServingTls, self._files, self._client_authority)
+        tls = await asyncio.to_thread(ServingTls, self._files, self._client_authority, self._loaded)
         async with (
             serving(self._app, "0.0.0.0", self._port, tls.context),
             _beside(tls.run()),

@@ -19,7 +19,7 @@ LARGEST_REVIEW = 2 * (3 << 20) + (64 << 10)
 
 
 class BodyLimits(msgspec.Struct, frozen=True):
-    """What is taken in at once."""
+    """The memory for request bodies."""
 
     small: int = 256 << 10
     """Bytes of a small body; nearly every honest one is."""

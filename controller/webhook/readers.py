@@ -1,4 +1,4 @@
-"""What admission reads: Rollouts and ReplicaSets, from caches once they are filled, from the API server until then.
+"""The objects that admission reads: Rollouts and ReplicaSets, from filled caches, until then from the API server.
 
 Invariant: an unfilled cache is never taken for an empty cluster. What is read live is bounded, because whoever forges
 reviews makes us read: beyond that a filled cache answers, which is milliseconds behind.

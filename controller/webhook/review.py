@@ -17,7 +17,7 @@ Namespace = Annotated[str, msgspec.Meta(pattern="^([a-z0-9]([-a-z0-9]{0,61}[a-z0
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """What the request is about."""
+    """The object of the request."""
 
     group: str = ""
     version: str = ""
@@ -25,7 +25,7 @@ class Resource(msgspec.Struct, frozen=True):
 
 
 class User(msgspec.Struct, frozen=True):
-    """Who asks."""
+    """The user of the request."""
 
     username: str = ""
 
@@ -66,7 +66,7 @@ class AdmissionReview(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What we say: let it pass (with a patch, with warnings) or not (with a text and an HTTP code)."""
+    """The response: allowed (with a patch, with warnings) or denied (with a text and an HTTP code)."""
 
     allowed: bool = True
     patch: tuple[PatchOperation, ...] = ()

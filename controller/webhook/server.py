@@ -18,7 +18,7 @@ import msgspec
 from aiohttp import web
 
 from controller.webhook.admission import Handler
-from controller.webhook.connections import MOST_PACKETS, ConnectionLimits, Door
+from controller.webhook.connections import MAX_PENDING_CONNECTIONS, ConnectionLimits, Door
 from controller.webhook.conversion import convert
 from controller.webhook.intake import BodyLimits, Intake
 from controller.webhook.offload import Offload
@@ -33,7 +33,7 @@ from controller.webhook.trees import TooManyValues, check_page
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 8.0
+ANSWER_SECONDS = 8.0
 """Seconds for one request; the API server gives up after 10."""
 IDLE = 120.0
 """Seconds an idle connection is kept; API servers close theirs after 90, so no request meets one that we close."""
@@ -58,6 +58,13 @@ class NoMetrics:
 
 DOOR = web.AppKey("door", list[Door])
 """The door of a running server: one entry while it serves."""
+Leaving = Callable[[], bool]
+"""Whether this replica was asked to stop: clients are then sent to another one with their next request."""
+LEAVING = web.AppKey[Leaving]("leaving")
+
+
+def _staying() -> bool:
+    return False
 
 
 def webhook_app(
@@ -66,6 +73,7 @@ def webhook_app(
     limits: BodyLimits | None = None,
     *,
     authenticated: bool = False,
+    leaving: Leaving = _staying,
 ) -> web.Application:
     """The application: one POST path per handler, `/convert`, and `/readyz`.
 
@@ -74,6 +82,7 @@ def webhook_app(
     """
     app = web.Application(middlewares=[_counted])
     app[DOOR] = []
+    app[LEAVING] = leaving
     intake, offload = Intake(limits or BodyLimits()), Offload()
     for path, handler in handlers.items():
         answering = _guarded(path, _admission(handler), intake, metrics)
@@ -89,7 +98,10 @@ async def _counted(request: web.Request, handler: "Answering") -> web.StreamResp
     with contextlib.ExitStack() as stack:
         for door in request.app[DOOR]:
             stack.enter_context(door.asking(request.transport))
-        return await handler(request)
+        answer = await handler(request)
+        if request.app[LEAVING]():
+            answer.force_close()
+        return answer
 
 
 async def _ready(request: web.Request) -> web.Response:
@@ -165,7 +177,7 @@ def _guarded(path: str, endpoint: Endpoint, intake: Intake, metrics: AdmissionMe
         begun = asyncio.get_running_loop().time()
         allowed = False
         try:
-            async with asyncio.timeout(PATIENCE), intake.body(request) as body:
+            async with asyncio.timeout(ANSWER_SECONDS), intake.body(request) as body:
                 reply = await endpoint(body)
             allowed = reply.allowed
             return web.Response(body=reply.body, content_type="application/json")
@@ -181,7 +193,7 @@ def _guarded(path: str, endpoint: Endpoint, intake: Intake, metrics: AdmissionMe
 
 
 def _fault(path: str, error: Exception) -> web.Response:
-    """What went wrong, in words: the client's fault, or ours."""
+    """The error in words: the client's, or ours."""
     match error:
         case msgspec.MsgspecError() | UnicodeDecodeError():
             log.info("%s: not a review: %s", path, error)
@@ -193,8 +205,8 @@ def _fault(path: str, error: Exception) -> web.Response:
             log.info("%s: %s", path, error)
             return web.Response(status=413, text=f"{path}: {error}")
         case TimeoutError():
-            log.error("%s: no answer within %s s", path, PATIENCE)
-            return web.Response(status=500, text=f"{path}: no answer within {PATIENCE} s")
+            log.error("%s: no answer within %s s", path, ANSWER_SECONDS)
+            return web.Response(status=500, text=f"{path}: no answer within {ANSWER_SECONDS} s")
         case _:
             log.error("%s failed", path, exc_info=error)
             return web.Response(status=500, text=f"{path}: {type(error).__name__}: {error}")
@@ -215,7 +227,7 @@ async def serving(
     runner = web.AppRunner(
         app,
         access_log=None,
-        shutdown_timeout=PATIENCE,
+        shutdown_timeout=ANSWER_SECONDS,
         handle_signals=False,
         keepalive_timeout=IDLE,
         lingering_time=LINGER,
@@ -239,6 +251,6 @@ async def serving(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    found = socket.create_server((host, port), backlog=MOST_PACKETS)
+    found = socket.create_server((host, port), backlog=MAX_PENDING_CONNECTIONS)
     found.setblocking(False)
     return found

@@ -46,7 +46,7 @@ class Server(Protocol):
 
 
 class NamedCaches(msgspec.Struct, frozen=True):
-    """What is watched from the start; `synced` says whether one of them may be relied on."""
+    """The kinds watched from the start; `synced` says whether a cache is complete."""
 
     deployments: Store[Deployment]
     services: Store[Service]
@@ -79,7 +79,7 @@ _FROM_THE_START = {
 
 
 class Surroundings:
-    """What a Rollout names, from caches and from the API server."""
+    """The objects that a Rollout names, from caches and from the API server."""
 
     def __init__(self, caches: NamedCaches, server: Server) -> None:
         self._caches = caches
@@ -87,7 +87,7 @@ class Surroundings:
         self._live = Allowance()
 
     async def look(self, namespace: str, named: Sequence[Named]) -> Mapping[Named, Seen]:
-        """What they are: caches first."""
+        """Their state: from caches first."""
         found: dict[Named, Seen] = {}
         for one in named:
             cached = self._cached(namespace, one)
@@ -95,13 +95,13 @@ class Surroundings:
         return found
 
     async def look_again(self, namespace: str, named: Sequence[Named]) -> Mapping[Named, Seen]:
-        """What they are now."""
+        """Their state now, from the API server."""
         return {
             one: await self._read(namespace, one, self._cached(namespace, one)) for one in named
         }
 
     def _cached(self, namespace: str, one: Named) -> Seen | None:
-        """What a cache that may be relied on has of it; None where there is no such cache."""
+        """The object in a synced cache; None where there is no such cache."""
         key = Key(namespace, one.name)
         resource = _FROM_THE_START.get((one.identity[0], one.kind))
         if resource is None:

@@ -7,22 +7,34 @@ certificate of different generations) leaves the one in use alone.
 import asyncio
 import logging
 import ssl
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
+
+from cryptography import x509
 
 log = logging.getLogger(__name__)
 
+Loaded = Callable[[datetime], None]
+"""Hears until when the certificate holds that was loaded."""
 CERTIFICATE, KEY = "tls.crt", "tls.key"
 
 
 class ServingTls:
     """A TLS context over the files `tls.crt` and `tls.key` of a directory."""
 
-    def __init__(self, directory: Path, client_authority: Path | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        client_authority: Path | None = None,
+        loaded: Loaded | None = None,
+    ) -> None:
         """The files must be there: load them before the server starts.
 
         With a `client_authority` a client may present a certificate, and one that it did not sign ends the handshake.
         """
         self._directory = directory
+        self._loaded = loaded
         self._seen: tuple[float, ...] = ()
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self.context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -39,6 +51,8 @@ class ServingTls:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)
         self.context.load_cert_chain(*files)
         self._seen = stamp
+        if self._loaded is not None:
+            self._loaded(x509.load_pem_x509_certificate(files[0].read_bytes()).not_valid_after_utc)
 
     def _stamp(self) -> tuple[float, ...]:
         files = (self._directory / name for name in (CERTIFICATE, KEY))

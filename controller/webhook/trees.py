@@ -17,7 +17,7 @@ NOTHING = msgspec.Raw(b"null")
 ABSENT = msgspec.Raw(b"")
 
 
-MOST_OF_A_PAGE = 200_000
+MAX_VALUES_PER_PAGE = 200_000
 """Values of all objects of one conversion; the API server was only ever seen to ask for one object at a time."""
 
 
@@ -89,7 +89,7 @@ def convertible(raw: msgspec.Raw) -> JsonObject:
 
 def check_page(body: memoryview) -> None:
     """Refuse a request for conversion before any of its objects is looked at."""
-    _check(values_in(body), MOST_OF_A_PAGE, "the list")
+    _check(values_in(body), MAX_VALUES_PER_PAGE, "the list")
 
 
 def _check(values: int, most: int = MOST_VALUES, what: str = "the object") -> None:

@@ -100,6 +100,23 @@ class Gateway:
     async def start(self) -> None:
         """Install the kinds and the Gateway, start pods' answers, Contour and Envoy."""
         await self._install()
+        await self.start_pods()
+        contour = self.at_home(self._contour_line())
+        await self._plane.add("contour", contour, self.contour_ready, READY_SECONDS)
+        bootstrap = await self._bootstrap()
+        envoy = (
+            *(str(self._programs.envoy), "-c", str(bootstrap), "--service-cluster", "contour"),
+            *("--service-node", "envoy", "--log-level", "warn", "--disable-hot-restart"),
+            *("--concurrency", "1"),
+        )
+        await self._plane.add("envoy", self.at_home(envoy), self._envoy_ready, READY_SECONDS)
+
+    def at_home(self, line: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the command line that runs a program where the pods' addresses are."""
+        return line
+
+    async def start_pods(self) -> None:
+        """Let the simulated pods answer."""
         pods = (
             sys.executable,
             "-m",
@@ -107,14 +124,6 @@ class Gateway:
             str(self._plane.kubeconfig("kwok")),
         )
         await self._plane.add("pods", pods, self._pods_answer, READY_SECONDS)
-        await self._plane.add("contour", self._contour_line(), self._contour_ready, READY_SECONDS)
-        bootstrap = await self._bootstrap()
-        envoy = (
-            *(str(self._programs.envoy), "-c", str(bootstrap), "--service-cluster", "contour"),
-            *("--service-node", "envoy", "--log-level", "warn", "--disable-hot-restart"),
-            *("--concurrency", "1"),
-        )
-        await self._plane.add("envoy", envoy, self._envoy_ready, READY_SECONDS)
 
     async def configuration(self) -> dict[str, Any]:
         """Return all that Envoy goes by: listeners, routes, clusters, endpoints."""
@@ -174,7 +183,7 @@ class Gateway:
     async def _pods_answer(self) -> bool:
         return await _answers(f"http://127.0.0.1:{POD_PORT}/")
 
-    async def _contour_ready(self) -> bool:
+    async def contour_ready(self) -> bool:
         """Contour takes proxies when it has read all objects once."""
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", XDS_PORT)

@@ -67,8 +67,8 @@ function ingresses.cookie_name(header, kind)
     return header.value
 end
 
----Adds the annotations for one header or cookie, as ingress-nginx has them. An expression is searched for, so it is bound to
----the whole value.
+---Adds the annotations for one header or cookie, as ingress-nginx has them. An expression is written as it is, which is what it
+---has always meant there: it is searched for, so whoever means the whole value says ^ and $.
 ---@param annotations table<string, string>
 ---@param kind string
 ---@param prefix string
@@ -80,7 +80,7 @@ function ingresses.match_header(annotations, kind, prefix, header)
     end
     annotations[prefix .. "canary-by-header"] = header.name
     if header.type == "RegularExpression" then
-        annotations[prefix .. "canary-by-header-pattern"] = "^(?:" .. header.value .. ")$"
+        annotations[prefix .. "canary-by-header-pattern"] = header.value
     else
         annotations[prefix .. "canary-by-header-value"] = header.value
     end

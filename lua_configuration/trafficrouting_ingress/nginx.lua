@@ -4,7 +4,7 @@
 --
 -- A canary Ingress beside the owner's: at most one is looked at for a path. Its header is asked first, and its cookie where the
 -- header does not hold: one of each are alternatives. Two headers that hold together and other alternatives are refused.
--- An expression is searched for (PCRE), so it is bound to the whole value.
+-- An expression is written as it is and searched for (PCRE): whoever means the whole value says ^ and $.
 -- What matches goes to the new version; of the rest, where the step has a share too, that share.
 -- Traefik (from 3.7) and others that read these annotations are served as well.
 

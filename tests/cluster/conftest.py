@@ -25,6 +25,7 @@ from localcluster.extras import ensure_extra
 from localcluster.openkruise import KRUISE, start_kruise
 from localcluster.plane import Plane
 from localcluster.progress import ConsoleReporter
+from localcluster.prometheus import PROMETHEUS
 from localcluster.record import Recorder
 from tests.cluster import manifests, table
 from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE, ROLLOUTS, collection
@@ -64,6 +65,8 @@ async def _build(items: list[pytest.Item]) -> None:
     wanted = {"kruise_plane", "kruise_product"}
     if any(wanted & {*getattr(item, "fixturenames", ())} for item in items):
         await ensure_extra(KRUISE, reporter)
+    if any("watched" in getattr(item, "fixturenames", ()) for item in items):
+        await ensure_extra(PROMETHEUS, reporter)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

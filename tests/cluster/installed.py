@@ -13,7 +13,6 @@ from controller.api.jsontree import JsonObject
 from controller.api.names import CONTROLLER_ACCOUNT, DEFAULT_NAMESPACE, WEBHOOK_SECRET
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
-from controller.certificates.directory import DirectoryStore
 from controller.certificates.identity import Identity
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import CRD, MUTATING, Address, Publisher
@@ -21,6 +20,7 @@ from controller.errors import NotFound
 from controller.runtime.clock import SystemClock
 from controller.webhook.admission import Admission, Handler
 from controller.webhook.server import NoMetrics, serving, webhook_app
+from controller.webhook.stores import FolderSecrets
 from controller.webhook.tls import ServingTls
 from localcluster.api import ApiClient
 from localcluster.errors import RequestRefused
@@ -114,7 +114,7 @@ def _keeper(
     handlers: Mapping[str, Handler],
 ) -> CertificateKeeper:
     return CertificateKeeper(
-        DirectoryStore(directory / "secrets"),
+        FolderSecrets(directory / "secrets"),
         Publisher(LiveConfigurations(plane.client()), address, handlers.keys(), OURS),
         address,
         Places(WEBHOOK_SECRET, files),

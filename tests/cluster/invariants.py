@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from controller.api.names import FIELD_MANAGER
 from localcluster.api import JsonObject
-from localcluster.history import Change, Key
-from tests.cluster.kinds import AUTOSCALERS, DEPLOYMENTS, ROLLOUTS, SERVICES
+from localcluster.history import Change, Key, Kind
+from tests.cluster.kinds import ADVANCED_DAEMON_SETS, AUTOSCALERS, DEPLOYMENTS, ROLLOUTS, SERVICES
 from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.margins import Margin, PointedAt, Times
 from tests.cluster.sides import EmptySides
@@ -370,18 +371,34 @@ def meaning(value: Any) -> Any:
     return [meaning(part) for part in value] if isinstance(value, list) else value
 
 
+def without_said_pause(kind: Kind, owners: JsonObject) -> JsonObject:
+    """An Advanced DaemonSet says `paused: false` from its first release on: what the owner's silence means."""
+    strategy = (owners["spec"] or {}).get("updateStrategy") or {}
+    rolling = strategy.get("rollingUpdate") or {}
+    if kind != ADVANCED_DAEMON_SETS or rolling.get("paused") is not False:
+        return owners
+    silent = {name: value for name, value in rolling.items() if name != "paused"}
+    strategy = meaning({**strategy, "rollingUpdate": silent})
+    return {**owners, "spec": meaning({**owners["spec"], "updateStrategy": strategy})}
+
+
 def judge_end(
     app: Application, state: Mapping[Key, JsonObject], expected: Mapping[Key, JsonObject]
 ) -> list[Violation]:
     """What is left of a release that has ended; `expected` are the owner's objects as they should be."""
     found: list[Violation] = []
     for key, wanted in expected.items():
-        kept = dict(owned(wanted))
+        kept = without_said_pause(key.kind, owned(wanted))
         actual = state.get(key)
         if actual is None:
             found.append(Violation(0, "everything_is_restored", f"{key.name} is gone"))
             continue
-        now = owned(actual)
+        now = without_said_pause(key.kind, owned(actual))
+        managers = {entry["manager"] for entry in actual["metadata"].get("managedFields") or ()}
+        if key.kind != app.workload_kind and FIELD_MANAGER in managers:
+            # The workload's label stays ours for as long as there is a Rollout.
+            detail = f"{key.kind.plural} {key.name} has fields that {FIELD_MANAGER} manages"
+            found.append(Violation(0, "everything_is_restored", detail))
         if key.kind == app.workload_kind and _governed(app, state):
             now["labels"].pop(WORKLOAD_TYPE, None)
         if now != kept:

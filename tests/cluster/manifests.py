@@ -53,6 +53,8 @@ class Application:
     workload: str = "Deployment"
     """What the application is, by its name in `WORKLOADS`."""
     blue_green: bool = False
+    pool: str = "daemons"
+    """Label of the nodes that a DaemonSet runs on; there are as many as `replicas`."""
 
     @property
     def beside(self) -> bool:
@@ -110,19 +112,16 @@ def deployment(app: Application, image: str = STABLE_IMAGE, **spec: Any) -> Json
     }
 
 
-POOL = {"pool": "daemons"}
-"""Label of the nodes that DaemonSets of tests run on; there are as many as `replicas`."""
-
-
-def nodes(number: int = 4) -> list[JsonObject]:
-    """The nodes that DaemonSets of tests run on."""
+def nodes(number: int = 4, pool: str = "daemons", first: int = 0) -> list[JsonObject]:
+    """Nodes that DaemonSets of tests run on."""
+    labels = {"pool": pool, "kubernetes.io/os": "linux"}
     return [
         {
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": f"daemons-{at}", "labels": {**POOL, "kubernetes.io/os": "linux"}},
+            "metadata": {"name": f"{pool}-{at}", "labels": labels},
         }
-        for at in range(number)
+        for at in range(first, first + number)
     ]
 
 
@@ -134,7 +133,7 @@ def workload(app: Application, image: str = STABLE_IMAGE, **spec: Any) -> JsonOb
     body |= {"apiVersion": app.api_version, "kind": app.kind_name}
     if app.on_nodes:
         del body["spec"]["replicas"]
-        body["spec"]["template"]["spec"]["nodeSelector"] = POOL
+        body["spec"]["template"]["spec"]["nodeSelector"] = {"pool": app.pool}
     elif app.kind_name == "StatefulSet":
         body["spec"]["serviceName"] = app.name
     body["spec"] |= spec

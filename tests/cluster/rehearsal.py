@@ -22,18 +22,19 @@ from hypothesis.stateful import (
 from msgspec import structs
 
 from controller.api.meta import Key, ObjectMeta
+from controller.api.names import POD_TEMPLATE_HASH, WORKLOAD_TYPE
 from controller.api.networking import Service, ServiceSpec
 from controller.api.rollout import Phase as phases
 from controller.api.rollout import Rollout
-from controller.api.workloads import Deployment, DeploymentStrategy, RollingUpdate
-from controller.domain.rollout.situation import position
-from controller.simulation.cluster import Route
-from controller.simulation.world import World
+from controller.api.workloads import Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdate
+from controller.domain.rollout.release_context import moonshift_status
 from tests.cluster import manifests
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.rest import Rest, rest_of_world
+from tests.unit.worlds import World
 
 RUNS = 50
+RESTARTED = "kubectl.kubernetes.io/restartedAt"
 IMAGES = (manifests.STABLE_IMAGE, manifests.NEW_IMAGE, manifests.THIRD_IMAGE)
 KEY = Key("shop", "shop")
 PLANS = (
@@ -80,7 +81,8 @@ class Rehearsal(RuleBasedStateMachine):
         self.app = app
         self.acts: list[tuple[Act, Rest]] = []
         self.world = _world(app)
-        self.before = self.world.cluster.versions.last
+        self.before = self.world.cluster.version
+        self.restarts = 0
         self.release(manifests.NEW_IMAGE)
         for _ in range(approvals):
             self.approve()
@@ -95,7 +97,7 @@ class Rehearsal(RuleBasedStateMachine):
         rollout = self.world.cluster.rollouts.get(KEY)
         if rollout is None or rollout.status.phase != phases.PROGRESSING:
             return 0
-        return position(rollout.status).step
+        return moonshift_status(rollout.status).step
 
     @property
     def switched_off(self) -> bool:
@@ -108,10 +110,73 @@ class Rehearsal(RuleBasedStateMachine):
         self.world.people.edit(KEY, template=_raw(template))
         self.did(Act("release", image))
 
-    @rule(size=st.sampled_from((2, 3, 4, 6)))
+    @property
+    def workload(self) -> Deployment:
+        return self.world.cluster.deployments[KEY]
+
+    @rule(size=st.sampled_from((0, 2, 3, 4, 6)))
     def scale(self, size: int) -> None:
         self.world.people.edit(KEY, replicas=size)
         self.did(Act("scale", size))
+
+    @rule(image=st.sampled_from(IMAGES))
+    def replace(self, image: str) -> None:
+        """`kubectl replace` with the owner's bare manifest."""
+        spec = _spec(self.app, image)
+        size = self.workload.spec.replicas
+        self.world.people.replace(KEY, structs.replace(spec, replicas=size))
+        self.did(Act("replace", (image, size)))
+
+    @rule()
+    def take_the_label_off(self) -> None:
+        labels = self.workload.metadata.labels
+        kept = {name: value for name, value in labels.items() if name != WORKLOAD_TYPE}
+        self.world.people.label(KEY, kept)
+        self.did(Act("take_the_label_off"), always=bool(self.step))
+
+    @precondition(lambda self: not self.workload.spec.paused)
+    @rule()
+    def restart(self) -> None:
+        """`kubectl rollout restart`, which kubectl refuses for what is paused."""
+        self.restarts += 1
+        tree = msgspec.json.decode(self.workload.spec.template)
+        when = f"restart {self.restarts}"
+        tree["metadata"] = {**tree["metadata"], "annotations": {RESTARTED: when}}
+        self.world.people.edit(KEY, template=_raw(tree))
+        self.did(Act("restart", when))
+
+    @precondition(lambda self: not self.workload.spec.paused)
+    @rule()
+    def undo(self) -> None:
+        """`kubectl rollout undo`, which takes the ReplicaSet before the newest one."""
+        owned = self.world.cluster.replica_sets_of(self.workload)
+        if len(owned) > 1:
+            template = msgspec.json.decode(owned[-2].spec.template)
+            template["metadata"]["labels"].pop(POD_TEMPLATE_HASH, None)
+            self.world.people.undo(KEY, _raw(template))
+            self.did(Act("undo"))
+
+    @rule(paused=st.booleans())
+    def pause_the_workload(self, paused: bool) -> None:
+        """`kubectl rollout pause` and `resume`."""
+        self.world.people.edit(KEY, paused=paused)
+        self.did(Act("pause_the_workload", paused))
+
+    @rule(image=st.sampled_from(IMAGES))
+    def delete_a_replica_set(self, image: str) -> None:
+        """With its pods; a Deployment makes only that of its present template again."""
+        for replica_set in self.world.cluster.replica_sets_of(self.workload):
+            if image.encode() in bytes(replica_set.spec.template):
+                self.world.cluster.replica_sets.delete(replica_set.metadata.key)
+                self.did(Act("delete_a_replica_set", image))
+                return
+
+    @precondition(lambda self: self.step)
+    @rule()
+    def apply_the_service(self) -> None:
+        """The owner's manifest of the stable Service, over its pin."""
+        self.world.people.apply_service(_service(self.app))
+        self.did(Act("apply_the_service"), always=True)
 
     @precondition(lambda self: self.governed and self.step)
     @rule()
@@ -160,13 +225,13 @@ class Rehearsal(RuleBasedStateMachine):
                     self.did(Act("evict", image))
                     return
 
-    def did(self, act: Act) -> None:
-        """Write down what it led to; what changed nothing is not worth a replay."""
-        if self.world.cluster.versions.last == self.before:
+    def did(self, act: Act, *, always: bool = False) -> None:
+        """Write down what it led to; what changed nothing is not worth a replay, where nothing guards against it."""
+        if self.world.cluster.version == self.before and not always:
             return
         self.world.rest()
-        self.before = self.world.cluster.versions.last
-        self.acts.append((act, rest_of_world(self.app, self.world.cluster)))
+        self.before = self.world.cluster.version
+        self.acts.append((act, rest_of_world(self.app, self.world)))
 
     def teardown(self) -> None:
         """Everybody wants the release to end."""
@@ -174,6 +239,9 @@ class Rehearsal(RuleBasedStateMachine):
             return
         if not self.governed:
             self.make_rollout()
+        self.pause_the_workload(False)
+        if self.workload.spec.replicas == 0:
+            self.scale(4)
         self.disable(False)
         self.pause(False)
         for _ in self.app.steps:
@@ -187,8 +255,8 @@ def runs() -> tuple[Run, ...]:
     """The same runs every time."""
     machine = type("Collected", (Rehearsal,), {"found": []})
     rules = settings(
-        max_examples=4 * RUNS,
-        stateful_step_count=8,
+        max_examples=3 * RUNS,
+        stateful_step_count=10,
         derandomize=True,
         database=None,
         deadline=None,
@@ -217,24 +285,31 @@ def _rollout(app: Application) -> Rollout:
     return msgspec.json.decode(msgspec.json.encode(manifests.rollout(app)), type=Rollout)
 
 
-def _world(app: Application) -> World:
-    body = manifests.deployment(app)
+def _spec(app: Application, image: str = manifests.STABLE_IMAGE) -> DeploymentSpec:
+    """As the API server stores it."""
+    body = manifests.deployment(app, image)
     made = msgspec.json.decode(msgspec.json.encode(body), type=Deployment)
-    spec = structs.replace(
+    return structs.replace(
         made.spec,
         template=_raw(body["spec"]["template"]),
         strategy=DeploymentStrategy("RollingUpdate", RollingUpdate("25%", "25%")),
         progress_deadline_seconds=600,
     )
-    world = World(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
-    world.cluster.deployments.put(structs.replace(made, spec=spec))
+
+
+def _service(app: Application) -> Service:
     selector = manifests.service(app)["spec"]["selector"]
-    world.cluster.services.put(
-        Service(
-            metadata=ObjectMeta(name=app.name, namespace=app.namespace), spec=ServiceSpec(selector)
-        )
-    )
-    world.cluster.put_route(app.namespace, "VirtualService", app.name, Route())
+    meta = ObjectMeta(name=app.name, namespace=app.namespace)
+    return Service(metadata=meta, spec=ServiceSpec(selector))
+
+
+def _world(app: Application) -> World:
+    body = manifests.deployment(app)
+    made = msgspec.json.decode(msgspec.json.encode(body), type=Deployment)
+    world = World(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
+    world.cluster.deployments.put(structs.replace(made, spec=_spec(app)))
+    world.cluster.services.put(_service(app))
+    world.put_route(app.namespace, "VirtualService", app.name)
     world.rest()
     world.cluster.rollouts.put(_rollout(app))
     world.rest()

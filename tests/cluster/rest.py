@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 
 from controller.api.meta import Key
-from controller.api.names import HOLD_MIN_READY_SECONDS
-from controller.simulation.cluster import Cluster
+from controller.api.names import FREEZE_MIN_READY_SECONDS
 from localcluster.api import JsonObject
 from tests.cluster.kinds import DEPLOYMENTS, REPLICA_SETS, ROLLOUTS
 from tests.cluster.manifests import Application
 from tests.cluster.view import View, deleting, image_of, ready
+from tests.unit.worlds import World
 
 REVISION = "pod-template-hash"
 
@@ -41,9 +41,9 @@ class Rest:
 # --- a simulated world --------------------------------------------------------------------------
 
 
-def rest_of_world(app: Application, cluster: Cluster) -> Rest:
+def rest_of_world(app: Application, world: World) -> Rest:
     """How a simulated cluster looks."""
-    key = Key(app.namespace, app.name)
+    key, cluster = Key(app.namespace, app.name), world.cluster
     rollout, workload = cluster.rollouts.get(key), cluster.deployments.get(key)
     images = {rs.revision: _image(rs.spec.template) for rs in cluster.replica_sets}
     pods = Counter(
@@ -51,7 +51,7 @@ def rest_of_world(app: Application, cluster: Cluster) -> Rest:
         for rs in cluster.replica_sets
         for pod in cluster.pods_of(rs)
     )
-    plan = cluster.routes[0].plan
+    plan = world.routes[0].plan
     return Rest(
         rollout=()
         if rollout is None
@@ -63,7 +63,7 @@ def rest_of_world(app: Application, cluster: Cluster) -> Rest:
         else (
             workload.spec.replicas,
             workload.spec.paused,
-            workload.spec.min_ready_seconds == HOLD_MIN_READY_SECONDS,
+            workload.spec.min_ready_seconds == FREEZE_MIN_READY_SECONDS,
             *_limits(msgspec.to_builtins(workload.spec.strategy)),
         ),
         pods=_sorted(pods),
@@ -101,7 +101,7 @@ def rest_of_view(app: Application, view: View) -> Rest:
         else (
             workload["spec"]["replicas"],
             workload["spec"].get("paused", False),
-            workload["spec"].get("minReadySeconds") == HOLD_MIN_READY_SECONDS,
+            workload["spec"].get("minReadySeconds") == FREEZE_MIN_READY_SECONDS,
             *_limits(workload["spec"]["strategy"]),
         ),
         pods=_sorted(pods),

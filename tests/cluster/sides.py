@@ -42,7 +42,10 @@ class EmptySides:
         return None
 
     def _empty(self, view: View) -> Iterator[str]:
-        """Places without a ready pod, while another would answer."""
+        """Places without a ready pod, while another would answer; nobody is to answer for a workload of no replicas."""
+        workload = view.get(self._app.workload_kind, self._app.name)
+        if workload is not None and workload["spec"].get("replicas") == 0:
+            return
         service = view.service(self._app.name)
         selector = dict(service["spec"].get("selector") or {}) if service is not None else {}
         if REVISION_LABELS & selector.keys() and not view.endpoints(self._app.name):

@@ -109,11 +109,11 @@ class Story:
         await self.govern()
         await self.release(manifests.NEW_IMAGE)
 
-    async def release(self, image: str) -> None:
-        """Change the template."""
+    async def release(self, image: str, **container: JsonObject) -> None:
+        """Change the template: the image, and other fields of its container."""
         if not self.deeds:
             await self._snapshot()
-        containers = [{"name": "main", "image": image}]
+        containers = [{"name": "main", "image": image, **container}]
         body = {"spec": {"template": {"spec": {"containers": containers}}}}
         answer = await self.client.patch(path_of(self.key(self.workload)), body)
         self._did("release", answer, image)

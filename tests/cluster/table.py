@@ -4,17 +4,21 @@ Invariant: a row waits for what it needs on the recorder, and ends by holding th
 """
 
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 import pytest
+import yaml
 from _pytest.mark import ParameterSet
 
 from controller.api.names import NO_NEED_UPDATE, ROLLBACK_IN_BATCH
 from demo.stage import Product
+from localcluster.api import JsonObject
 from localcluster.record import Recorder
+from tests.cluster import manifests
 from tests.cluster.kinds import ROLLOUTS
 from tests.cluster.manifests import (
     NEW_IMAGE,
@@ -33,6 +37,7 @@ from tests.cluster.story import (
     condition,
 )
 from tests.cluster.together import Together
+from tests.cluster.view import image_of, ready
 
 AT_ONCE = 8
 
@@ -208,6 +213,59 @@ async def is_scaled_to_zero_and_back(story: Story, step: int) -> None:
     await conclude(story)
 
 
+async def loses_its_nodes_and_gets_them_back(story: Story, step: int) -> None:
+    """All nodes of a DaemonSet are drained for a while: it comes back as it was, and begins again at its first step."""
+    await _begin_on_nodes_of_its_own(story)
+    await story.reach(step)
+    nodes = manifests.nodes(story.app.replicas, story.app.pool)
+    for node in nodes:
+        await _give_pool(story, node, "")
+    await story.recorder.until_state(lambda state: not story.pods())
+    await story.rollout(lambda status: at(status, 1, "BeforeStepUpgrade"))
+    for node in nodes:
+        await _give_pool(story, node, story.app.pool)
+    await story.rollout(lambda status: at(status, 1, "StepPaused"))
+    assert _images(story) == {STABLE_IMAGE: 3, NEW_IMAGE: 1}
+    await story.approve_all()
+    await story.completed()
+    await story.recorder.until_state(lambda state: _images(story) == {NEW_IMAGE: 4})
+
+
+async def gets_more_nodes(story: Story, step: int) -> None:
+    """Nodes join: the new version has the step's share of them, and no more."""
+    await _begin_on_nodes_of_its_own(story)
+    await story.reach(step)
+    await story.plane.apply(
+        yaml.safe_dump_all(manifests.nodes(2, story.app.pool, first=story.app.replicas))
+    )
+    share = {STABLE_IMAGE: 4, NEW_IMAGE: 2}
+    await story.recorder.until_state(lambda state: _images(story) == share)
+    await story.rollout(lambda status: not status["moonshift"].get("lent"))
+    await story.recorder.caught_up()
+    assert _images(story) == share
+    await story.approve(step)
+    await story.approve_all(step + 1)
+    await story.completed()
+    await story.recorder.until_state(lambda state: _images(story) == {NEW_IMAGE: 6})
+
+
+async def _begin_on_nodes_of_its_own(story: Story) -> None:
+    story.app = replace(story.app, pool=story.app.namespace)
+    await story.plane.apply(yaml.safe_dump_all(manifests.nodes(story.app.replicas, story.app.pool)))
+    await story.begin()
+
+
+async def _give_pool(story: Story, node: JsonObject, pool: str) -> None:
+    path = f"/api/v1/nodes/{node['metadata']['name']}"
+    body = {"metadata": {"labels": {"pool": pool or None}}}
+    await story.plane.client().patch(path, body)
+
+
+def _images(story: Story) -> dict[str, int]:
+    """Pods that are ready, by version."""
+    return dict(Counter(image_of(pod) for pod in story.pods() if ready(pod)))
+
+
 JUMPS = {1: LAST, 2: 1, 3: 3}
 """From a step to another: forward over one, back, and to the same again."""
 
@@ -256,8 +314,10 @@ class Row:
 
 
 def emptied(app: Application) -> tuple[Disturbance, ...]:
-    """Whose own controller can be kept from coming back from zero with the new revision."""
-    return (is_scaled_to_zero_and_back,) if app.kind_name in ("Deployment", "StatefulSet") else ()
+    """How each kind of workload loses all of its pods, and gets more than it had."""
+    if app.on_nodes:
+        return (loses_its_nodes_and_gets_them_back, gets_more_nodes)
+    return (is_scaled_to_zero_and_back,)
 
 
 def table_of(styles: Mapping[str, Application]) -> dict[str, Row]:

@@ -10,95 +10,13 @@ import yaml
 
 from localcluster.errors import CommandFailed, RequestRefused
 from localcluster.plane import Plane
+from tests.articles import ARTICLE, BATCHES_OF_A_STATEFUL_SET, ROUTE_OF_THE_GATEWAY_API
 from tests.cluster.installed import installed
 
 Json = dict[str, Any]
 
 BETA = "/apis/rollouts.kruise.io/v1beta1/namespaces/default/rollouts"
 ALPHA = "/apis/rollouts.kruise.io/v1alpha1/namespaces/default/rollouts"
-
-ARTICLE = """
-apiVersion: rollouts.kruise.io/v1alpha1
-kind: Rollout
-metadata:
-  name: rollouts-demo
-  annotations:
-    rollouts.kruise.io/rolling-style: canary
-spec:
-  disabled: false
-  objectRef:
-    workloadRef:
-      apiVersion: apps/v1
-      kind: Deployment
-      name: nginx-deployment
-  strategy:
-    canary:
-      steps:
-      - weight: 20 # The first batch forwards 20% of the traffic to pods in the new version.
-      - replicas: 1 # The second batch forwards traffic with header version=canary to pods in the new version.
-        matches:
-        - headers:
-          - type: Exact
-            name: version
-            value: canary
-      trafficRoutings:
-      - service: nginx-service # The service used by pods in the previous version.
-        createCanaryService: false # Do not create a new canary service. The new and old pods share the same service.
-        networkRefs: # The gateway resource to be modified.
-        - apiVersion: networking.istio.io/v1alpha3
-          kind: VirtualService
-          name: nginx-vs
-        - apiVersion: networking.istio.io/v1beta1
-          kind: DestinationRule
-          name: nginx-dr
-      patchPodTemplateMetadata: # Add the version=canary label to pods in the new version.
-        labels:
-          version: canary
-"""
-
-ROUTE_OF_THE_GATEWAY_API = """
-apiVersion: rollouts.kruise.io/v1alpha1
-kind: Rollout
-metadata:
-  name: rollouts-demo-route
-spec:
-  objectRef:
-    workloadRef:
-      apiVersion: apps/v1
-      kind: Deployment
-      name: echoserver
-  strategy:
-    canary:
-      steps:
-      - weight: 20
-        pause: {}
-      trafficRoutings:
-      - service: echoserver
-        gateway:
-          httpRouteName: echoserver
-"""
-BATCHES_OF_A_STATEFUL_SET = """
-apiVersion: rollouts.kruise.io/v1alpha1
-kind: Rollout
-metadata:
-  name: rollouts-demo-batches
-spec:
-  objectRef:
-    workloadRef:
-      apiVersion: apps/v1
-      kind: StatefulSet
-      name: echoserver
-  strategy:
-    canary:
-      steps:
-      - replicas: 1
-        pause: {}
-      - replicas: 2
-        pause: {duration: 60}
-      - replicas: 2
-  # required
-  rolloutID: v1
-"""
 
 
 @pytest.fixture(scope="module")

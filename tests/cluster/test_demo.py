@@ -14,12 +14,12 @@ PLAYED_SECONDS = 120
 pytestmark = pytest.mark.timeout(PLAYED_SECONDS + 60)
 
 
-async def play(*arguments: str) -> tuple[int, str]:
-    """Run the demo to its end; return its exit code and what it printed."""
+async def play(*arguments: str, module: str = "demo") -> tuple[int, str]:
+    """Run a demo to its end; return its exit code and what it printed."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "demo",
+        module,
         *arguments,
         cwd=ROOT,
         stdin=asyncio.subprocess.DEVNULL,
@@ -70,3 +70,10 @@ async def test_a_kept_demo_can_be_gone_on_with_and_is_ended_by_stop(tmp_path: Pa
         code, said = await play("--stop", "--dir", str(tmp_path))
     assert code == 0
     assert said == "ended: luaworker, controller, the cluster\n"
+
+
+async def test_the_demo_of_metrics_plays_to_its_end_and_every_check_holds() -> None:
+    code, said = await play(module="demo.metrics")
+    assert code == 0, said
+    assert "3 checks passed" in said
+    assert "the difference 0.35 is above 0.05" in said

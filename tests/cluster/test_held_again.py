@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from controller.api.names import (
-    HOLD_MIN_READY_SECONDS,
+    FREEZE_MIN_READY_SECONDS,
     IN_PROGRESSING,
     OURS_ON_WORKLOAD,
     WORKLOAD_TYPE,
@@ -94,7 +94,7 @@ def _is_held(story: Story, workload: JsonObject) -> bool:
     marked = IN_PROGRESSING in (workload["metadata"].get("annotations") or {})
     if story.workload != DEPLOYMENTS:
         return marked
-    return marked and workload["spec"].get("minReadySeconds") == HOLD_MIN_READY_SECONDS
+    return marked and workload["spec"].get("minReadySeconds") == FREEZE_MIN_READY_SECONDS
 
 
 def _says_where_it_is(status: JsonObject) -> bool:

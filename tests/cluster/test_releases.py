@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from controller.api.names import HOLD_MIN_READY_SECONDS
+from controller.api.names import FREEZE_MIN_READY_SECONDS
 from demo.stage import Product
 from localcluster.errors import CommandFailed
 from localcluster.record import Recorder
@@ -187,7 +187,7 @@ async def has_its_manifests_applied_again(story: Story, *, server_side: bool) ->
     for body in manifests.objects(story.app)[1:]:
         await story.apply(body, server_side=server_side)
     held = await story.client.get(path_of(story.key(DEPLOYMENTS)))
-    assert held["spec"]["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    assert held["spec"]["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
     assert held["spec"]["revisionHistoryLimit"] == 5
     story.expected[story.key(DEPLOYMENTS)]["spec"].update(wanted)
     await story.approve(2)

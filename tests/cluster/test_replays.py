@@ -9,15 +9,25 @@ from functools import partial
 
 import pytest
 
+from controller.simulation.state import REVISION
 from demo.stage import Product
+from localcluster.api import JsonObject
 from localcluster.errors import NotReady
-from localcluster.history import Change
+from localcluster.history import Change, Key
 from localcluster.record import Recorder
 from tests.cluster import manifests
-from tests.cluster.kinds import DEPLOYMENTS, PODS, ROLLOUTS, collection, path_of
-from tests.cluster.rehearsal import RUNS, Act, Run, runs
+from tests.cluster.kinds import (
+    DEPLOYMENTS,
+    PODS,
+    REPLICA_SETS,
+    ROLLOUTS,
+    SERVICES,
+    collection,
+    path_of,
+)
+from tests.cluster.rehearsal import RESTARTED, RUNS, Act, Run, runs
 from tests.cluster.rest import Rest, rest_of_view
-from tests.cluster.story import Story
+from tests.cluster.story import WORKLOAD_TYPE, Story
 from tests.cluster.table import AT_ONCE
 from tests.cluster.together import Together
 from tests.cluster.view import View, deleting, image_of
@@ -52,14 +62,15 @@ class Replay:
 
     async def _perform(self, act: Act) -> int:
         """The act; answers the revision from which on its consequences are looked for."""
+        for hands in (self._to_the_rollout, self._to_the_workload, self._around_it):
+            since = await hands(act)
+            if since is not None:
+                return since
+        raise ValueError(act.what)
+
+    async def _to_the_rollout(self, act: Act) -> int | None:
         story, approver = self._story, self._plane.client("approver")
         match act.what:
-            case "release":
-                template = manifests.deployment(self._app, act.value)["spec"]["template"]
-                return await story.amend({"spec": {"template": template}}, DEPLOYMENTS)
-            case "scale":
-                path = f"{path_of(story.key(DEPLOYMENTS))}/scale"
-                answer = await story.client.patch(path, {"spec": {"replicas": act.value}})
             case "approve" | "jump":
                 asked = {"approval": {"step": act.value}, "jump": act.value}
                 name = "approval" if act.what == "approve" else "jump"
@@ -75,13 +86,72 @@ class Replay:
             case "make_rollout":
                 body = manifests.rollout(self._app)
                 answer = await story.client.create(collection(ROLLOUTS, self._app.namespace), body)
+            case _:
+                return None
+        return int(answer["metadata"]["resourceVersion"])
+
+    async def _to_the_workload(self, act: Act) -> int | None:
+        story = self._story
+        match act.what:
+            case "release":
+                template = manifests.deployment(self._app, act.value)["spec"]["template"]
+                changed: JsonObject = {"spec": {"template": template}}
+            case "restart":
+                changed = {
+                    "spec": {"template": {"metadata": {"annotations": {RESTARTED: act.value}}}}
+                }
+            case "pause_the_workload":
+                changed = {"spec": {"paused": act.value}}
+            case "take_the_label_off":
+                changed = {"metadata": {"labels": {WORKLOAD_TYPE: None}}}
+            case "replace":
+                image, story.size = act.value
+                answer = await story.replace(image)
+                return int(answer["metadata"]["resourceVersion"])
+            case "undo":
+                await self._plane.kubectl(
+                    "rollout", "undo", "deployment/shop", "-n", self._app.namespace
+                )
+                answer = await story.client.get(path_of(story.key(DEPLOYMENTS)))
+                return int(answer["metadata"]["resourceVersion"])
+            case _:
+                return None
+        return await story.amend(changed, DEPLOYMENTS)
+
+    async def _around_it(self, act: Act) -> int | None:
+        story = self._story
+        match act.what:
+            case "scale":
+                story.size = act.value
+                path = f"{path_of(story.key(DEPLOYMENTS))}/scale"
+                answer = await story.client.patch(path, {"spec": {"replicas": act.value}})
+            case "delete_a_replica_set":
+                key = self._replica_set(act.value)
+                await story.client.delete(path_of(key), propagationPolicy="Background")
+                return (await story.gone(REPLICA_SETS, key.name)).resource_version
+            case "apply_the_service":
+                body = manifests.service(self._app)
+                answer = await story.client.replace(path_of(story.key(SERVICES)), body)
             case "evict":
                 pod = next(p for p in story.pods() if image_of(p) == act.value and not deleting(p))
                 key = story.key(PODS, pod["metadata"]["name"])
                 answer = await story.client.delete(path_of(key))
             case _:
-                raise ValueError(act.what)
+                return None
         return int(answer["metadata"]["resourceVersion"])
+
+    def _replica_set(self, image: str) -> Key:
+        """The oldest of an image that the workload itself owns."""
+        state = self._recorder.state()
+        uid = state[self._story.key(DEPLOYMENTS)]["metadata"]["uid"]
+        owned = [
+            (int(found["metadata"]["annotations"][REVISION]), key)
+            for key, found in state.items()
+            if key.kind == REPLICA_SETS
+            and found["metadata"]["ownerReferences"][0]["uid"] == uid
+            and image_of(found["spec"]["template"]) == image
+        ]
+        return min(owned, key=lambda pair: pair[0])[1]
 
     async def _reached(self, rest: Rest, since: int) -> None:
         view, heard = View(self._app.namespace), since == 0

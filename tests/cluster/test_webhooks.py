@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from controller.api.names import (
+    ADMISSION_PAUSE,
     FIELD_MANAGER,
-    HOLD_MIN_READY_SECONDS,
+    FREEZE_MIN_READY_SECONDS,
     IN_PROGRESSING,
-    LATCH,
     ORIGINAL_STRATEGY,
     PIN,
     PINNED,
@@ -123,7 +123,7 @@ class Shop:
             await own.patch(
                 f"{self.deployments}/{self.name}?fieldManager={FIELD_MANAGER}",
                 {
-                    "metadata": {"annotations": {LATCH: None}},
+                    "metadata": {"annotations": {ADMISSION_PAUSE: None}},
                     "spec": {
                         "paused": False,
                         "strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": "50%"}},
@@ -140,17 +140,19 @@ async def shop(own_plane: Plane) -> Shop:
     return opened
 
 
-async def test_a_change_is_latched_and_held_and_nothing_moves(shop: Shop) -> None:
+async def test_a_change_is_admission_paused_and_held_and_nothing_moves(shop: Shop) -> None:
     changed = await shop.image("shop:2")
     assert changed["spec"]["paused"] is True
-    assert changed["spec"]["minReadySeconds"] == HOLD_MIN_READY_SECONDS
-    assert {IN_PROGRESSING, LATCH, ORIGINAL_STRATEGY} <= changed["metadata"]["annotations"].keys()
+    assert changed["spec"]["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
+    assert {IN_PROGRESSING, ADMISSION_PAUSE, ORIGINAL_STRATEGY} <= changed["metadata"][
+        "annotations"
+    ].keys()
     assert changed["metadata"]["labels"][STABLE_REVISION]
     await shop.until(lambda seen: True)
     assert await shop.pods() == [4]
 
 
-async def test_undo_in_mid_release_is_latched_without_the_hold(shop: Shop) -> None:
+async def test_undo_in_mid_release_is_admission_paused_without_the_freeze(shop: Shop) -> None:
     await shop.image("shop:2")
     await shop.pace()
     assert sum(await shop.pods()) == 4
@@ -159,21 +161,24 @@ async def test_undo_in_mid_release_is_latched_without_the_hold(shop: Shop) -> No
     assert seen["spec"]["paused"] is True
     assert seen["spec"].get("minReadySeconds", 0) == 0
     assert seen["spec"]["progressDeadlineSeconds"] == 600
-    assert seen["metadata"]["annotations"][LATCH]
+    assert seen["metadata"]["annotations"][ADMISSION_PAUSE]
     seen = await shop.until(lambda now: True)
     assert seen["status"]["availableReplicas"] == 2
 
 
-async def test_a_manifest_applied_again_keeps_hold_and_latch(shop: Shop) -> None:
+async def test_a_manifest_applied_again_keeps_hold_and_admission_pause(shop: Shop) -> None:
     await shop.image("shop:2")
     before = await shop.get()
     whole = manifest("web", "shop:2", minReadySeconds=3)
     await shop.client.replace(f"{shop.deployments}/web", whole)
     after = await shop.get()
-    assert after["spec"]["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    assert after["spec"]["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
     assert after["spec"]["paused"] is True
     assert after["spec"]["strategy"] == before["spec"]["strategy"]
-    assert after["metadata"]["annotations"][LATCH] == before["metadata"]["annotations"][LATCH]
+    assert (
+        after["metadata"]["annotations"][ADMISSION_PAUSE]
+        == before["metadata"]["annotations"][ADMISSION_PAUSE]
+    )
     assert '"minReadySeconds":3' in after["metadata"]["annotations"][ORIGINAL_STRATEGY]
     assert '"maxSurge":"25%"' in after["metadata"]["annotations"][ORIGINAL_STRATEGY]
 
@@ -195,7 +200,10 @@ async def test_taking_the_label_off_leaves_nothing_behind_where_no_rollout_gover
     out = await shop.patch({"metadata": {"labels": {WORKLOAD_TYPE: None}}})
     assert "paused" not in out["spec"]
     assert out["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == "25%"
-    assert not {IN_PROGRESSING, LATCH, ORIGINAL_STRATEGY} & out["metadata"]["annotations"].keys()
+    assert (
+        not {IN_PROGRESSING, ADMISSION_PAUSE, ORIGINAL_STRATEGY}
+        & out["metadata"]["annotations"].keys()
+    )
     await shop.until(lambda seen: seen["status"].get("updatedReplicas") == 4)
 
 

@@ -178,6 +178,20 @@ async def test_a_writer_is_among_the_field_managers_until_it_takes_itself_off(
     assert [entry["manager"] for entry in left] == []
 
 
+async def test_who_removes_a_mark_and_itself_is_no_manager_of_the_rest(ground: Ground) -> None:
+    made = await make(ground)
+    marked = {"metadata": {"annotations": {"example.com/mark": "1"}}}
+    await ground.api.merge_patch(CONFIG_MAPS, ground.namespace, "one", marked)
+    operations = [
+        {"op": "remove", "path": "/metadata/annotations/example.com~1mark"},
+        {"op": "remove", "path": "/metadata/managedFields/0"},
+    ]
+    answer = read(await ground.api.json_patch(CONFIG_MAPS, ground.namespace, "one", operations))
+    assert not answer["metadata"].get("annotations")
+    assert not answer["metadata"].get("managedFields")
+    assert answer["data"] == made["data"]
+
+
 # --- deletion -----------------------------------------------------------------------------------
 
 

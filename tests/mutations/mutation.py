@@ -14,9 +14,9 @@ FROM_ZERO = "rollout/test_from_zero.py"
 JUMP = "rollout/test_jump.py"
 LEFT_OUT = "rollout/test_left_out.py"
 RESTORING = "rollout/test_restoring.py"
-SHARED_LANES = "test_trafficrouting.py"
+SHARED_ROUTES = "test_trafficrouting.py"
 PHASES = "rollout/test_phases.py"
-KNOBS = "pods/test_knobs.py"
+ROLLING_LIMITS = "pods/test_rolling_limits.py"
 LABELS = "pods/test_batches_and_labels.py"
 CONTENT = "rollout/test_config_release.py"
 CONTENT_LOST = "rollout/test_config_obstacles.py"
@@ -46,13 +46,14 @@ def of(
 ) -> tuple[Mutation, ...]:
     """Rows of name, old, new and, where it is not the usual one, the test file."""
     usual = {
+        "beginning": DISTURBANCES,
         "release": DISTURBANCES,
         "pause": APPROVALS,
         "phases": PHASES,
         "routing": ROUTING,
         "restoring": RESTORING,
-        "descent": RESTORING,
-        "trafficrouting": SHARED_LANES,
+        "teardown_order": RESTORING,
+        "trafficrouting": SHARED_ROUTES,
     }
     place = f"controller.domain.{module}"
     return tuple(

@@ -15,66 +15,69 @@ from tests.mutations.mutation import (
 
 OF_RELEASES: tuple[Mutation, ...] = (
     *of(
-        "rollout.release",
-        (
-            "a pause outranks a rollback",
-            "    if rolled_back(sit, status):\n",
-            "    if rolled_back(sit, status) and not sit.seen.rollout.spec.strategy.paused:\n",
-        ),
-        (
-            "a rollback before the first look is a release",
-            "    return back and not ours_already\n",
-            "    return back and not _expected(sit, status)\n",
-        ),
-        (
-            "a third revision is not noticed",
-            "    return position(status).goal == Goal.CONTINUOUS or not _expected(sit, status)\n",
-            "    return False\n",
-        ),
-        (
-            "a third revision is not noticed in the end phase",
-            "    if another_revision_came(sit, status):\n",
-            "    if goal != Goal.SUCCESS and another_revision_came(sit, status):\n",
-        ),
+        "rollout.beginning",
         (
             "a revision that took all pods is not stable for the next",
             "    if not taking:\n",
             "    if ours:\n",
         ),
         (
+            "what the plan names is not checked before the first move",
+            (
+                "    if problem is not None:\n        return Stop(status, problem=problem)\n"
+                "    # Time spent waiting before"
+            ),
+            "    # Time spent waiting before",
+        ),
+    ),
+    *of(
+        "rollout.release",
+        (
+            "a pause outranks a rollback",
+            "    if rolled_back(context, status):\n",
+            "    if rolled_back(context, status) and not context.seen.rollout.spec.strategy.paused:\n",
+        ),
+        (
+            "a rollback before the first look is a release",
+            "    return back and not ours_already\n",
+            "    return back and not _expected(context, status)\n",
+        ),
+        (
+            "a third revision is not noticed",
+            "    return moonshift_status(status).goal == Goal.CONTINUOUS or not _expected(context, status)\n",
+            "    return False\n",
+        ),
+        (
+            "a third revision is not noticed in the end phase",
+            "    if another_revision_came(context, status):\n",
+            "    if goal != Goal.SUCCESS and another_revision_came(context, status):\n",
+        ),
+        (
             "a workload made again counts as the same",
-            "    return bool(uid) and uid != sit.meta.uid\n",
+            "    return bool(uid) and uid != context.meta.uid\n",
             "    return False\n",
         ),
         (
             "a workload of no replicas goes on through the steps",
-            "    return sit.replicas == 0\n",
+            "    return context.replicas == 0\n",
             "    return False\n",
         ),
         (
             "an approval is used up while the spec is paused",
-            "    if sit.seen.rollout.spec.strategy.paused:\n",
-            "    if sit.seen.rollout.spec.strategy.paused and read_mailbox(sit, status) is None:\n",
+            "    if context.seen.rollout.spec.strategy.paused:\n",
+            "    if context.seen.rollout.spec.strategy.paused and read_mailbox(context, status) is None:\n",
             APPROVALS,
         ),
         (
-            "what the plan names is not checked before the first move",
-            (
-                "    if problem is not None:\n        return Stop(status, problem=problem)\n"
-                "    # What had to be waited for"
-            ),
-            "    # What had to be waited for",
-        ),
-        (
             "what runs is not taken for stable where nothing was known to be",
-            "    if sit.latched and not sit.returning and not position(status).stable_revision:\n",
-            "    if sit.latched and sit.replicas < 0:\n",
+            "        context.admission_paused\n        and not context.returning\n",
+            "        context.replicas < 0\n        and not context.returning\n",
             FROM_ZERO,
         ),
         (
             "what runs after zero replicas is taken for stable",
-            "    if sit.latched and not sit.returning and not position(status).stable_revision:\n",
-            "    if sit.latched and not sit.returning:\n",
+            "        and not context.returning\n        and not moonshift_status(status).stable_revision\n    ):\n",
+            "        and not context.returning\n    ):\n",
             FROM_ZERO,
         ),
     ),
@@ -87,7 +90,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a repeated approval is honoured again",
-            "    return due is not None and sit.now < due and _is_rested_at(sit, position(status).step)\n",
+            "    return due is not None and context.now < due and _is_rested_at(context, status)\n",
             "    return False\n",
         ),
         (
@@ -97,18 +100,18 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "an approval that is put back stays in the mailbox",
-            "    return Advance(_mirror_restored(emptied), (note,))\n",
-            "    return Advance(emptied, (note,))\n",
+            "    return Continue(_mirror_restored(emptied), (note,))\n",
+            "    return Continue(emptied, (note,))\n",
         ),
         (
             "a timed pause asks for no wake-up",
-            "IN_ROLLING, text, sit.now), wake_at=due)\n",
-            "IN_ROLLING, text, sit.now))\n",
+            "IN_ROLLING, text, context.now), wake_at=due)\n",
+            "IN_ROLLING, text, context.now))\n",
         ),
         (
             "a last step of all replicas as a number goes on by itself",
-            '        and sit.step(index).replicas == "100%"\n',
-            "        and sit.batch(index) >= sit.replicas\n",
+            '        and context.step(index).replicas == "100%"\n',
+            "        and context.batch(index) >= context.replicas\n",
             RELEASES,
         ),
     ),
@@ -130,9 +133,9 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "a deleted Rollout goes at once",
             (
                 "    if stop is not None:\n        return stop\n"
-                "    under_way = bool(position(status).release)\n"
+                "    if not moonshift_status(status).release:\n"
             ),
-            "    under_way = bool(position(status).release)\n",
+            "    if not moonshift_status(status).release:\n",
             DISTURBANCES,
         ),
         (
@@ -194,7 +197,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
                 "    Goal.CONTINUOUS: (\n"
                 "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
                 "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
-                "        (FinalisingStep.ROUTE_TO_STABLE, _margin),\n"
+                "        (FinalisingStep.ROUTE_TO_STABLE, _grace_period),\n"
             ),
             (
                 "    Goal.CONTINUOUS: (\n"
@@ -205,19 +208,19 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "the canary Service goes with the routes",
-            "    return _margin(sit, status) or Stop(status=status, actions=actions)\n",
+            "    return _grace_period(context, status) or Stop(status=status, actions=actions)\n",
             "    return Stop(status=status, actions=actions)\n",
         ),
         (
             "few stable pods take all traffic back",
-            "    if 3 * stable.ready >= 2 * sit.replicas:\n",
+            "    if 3 * stable.ready >= 2 * context.replicas:\n",
             "    if stable.ready:\n",
             DISTURBANCES,
         ),
         (
             "a Rollout un-pins what another one pinned",
-            "    actions = routing.unpin(sit) if position(status).workload_uid else ()\n",
-            "    actions = routing.unpin(sit)\n",
+            "    actions = routing.unpin(context) if moonshift_status(status).workload_uid else ()\n",
+            "    actions = routing.unpin(context)\n",
             DISTURBANCES,
         ),
     ),
@@ -225,28 +228,28 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "rollout.steps",
         (
             "pods are made before the scripts are heard",
-            "        actions = (*routing.rehearsal(sit, status, index), *actions)\n",
-            "        actions = (*actions, *routing.rehearsal(sit, status, index))\n",
+            "        actions = (*routing.rehearsal(context, status, index), *actions)\n",
+            "        actions = (*actions, *routing.rehearsal(context, status, index))\n",
             ROUTING,
         ),
         (
             "the stable Service is never pinned",
-            "    pins = routing.pin(sit, status, index)\n",
+            "    pins = routing.pin(context, status, index)\n",
             "    pins: tuple[Action, ...] = ()\n",
         ),
         (
             "traffic does not wait for ready pods",
-            "    if not batches.batch_is_ready(sit, index, counted):\n",
+            "    if not batches.batch_is_ready(context, index, counted):\n",
             "    if counted.pods < 0:\n",
         ),
         (
             "the old share goes before the route has moved",
-            "give_back=not sit.step(index).routes_traffic\n",
-            "give_back=True\n",
+            "give_back=not context.step(index).routes_traffic,\n",
+            "give_back=True,\n",
         ),
         (
             "nothing is repaired while a step waits",
-            "    kept = _kept(sit, turn.status, index)\n",
+            "    kept = _kept(context, transition.status, index)\n",
             "    kept: tuple[Action, ...] = ()\n",
             DISTURBANCES,
         ),
@@ -266,23 +269,23 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "rollout.routing",
         (
             "the first route does not wait for the margin",
-            "    return Stop(status=status, wake_at=due) if due > sit.now else None\n",
+            "    return Stop(status=status, wake_at=due) if due > context.now else None\n",
             "    return None\n",
             RELEASES,
         ),
         (
             "the first route does not wait for endpoints",
-            "    if not new or any(name not in since or not new <= sit.ready_endpoints(name) for name in wanted):\n",
-            "    if any(name not in since for name in wanted):\n",
+            "    if not new or any(\n        name not in since or not new <= context.ready_endpoints(name)",
+            "    if any(\n        name not in since",
         ),
         (
             "endpoints count before they are there",
-            "        if name not in since and new and new <= sit.ready_endpoints(name):\n",
+            "        if name not in since and new and new <= context.ready_endpoints(name):\n",
             "        if name not in since and new:\n",
         ),
         (
             "a gateway object that cannot match is asked all the same",
-            "        left_out=_left_out(sit, step),\n",
+            "        left_out=_left_out(context, step),\n",
             "",
             LEFT_OUT,
         ),
@@ -294,20 +297,20 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a Service stays pinned though a step takes all pods",
-            "        and routes_from(sit, index)\n        and not sit.takes_all(index)\n",
-            "        and routes_from(sit, index)\n",
+            "        and routes_from(context, index)\n        and not context.takes_all(index)\n",
+            "        and routes_from(context, index)\n",
             RELEASES,
         ),
         (
             "only a first step with traffic pins",
-            "        and routes_from(sit, index)\n",
-            "        and sit.step(index).routes_traffic\n",
+            "        and routes_from(context, index)\n",
+            "        and context.step(index).routes_traffic\n",
             RELEASES,
         ),
         (
             "the instant of a route is forgotten",
-            "    return with_position(status, route_plan=plan, routed_at=sit.now)\n",
-            "    return with_position(status, route_plan=plan)\n",
+            "    return with_moonshift_status(status, route_plan=plan, routed_at=context.now)\n",
+            "    return with_moonshift_status(status, route_plan=plan)\n",
             RELEASES,
         ),
         (
@@ -331,7 +334,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "traffic.descent",
+        "traffic.teardown_order",
         (
             "all is given back in one pass",
             "if (_depth(route) or 0) <= depth)",

@@ -11,7 +11,7 @@ from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS
 from tests.mutations.mutation import Mutation
 from tests.mutations.runner import ROOT, source_of
 
-LIMIT = 240
+LIMIT = 900
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)

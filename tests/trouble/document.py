@@ -17,7 +17,7 @@ HEAD = """# Trouble
 
 What happens to a release when something goes wrong around it: what Moonshift does, what it says, and what you type.
 
-`make docs` writes this file from the table in `tests/trouble`, which is played on a real control plane. A sentence that
+`make generate` writes this file from the table in `tests/trouble`, which is played on a real control plane. Whatever
 is quoted here was said in the run, word for word; `<name>` stands for what differs from run to run. A command that is
 shown was run; the application, its Service, its VirtualService and its Rollout are all called `shop`, and
 `<kind>` is the kind of the workload. Every release has two steps, 20 % and 50 % of the pods and of the traffic, each of

@@ -224,6 +224,24 @@ class Scene(Story):
         images = [image_of(pod) for pod in found]
         return images.count(STABLE_IMAGE) == old and len(images) - old == new
 
+    async def runs(self, *, old: int, new: int) -> None:
+        """So many ready pods of each version there are now, and no others."""
+
+        def so(state: State) -> bool:
+            found = [pod for pod in _pods_in(state, self.app.name) if not deleting(pod)]
+            images = [image_of(pod) for pod in found if ready(pod)]
+            return (
+                len(found) == old + new and images.count(STABLE_IMAGE) == old == len(images) - new
+            )
+
+        await self.eventually(so, f"{old} old and {new} new pods")
+
+    async def flicker(self) -> None:
+        """No pod is asked for, and at once as many as before: for the owner nothing has changed."""
+        path = f"{path_of(self.key(self.workload))}/scale"
+        for size in (0, self.size):
+            await self.client.patch(path, {"spec": {"replicas": size}})
+
     async def made_again(self, kind: Kind) -> None:
         """A Service that is made again has another address."""
         key = self.key(kind)

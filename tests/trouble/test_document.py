@@ -11,7 +11,7 @@ from tests.trouble.table import Said, Trouble
 
 
 def test_the_document_is_what_the_table_says() -> None:
-    assert DOCUMENT.read_text() == document(), "run `make docs`"
+    assert DOCUMENT.read_text() == document(), "run `make generate`"
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)

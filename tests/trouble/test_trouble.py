@@ -143,7 +143,10 @@ async def play_killed(case: Case, running: Product, recorder: Recorder, kill: Ap
 async def killed(
     request: pytest.FixtureRequest, ground: tuple[Product, Recorder], troubles: Together
 ) -> Together:
-    """Give the selected cases with a kill, running; the others are over by then."""
+    """Give the selected cases with a kill, running; the others are over by then.
+
+    As many as run at once meet their kill together; the next begin when these have ended.
+    """
     await troubles.ended()
     running, recorder = ground
     chosen = selected(request, KILLED)
@@ -152,10 +155,13 @@ async def killed(
         await running.controller.kill()
         await running.controller.start()
 
-    appointment = Appointment(len(chosen), kill)
-    together = Together(len(chosen) or 1)
+    meetings = [chosen[first : first + AT_ONCE] for first in range(0, len(chosen), AT_ONCE)]
+    appointed = [(Appointment(len(cases), kill), cases) for cases in meetings]
+    together = Together(AT_ONCE)
     together.start(
-        (case.title, partial(play_killed, case, running, recorder, appointment)) for case in chosen
+        (case.title, partial(play_killed, case, running, recorder, appointment))
+        for appointment, cases in appointed
+        for case in cases
     )
     return together
 

@@ -8,6 +8,7 @@ from msgspec import structs
 from controller.api.jsontree import JsonObject
 from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service, ServiceSpec
+from controller.api.original.revision import original_revision
 from controller.api.podsets import PodSet, PodSetSpec
 from controller.api.quantity import IntOrPercent
 from controller.api.rollout import (
@@ -36,8 +37,8 @@ from controller.api.workloads import (
     RollingUpdate,
     StatusCondition,
 )
-from controller.simulation.cluster import Delays, Route
-from controller.simulation.world import World
+from controller.simulation.state import Delays
+from tests.unit.worlds import World
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NAMESPACE = "shop"
@@ -53,6 +54,11 @@ def template(version: str = "v1", labels: dict[str, str] | None = None) -> msgsp
         "spec": {"containers": [{"name": "web", "image": f"img:{version}"}]},
     }
     return msgspec.Raw(msgspec.json.encode(tree, order="sorted"))
+
+
+def original_name(version: str) -> str | None:
+    """What clients of the original call a Deployment's template."""
+    return original_revision(bytes(template(version)))
 
 
 def make_step(
@@ -180,6 +186,14 @@ STRATEGIES: dict[str, JsonObject] = {
     "a kind labelled as StatefulSet": {},
 }
 """Their owners' update strategies."""
+GIVEN_BACK: dict[str, JsonObject] = {
+    **STRATEGIES,
+    "Advanced DaemonSet": {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxUnavailable": 2, "paused": False},
+    },
+}
+"""The same after a release."""
 
 
 def make_pod_set(
@@ -227,7 +241,7 @@ def make_set_world(
     cluster = world.cluster
     cluster.pod_sets.put(pod_set or make_pod_set(which))
     cluster.services.put(make_service("web"))
-    cluster.put_route(NAMESPACE, "VirtualService", "web", Route())
+    world.put_route(NAMESPACE, "VirtualService", "web")
     world.rest()
     canary = None if isinstance(strategy, BlueGreenStrategy) else strategy
     rollout = make_rollout(
@@ -262,7 +276,7 @@ def versions_of(world: World) -> dict[str, int]:
     """Pods of the set that are not terminating, by version."""
     by_revision = {revision_of(world, v): v for v in ("v1", "v2", "v3", "v4")}
     sizes: dict[str, int] = {}
-    for pod in world.cluster.pods_of_set(set_of(world)):
+    for pod in world.cluster.pods_of(set_of(world)):
         if not pod.metadata.deleting:
             name = by_revision[pod.revision.removeprefix("web-")]
             sizes[name] = sizes.get(name, 0) + 1
@@ -319,7 +333,7 @@ def make_world(
     cluster.deployments.put(deployment or make_deployment())
     for name in services:
         cluster.services.put(make_service(name))
-    cluster.put_route(NAMESPACE, "VirtualService", "web", Route(raw=msgspec.Raw(raw)))
+    world.put_route(NAMESPACE, "VirtualService", "web", raw)
     world.rest()
     cluster.rollouts.put(rollout or make_rollout())
     world.rest()
@@ -380,7 +394,7 @@ def revision_of(world: World, version: str) -> str:
 
 def weight_of(world: World) -> float | None:
     """Share of the new revision in percent; None while the gateway object is the original."""
-    plan = world.cluster.routes[0].plan
+    plan = world.routes[0].plan
     return None if plan is None else plan.weight
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from controller.errors import BadConfiguration
-from controller.settings import GATES, parse_gates
+from controller.settings import GATES, Settings, parse_gates
 
 
 def test_every_gate_of_the_original_may_be_switched_off() -> None:
@@ -22,6 +22,12 @@ def test_a_gate_that_would_be_missed_is_refused_with_what_happens_instead() -> N
 
 def test_the_gates_of_the_originals_manifests_are_accepted() -> None:
     assert parse_gates("AdvancedDeployment=true") == {"AdvancedDeployment"}
+
+
+@pytest.mark.parametrize("gate", ["AppendPodSelector", "AllAlpha"])
+def test_append_pod_selector_has_its_meaning(gate: str) -> None:
+    assert Settings(feature_gates=parse_gates(f"{gate}=true")).appends_pod_labels is True
+    assert Settings(feature_gates=parse_gates(f"{gate}=false")).appends_pod_labels is False
 
 
 @pytest.mark.parametrize("text", ["Unknown=true", "RolloutHistory", "RolloutHistory=yes"])

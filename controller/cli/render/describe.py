@@ -65,9 +65,10 @@ def _is_bad(said: ConditionView) -> bool:
 def _approvals(view: RolloutView, now: datetime) -> RenderableType:
     if not view.approvals:
         return Text("none")
-    table = plain_table("STEP", "BY", "AGE")
+    table = plain_table("STEP", "BY", "AGE", "MESSAGE")
     for approval in view.approvals:
-        table.add_row(str(approval.step), approval.by or "unknown", age(approval.at, now))
+        cells = (str(approval.step), approval.by or "unknown", age(approval.at, now))
+        table.add_row(*cells, approval.message)
     return table
 
 

@@ -7,10 +7,11 @@ from itertools import groupby
 from rich.text import Text
 from rich.tree import Tree
 
+from controller.cli.render.gates import add_gates
 from controller.cli.render.words import age, counted, ends, step_of, style_of, waiting_text
 from controller.cli.view import PodView, RevisionView, Role, RolloutView, RouteView, ServiceView
 
-MOST_READY_PODS = 8
+MAX_READY_PODS = 8
 """Ready pods of a batch that are named; of more, only the number is interesting."""
 
 _ROLE_STYLES = {Role.STABLE: "green", Role.CANARY: "yellow", Role.OTHER: "dim"}
@@ -24,6 +25,7 @@ def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
     tree.add(waiting_text(view.summary, program))
     for timer in view.timers:
         tree.add(f"{timer.what} {ends(timer.until, now)}")
+    add_gates(tree, view.gates, now)
     _add_revisions(tree, view, now)
     if view.services:
         branch = tree.add("Services")
@@ -82,7 +84,7 @@ def _revision(revision: RevisionView) -> Text:
 def _add_pods(branch: Tree, pods: tuple[PodView, ...], now: datetime) -> None:
     ready = [pod for pod in pods if pod.ready]
     shown: Iterable[PodView] = pods
-    if len(ready) > MOST_READY_PODS:
+    if len(ready) > MAX_READY_PODS:
         branch.add(Text(f"{len(ready)} pods ready", style="green"))
         shown = [pod for pod in pods if not pod.ready]
     for pod in shown:

@@ -14,8 +14,7 @@ import hashlib
 import msgspec
 
 from controller.cli.scripts.engine import Engine, Execution
-from controller.cli.scripts.lua_syntax import Position, syntax_of
-from controller.cli.scripts.lua_tokens import NotLua
+from controller.cli.scripts.lua_syntax import NotLua, Position, syntax_of
 from controller.scripts.answer import Executed
 from controller.scripts.lookup import Script
 
@@ -79,16 +78,15 @@ class Coverage(msgspec.Struct, frozen=True):
 def instrumented(script: Script) -> Instrumented | None:
     """The copy with marks; None for a text that cannot be read."""
     try:
-        source = script.text.decode()
-        statements = syntax_of(source).statements
-    except (UnicodeDecodeError, NotLua, RecursionError):
+        statements = syntax_of(script.text).statements
+    except (NotLua, RecursionError):
         return None
-    parts, last = [_HEAD], 0
+    parts, last = [_HEAD.encode()], 0
     for number, statement in enumerate(statements):
-        parts += [source[last : statement.offset], f"{_MARKS}[{number}]=true;"]
+        parts += [script.text[last : statement.offset], b"%s[%d]=true;" % (_MARKS.encode(), number)]
         last = statement.offset
-    parts += [source[last:], _TAIL % (max(0, len(statements) - 1), _SAYS)]
-    text = "".join(parts).encode()
+    tail = _TAIL % (max(0, len(statements) - 1), _SAYS)
+    text = b"".join([*parts, script.text[last:], tail.encode()])
     copy = msgspec.structs.replace(script, text=text, sha256=hashlib.sha256(text).hexdigest())
     return Instrumented(copy, statements)
 

@@ -66,6 +66,7 @@ async def evaluate(
         original=case.content,
         scripts=tuple((reference, script) for reference in step.plan.references),
         siblings=tuple(siblings_for(case, script) for _ in step.plan.references),
+        named=step.plan.references,
     )
     result = await (answers or Answers(recorder)).desired(question, step.plan)
     if isinstance(result, Refusal) and result.reason == "WorkerUnavailable":

@@ -5,10 +5,10 @@ Invariant: the same bytes that a run of the step sends.
 
 from controller.cli.scripts.cases import Case, CaseStep, Unusable, siblings_for
 from controller.cli.scripts.subjects import Subject
-from controller.domain.traffic.flaw import Flaw
 from controller.domain.traffic.ingress import class_input
 from controller.domain.traffic.scripts import script_input
 from controller.domain.traffic.tree import Tree, decode_tree
+from controller.domain.traffic.violation import Violation
 from controller.scripts.lookup import Script
 
 
@@ -19,6 +19,6 @@ def obj_of(subject: Subject, script: Script, case: Case, step: CaseStep) -> Tree
     if not subject.class_type:
         return decode_tree(script_input(reference, step.plan, case.content, siblings))
     given = class_input(reference, step.plan, case.content, siblings)
-    if isinstance(given, Flaw):
+    if isinstance(given, Violation):
         raise Unusable(given.message)
     return decode_tree(given)

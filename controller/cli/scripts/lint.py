@@ -12,8 +12,7 @@ from controller.cli.scripts.cases import BadCase, Case, read_case
 from controller.cli.scripts.claims import CLAIMS
 from controller.cli.scripts.engine import Engine
 from controller.cli.scripts.finding import Finding
-from controller.cli.scripts.lua_syntax import syntax_of
-from controller.cli.scripts.lua_tokens import NotLua
+from controller.cli.scripts.lua_syntax import NotLua, syntax_of
 from controller.cli.scripts.subjects import Subject
 from controller.cli.scripts.trial import Trial
 from controller.scripts.answer import Refused
@@ -104,7 +103,7 @@ def _global_findings(script: Script) -> Iterator[Finding]:
     """The first use of every global name that the sandbox does not have, and modules that are asked for in vain."""
     text = script.text.decode(errors="replace")
     try:
-        uses = syntax_of(text).globals
+        uses = syntax_of(script.text).globals
     except (NotLua, RecursionError):
         return
     assigned = {use.name for use in uses if use.assigned}

@@ -6,10 +6,17 @@ gets in the worker: nulls are absent, in arrays as in objects. Keys come sorted,
 
 import re
 
-from controller.cli.scripts.lua_tokens import KEYWORDS
 from controller.cli.terminal import has_control
 from controller.domain.traffic.tree import Json
 
+# fmt: off
+_KEYWORDS = frozenset(
+    {
+        "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in",
+        "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
+    }
+)
+# fmt: on
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _NARROW = 72
@@ -35,7 +42,7 @@ def lua_literal(value: Json, indent: int = 0) -> str:
 
 def lua_key(key: str) -> str:
     """A key of a table constructor: bare where Lua allows it."""
-    bare = _IDENTIFIER.match(key) is not None and key not in KEYWORDS
+    bare = _IDENTIFIER.match(key) is not None and key not in _KEYWORDS
     return key if bare else f"[{lua_string(key)}]"
 
 

@@ -15,8 +15,7 @@ from controller.cli.scripts.claims import CLAIMS, Ignored, ProbeAnswers, Unable,
 from controller.cli.scripts.engine import Engine
 from controller.cli.scripts.evaluate import OBJECTS, evaluate, expected_content
 from controller.cli.scripts.finding import Finding
-from controller.cli.scripts.lua_syntax import syntax_of
-from controller.cli.scripts.lua_tokens import NotLua
+from controller.cli.scripts.lua_syntax import NotLua, syntax_of
 from controller.cli.scripts.subjects import Subject
 from controller.cli.scripts.suite import AT_ONCE, ERROR, verdict
 from controller.domain.decision import Refusal
@@ -199,7 +198,7 @@ def _own(answer: Tree) -> Tree:
 def _last_line(text: str) -> int:
     """Where the answer is given, as far as can be told."""
     try:
-        syntax = syntax_of(text)
+        syntax = syntax_of(text.encode())
     except (NotLua, RecursionError):
         return 1
     return syntax.statements[-1].line if syntax.statements else 1

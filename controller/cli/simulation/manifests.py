@@ -4,24 +4,24 @@ Invariant: what is needed and not there is a failure that names it and says wher
 is left out without a word, so that a whole folder of an application can be given.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from controller.api.conversion import Unconvertible, converted
+from controller.api.jsontree import JsonObject, child
 from controller.api.names import CONFIGURATION, V1BETA1
-from controller.api.networking import Service
-from controller.api.podsets import PodSet
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Rollout, WorkloadRef
-from controller.api.workloads import Deployment
 from controller.cli.failures import Failure
 from controller.cli.scripts.cases import defaulted
 from controller.cli.scripts.yaml_text import read_documents
+from controller.cli.simulation.built_in import GATEWAY_OBJECT, SERVICE, named, workload_problems
+from controller.cli.simulation.schema import problems
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan import references_of, services_of
-from controller.domain.traffic.tree import Json, Tree, encode
+from controller.domain.traffic.tree import Json, Tree
 from controller.simulation.play import Scene
 
 _ENDINGS = (".yaml", ".yml", ".json")
@@ -171,18 +171,22 @@ def scene_of(rollout: Rollout, objects: list[Tree]) -> Scene:
     )
     return Scene(
         rollout=rollout,
-        workload=_decoded(workload, Deployment, namespace)
-        if ref.kind == "Deployment"
-        else _decoded(workload, PodSet, namespace),
-        services=tuple(_decoded(item, Service, namespace) for item in services if item is not None),
-        objects=tuple(_placed(item, namespace) for item in gateways if item is not None),
+        workload=_fresh(workload, workload_problems, namespace),
+        services=tuple(
+            _fresh(item, lambda obj: problems(obj, SERVICE), namespace)
+            for item in services
+            if item is not None
+        ),
+        objects=tuple(
+            _judged(_placed(item, namespace), lambda obj: problems(obj, GATEWAY_OBJECT))
+            for item in gateways
+            if item is not None
+        ),
     )
 
 
-def _placed(obj: Tree, namespace: str) -> Tree:
-    metadata = obj.get("metadata")
-    found = metadata if isinstance(metadata, dict) else {}
-    return {**obj, "metadata": {**found, "namespace": namespace}}
+def _placed(obj: Tree, namespace: str) -> JsonObject:
+    return {**obj, "metadata": {**child(obj, "metadata"), "namespace": namespace}}
 
 
 _ROLLING: Tree = {"maxSurge": "25%", "maxUnavailable": "25%"}
@@ -202,20 +206,19 @@ def _defaulted(obj: Tree) -> Json:
     return {"replicas": 1, **spec, field: strategy}
 
 
-def _decoded(obj: Tree, kind: type[_T], namespace: str) -> _T:
-    """A fresh object: what a cluster has put on it is left out."""
-    placed = _placed(obj, namespace)
-    metadata = placed["metadata"]
-    assert isinstance(metadata, dict)
-    kept: Tree = {
+def _fresh(obj: Tree, judge: Callable[[JsonObject], tuple[str, ...]], namespace: str) -> JsonObject:
+    """The object as if it had just been made: what a cluster has put on it is left out."""
+    placed = _judged(_placed(obj, namespace), judge)
+    metadata = child(placed, "metadata")
+    kept = {
         key: metadata[key]
         for key in ("name", "namespace", "labels", "annotations")
-        if key in metadata
+        if metadata.get(key) is not None
     }
-    fresh = {**placed, "metadata": kept, "spec": _defaulted(obj)}
-    fresh.pop("status", None)
-    try:
-        return msgspec.json.decode(encode(fresh), type=kind)
-    except msgspec.ValidationError as problem:
-        what = f"{obj.get('kind')} {text_of(obj, 'metadata', 'name')}"
-        raise Failure(f"{what} cannot be read: {problem}") from problem
+    return {**placed, "metadata": kept, "spec": _defaulted(obj), "status": {}}
+
+
+def _judged(obj: JsonObject, judge: Callable[[JsonObject], tuple[str, ...]]) -> JsonObject:
+    if found := judge(obj):
+        raise Failure(f"{named(obj)} would be refused: {'; '.join(found)}")
+    return obj

@@ -38,6 +38,7 @@ class StepReport(msgspec.Struct, frozen=True, rename="camel"):
     new_ready: int
     services: dict[str, dict[str, object]]
     routes: tuple[RouteDiff, ...] = ()
+    metrics: str = ""
     problem: str = ""
 
 
@@ -87,6 +88,7 @@ def _step(played: StepPlayed, step: Step) -> StepReport:
             for item in played.services
         },
         routes=tuple(map(_diff, played.routes)),
+        metrics=played.metrics,
         problem=played.problem,
     )
 
@@ -137,6 +139,8 @@ def for_terminal(report: Report) -> RenderableType:
         parts.append(Text(f"  pods      {_pods(step)}"))
         parts += [Text(f"  Service   {line}") for line in _services(step)]
         parts += [part for route in step.routes for part in _route(route)]
+        if step.metrics:
+            parts.append(Text(f"  metrics   {step.metrics}"))
         if step.problem:
             parts.append(Text(f"  {step.problem}", style="red"))
     parts += [Text(""), Text("The end", style="bold")]
@@ -158,6 +162,7 @@ def for_markdown(report: Report) -> str:
     for step in report.steps:
         lines += ["", f"## Step {step.step}: {step.asks}", "", f"- pods: {_pods(step)}"]
         lines += [f"- Service {line}" for line in _services(step)]
+        lines += [f"- metrics: {step.metrics}"] if step.metrics else []
         lines += [f"- **{step.problem}**"] if step.problem else []
         lines += [line for route in step.routes for line in _fenced(route)]
     lines += ["", "## The end", "", _end(report)]

@@ -4,17 +4,22 @@ Invariant: offline unless --from-cluster is given, and read only then; the decis
 controller's own, the scripts run in a private worker.
 """
 
+import asyncio
 from pathlib import Path
 
 import click
+from msgspec import structs
 
+from controller.api.jsontree import JsonObject
 from controller.cli.failures import Failure
+from controller.cli.gates.given import templates_of
 from controller.cli.options import connection_of, connection_options, program_of
 from controller.cli.output import show, show_data
 from controller.cli.scripts.engine import Engine
 from controller.cli.scripts.session import run as run_with_worker
 from controller.cli.scripts.session import worker_options
 from controller.cli.session import connected
+from controller.cli.simulation.built_in import ROLLOUT
 from controller.cli.simulation.cluster import completed
 from controller.cli.simulation.manifests import (
     config_map,
@@ -25,12 +30,15 @@ from controller.cli.simulation.manifests import (
     text_of,
 )
 from controller.cli.simulation.report import Report, for_markdown, for_terminal, report_of
+from controller.cli.simulation.schema import problems, schema_problems
+from controller.cli.simulation.series import read_series
 from controller.cli.terminal import say
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.traffic.tree import Tree
-from controller.effects.gateways import ConfiguredScripts, GatewayRoutes
-from controller.scripts.lookup import ScriptLibrary
-from controller.simulation.gateway_objects import GatewayStore
+from controller.effects.gateways import ConfiguredScripts
+from controller.errors import WorkerUnavailable
+from controller.scripts.answer import ScriptAnswer
+from controller.scripts.lookup import Script, ScriptLibrary
 from controller.simulation.play import play
 
 
@@ -51,6 +59,13 @@ from controller.simulation.play import play
     show_default=True,
     help="Where the ConfigMap of scripts is, with --from-cluster.",
 )
+@click.option(
+    "--metric",
+    "metrics",
+    metavar="NAME=VALUE,...",
+    multiple=True,
+    help="Values that a gate measures, the last one for ever; NAME/stable=... to compare with.",
+)
 @click.option("-o", "--output", "form", type=click.Choice(["json", "yaml", "markdown"]))
 @worker_options
 @connection_options
@@ -59,6 +74,7 @@ def simulate(
     paths: tuple[Path, ...],
     from_cluster: bool,
     controller_namespace: str,
+    metrics: tuple[str, ...],
     form: str | None,
 ) -> None:
     """Play a release through: pods, Services and the diff of every route, step by step, and back.
@@ -70,12 +86,14 @@ def simulate(
     Examples:
       moonshift simulate -f rollout.yaml -f objects/
       kubectl moonshift simulate web --from-cluster
+      moonshift simulate -f . --metric errors=0.001,0.02
       moonshift simulate -f . -o markdown > release.md
     """
     if not paths and not (name and from_cluster):
         raise click.UsageError("-f FILE is needed, or NAME with --from-cluster")
     ctx = click.get_current_context()
     connection, program = connection_of(ctx), program_of(ctx)
+    series = read_series(metrics)
 
     async def work(engine: Engine) -> Report:
         objects = read_manifests(paths)
@@ -86,9 +104,12 @@ def simulate(
                 objects = await completed(
                     session.client, objects, namespace, name or "", controller_namespace
                 )
-        return await _simulate(engine, objects, name or "", namespace)
+        return await simulated(engine, objects, name or "", namespace, series)
 
-    report = run_with_worker(work)
+    _tell(run_with_worker(work), form)
+
+
+def _tell(report: Report, form: str | None) -> None:
     if form == "markdown":
         say(for_markdown(report))
     elif form is not None:
@@ -97,6 +118,32 @@ def simulate(
         show(for_terminal(report))
     if not report.sound:
         raise SystemExit(1)
+
+
+class NoWorker(Exception):
+    """No script can be run."""
+
+    def __init__(self, why: WorkerUnavailable) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+class WaitingRunner:
+    """Runs scripts for a thread of its own, which waits for each answer."""
+
+    def __init__(self, engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
+        self._engine = engine
+        self._loop = loop
+
+    async def execute(
+        self, script: Script, obj: bytes, *, tenant: str, request_id: str
+    ) -> ScriptAnswer:
+        """One call."""
+        call = self._engine.execute(script, obj, tenant=tenant, request_id=request_id)
+        try:
+            return asyncio.run_coroutine_threadsafe(call, self._loop).result()
+        except WorkerUnavailable as why:
+            raise NoWorker(why) from why
 
 
 def _chosen(objects: list[Tree], name: str) -> Tree:
@@ -110,20 +157,34 @@ def _chosen(objects: list[Tree], name: str) -> Tree:
     return named[0]
 
 
-async def _simulate(engine: Engine, objects: list[Tree], name: str, namespace: str) -> Report:
+async def simulated(
+    engine: Engine,
+    objects: list[Tree],
+    name: str,
+    namespace: str,
+    series: dict[str, tuple[float, ...]],
+) -> Report:
+    """The release of the Rollout that is meant, played through; or what is refused before it."""
     written = _chosen(objects, name)
     data = config_map(objects)
     scripts = ConfiguredScripts(ScriptLibrary.read(), lambda: data)
-    verdict = admit_rollout(None, {**written}, (), headers=scripts.header)
+    called = text_of(written, "metadata", "name")
+    where = text_of(written, "metadata", "namespace") or namespace
+    obj: JsonObject = {**written}
+    if refused := (*problems(obj, ROLLOUT), *schema_problems(obj)):
+        return Report(f"{where}/{called}", refused)
+    verdict = admit_rollout(None, obj, (), headers=scripts.header)
     if verdict.findings:
         refusals = tuple(map(str, verdict.findings))
-        called = text_of(written, "metadata", "name")
-        where = text_of(written, "metadata", "namespace") or namespace
         return Report(f"{where}/{called}", refusals, verdict.warnings)
     rollout = rollout_of(written, namespace)
 
-    def routes_for(store: GatewayStore) -> GatewayRoutes:
-        return GatewayRoutes(store, scripts, engine, allow_cluster_scoped=True)
-
-    played = await play(scene_of(rollout, objects), routes_for, scripts.header)
+    scene = structs.replace(
+        scene_of(rollout, objects), series=series, templates=templates_of(objects)
+    )
+    waiting = WaitingRunner(engine, asyncio.get_running_loop())
+    try:
+        played = await asyncio.to_thread(play, scene, scripts, waiting)
+    except NoWorker as lost:
+        raise lost.why from lost
     return report_of(rollout, played, verdict.warnings)

@@ -1,1 +1,1 @@
-"""What admission answers: pure functions from the objects of a request to a verdict."""
+"""The decisions of admission: pure functions from the objects of a request to a verdict."""

@@ -1,9 +1,9 @@
-"""Who approved what, and who jumped where: written into the status by admission.
+"""Records who approved a step and who jumped to another one: admission writes it into the status.
 
-Why there: only admission knows the author of a request. Invariant: the list of a request is that of the object as it
-was, whatever the request says, and one entry more for each intent in it: a state turned into StepReady, an exact
-approval, another next or present step, `moonshift jump`. The name in an entry is the authenticated user's. Nothing is
-ever refused here.
+Why here: only admission knows the author of a request. Invariant: the list is taken from the stored object, whatever
+the request contains, and gets one entry for each intent in the request: a state changed to StepReady, an approval that
+names its step, another next or present step, `moonshift jump`. The name in an entry is the authenticated user's. No
+request is refused here.
 """
 
 from datetime import datetime
@@ -17,6 +17,9 @@ from controller.domain.admission.verdict import Amended, Unchanged, amended
 KEPT = 50
 """Entries kept; the oldest go first."""
 
+MAX_CHARACTERS = 500
+"""Characters of a message; of a longer one the beginning is kept."""
+
 _PLACE = ("status", "moonshift", "approvals")
 
 
@@ -24,38 +27,45 @@ def note_approval(
     old: JsonObject, new: JsonObject, user: str, now: datetime
 ) -> Unchanged | Amended:
     """Judge an update of a Rollout's status (raw JSON of either version; the shape is the same)."""
-    entries = [_entry(step, user, now, to) for step, to in _intents(old, new)]
+    exact = _exact(old, new)
+    said = _message(exact)
+    entries = [
+        _entry(step, user, now, to, said if named else "") for step, to, named in _intents(old, new)
+    ]
     before = items(child(old, "status", "moonshift"), "approvals")
     kept = [*before, *entries][-KEPT:]
     result = new
     if kept or items(child(new, "status", "moonshift"), "approvals"):
         result = changed(result, _PLACE, kept)
-    exact = _exact(old, new)
     if exact:
-        signed = {**exact, **_entry(number(exact, "step") or 0, user, now)}
+        signed = {**exact, **_entry(number(exact, "step") or 0, user, now, message=said)}
         result = changed(result, ("status", "moonshift", "approval"), signed)
     return amended(new, result)
 
 
-def _intents(old: JsonObject, new: JsonObject) -> list[tuple[int, int]]:
-    """What the request asks for: the step it is about, and the one it wants to go to (0: it approves)."""
-    found: list[tuple[int, int]] = []
+def _intents(old: JsonObject, new: JsonObject) -> list[tuple[int, int, bool]]:
+    """The intents of the request: the step it is about, and the step it wants to go to (0: it approves).
+
+    The last value is true for an approval that names its step; only such an approval can give a reason.
+    """
+    moved: list[tuple[int, int]] = []
     for name in ("canaryStatus", "blueGreenStatus"):
         before, after = child(old, "status", name), child(new, "status", name)
         # A release that begins under another style has no index to move.
-        found += _of_mailbox(before, after) if before else _of_approval(before, after)
+        moved += _of_mailbox(before, after) if before else _of_approval(before, after)
+    found = [(step, to, False) for step, to in moved]
     exact = _exact(old, new)
     if exact:
-        found.append((number(exact, "step") or 0, 0))
+        found.append((number(exact, "step") or 0, 0, True))
     ours = child(new, "status", "moonshift")
     target = number(ours, "jump") or 0
     if target and target != number(child(old, "status", "moonshift"), "jump"):
-        found.append((number(ours, "step") or 0, target))
+        found.append((number(ours, "step") or 0, target, False))
     return found
 
 
 def _of_mailbox(before: JsonObject, after: JsonObject) -> list[tuple[int, int]]:
-    """An approval, or another step than the one that was next, or was present."""
+    """An approval, or a step other than the recorded next or present one."""
     here = number(before, "currentStepIndex") or 0
     moved = [
         (here, target)
@@ -73,10 +83,16 @@ def _of_approval(before: JsonObject, after: JsonObject) -> list[tuple[int, int]]
 
 
 def _exact(old: JsonObject, new: JsonObject) -> JsonObject:
-    """An approval that names its step and was not there before; empty where there is none."""
+    """An approval that names its step and is new in this request; empty where there is none."""
     exact = child(new, "status", "moonshift", "approval")
     return {} if same(exact, child(old, "status", "moonshift", "approval")) else exact
 
 
-def _entry(step: int, user: str, now: datetime, to: int = 0) -> JsonObject:
-    return child(msgspec.to_builtins(Approval(step=step, by=user, at=now, to=to)))
+def _message(exact: JsonObject) -> str:
+    """The reason that the author of an exact approval gives."""
+    return text(exact, "message")[:MAX_CHARACTERS]
+
+
+def _entry(step: int, user: str, now: datetime, to: int = 0, message: str = "") -> JsonObject:
+    entry = Approval(step=step, by=user, at=now, to=to, message=message)
+    return child(msgspec.to_builtins(entry))

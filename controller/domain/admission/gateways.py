@@ -1,32 +1,42 @@
-"""Can the gateways of a Rollout say what its steps ask of them: asked while its author is still there to hear it.
+"""Checks that the gateways of a Rollout have the abilities that its steps need, while its author can still see the
+answer.
 
-Invariant: only what a script's `--@can` line denies is refused; a script that is not there yet is a warning (the
-ConfigMap may follow), and one without that line promises everything. Matches that only some of several gateways can say
-are a warning, too: the others send the new version nothing at that step.
+Invariant: only an ability that a script's `--@can` line excludes is refused. A missing script is a warning (the
+ConfigMap may follow), and a script without that line promises everything. Matches that only some of several gateways
+support are a warning, too: the others send less to the new version at that step, or nothing.
 """
+
+from collections.abc import Sequence
 
 import msgspec
 
 from controller.api.jsontree import JsonObject, child, text
 from controller.api.names import V1ALPHA1
-from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Strategy
-from controller.api.validation import Fault, FieldError, Findings
+from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Step, Strategy
+from controller.api.validation.findings import Fault, FieldError, Findings
+from controller.domain.admission.verdict import in_one
 from controller.domain.decision import Reference
 from controller.domain.traffic.abilities import (
     Headers,
     granted,
     left_out,
     name_of_script,
+    partly,
     unsayable,
 )
 from controller.domain.traffic.plan import references_of
 
 
 class GatewayVerdict(msgspec.Struct, frozen=True):
-    """What the steps ask that cannot be said, and which scripts are not there."""
+    """The steps that a gateway does not support, and the missing scripts."""
 
     findings: Findings = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """The findings as one text, in the API server's manner."""
+        return in_one(self.findings)
 
 
 def strategy_of(beta: JsonObject) -> Strategy | None:
@@ -39,8 +49,8 @@ def strategy_of(beta: JsonObject) -> Strategy | None:
         return None
 
 
-def judge_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -> GatewayVerdict:
-    """Judge a Rollout: as its author wrote it (for the names of fields), and as v1beta1."""
+def validate_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -> GatewayVerdict:
+    """Validate a Rollout: as its author wrote it (for the names of fields), and as v1beta1."""
     strategy = strategy_of(beta)
     style = None if strategy is None else strategy.canary or strategy.blue_green
     if strategy is None or style is None:
@@ -50,24 +60,19 @@ def judge_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -> G
     older = text(written, "apiVersion") == V1ALPHA1
     abilities = [(item, granted(item, references, headers)) for item in references]
     findings: list[FieldError] = []
-    warnings = list(_missing(references, headers))
+    warnings = list(missing_scripts(references, headers))
     for index, step in enumerate(style.steps):
         field = "matches" if step.matches else "weight" if older else "traffic"
         path = f"spec.strategy.{plan}.steps[{index}].{field}"
-        left = left_out(step, abilities)
-        for reference, can in abilities:
-            missing = unsayable(step, reference, can)
-            detail = f"{name_of_script(reference)} cannot {' or '.join(missing)}"
-            if missing and reference in left:
-                warnings.append(f"{path}: {detail}: it sends nothing to the new version there")
-            elif missing:
-                findings.append(FieldError(path, Fault.UNSUPPORTED, detail))
+        told = validate_step(path, step, abilities)
+        findings += told.findings
+        warnings += told.warnings
     unrouted = _unrouted(style, plan) if references else ()
     return GatewayVerdict(tuple(findings), (*warnings, *unrouted))
 
 
 def _unrouted(style: CanaryStrategy | BlueGreenStrategy, plan: str) -> tuple[str, ...]:
-    """Steps at which the share changes from a routed one to that of the pods, which may surprise their author."""
+    """Steps at which the share changes from a routed one to the share of pods, which may surprise the author."""
     beside = isinstance(style, BlueGreenStrategy) or style.enable_extra_workload_for_canary
     routed = False
     found = []
@@ -83,7 +88,32 @@ def _unrouted(style: CanaryStrategy | BlueGreenStrategy, plan: str) -> tuple[str
     return tuple(found)
 
 
-def _missing(references: tuple[Reference, ...], headers: Headers) -> tuple[str, ...]:
+def validate_step(
+    path: str, step: Step, abilities: Sequence[tuple[Reference, frozenset[str] | None]]
+) -> GatewayVerdict:
+    """The parts of a step that are not supported: refused, or a warning where another gateway object supports them."""
+    findings: list[FieldError] = []
+    warnings: list[str] = []
+    left = left_out(step, abilities)
+    parts = [(part.reference, len(part.matches)) for part in partly(step, abilities)]
+    for reference, can in abilities:
+        missing = unsayable(step, reference, can)
+        detail = f"{name_of_script(reference)} cannot {' or '.join(missing)}"
+        said = next((number for one, number in parts if one == reference), 0)
+        if missing and said:
+            warnings.append(
+                f"{path}: {detail}: of {len(step.matches)} matches it sends those of {said} to the new "
+                "version there, and all other requests to the stable one"
+            )
+        elif missing and reference in left:
+            warnings.append(f"{path}: {detail}: it sends nothing to the new version there")
+        elif missing:
+            findings.append(FieldError(path, Fault.UNSUPPORTED, detail))
+    return GatewayVerdict(tuple(findings), tuple(warnings))
+
+
+def missing_scripts(references: tuple[Reference, ...], headers: Headers) -> tuple[str, ...]:
+    """Warnings about references whose script is missing."""
     return tuple(
         f"there is no script for {name_of_script(reference)} yet: the release will wait for one"
         for reference in references

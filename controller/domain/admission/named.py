@@ -1,8 +1,7 @@
-"""Which objects a Rollout names, each with the field that names it, as its author calls that field.
+"""The objects that a Rollout names, each with the field that names it, in the author's spelling.
 
-Invariant: an object that is named twice is listed once, at its first place. A gateway object is listed only where a
-script is there for its kind, and a Secret never: nobody may learn through us whether an object exists that we do not
-work with.
+Invariant: an object that is named twice is listed once, at its first place. A gateway object is listed only where its
+kind has a script, and a Secret never: nobody may learn through us whether an object exists that we do not use.
 """
 
 from collections.abc import Iterator
@@ -32,18 +31,18 @@ class Named(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> tuple[str, str, str]:
-        """Group, kind and name: the version does not matter."""
+        """Group, kind and name; the version is not compared."""
         group, slash, _ = self.api_version.partition("/")
         return (group if slash else "", self.kind, self.name)
 
 
 SERVICE = ("v1", "Service")
-LANE = (V1ALPHA1, "TrafficRouting")
+TRAFFIC_ROUTING_KIND = (V1ALPHA1, "TrafficRouting")
 _SECRET = ("", "Secret")
 
 
 def workload_path(written: JsonObject) -> str:
-    """Where the author of a Rollout names the workload."""
+    """The field in which the author names the workload."""
     older = text(written, "apiVersion") == V1ALPHA1
     return "spec.objectRef.workloadRef" if older else "spec.workloadRef"
 
@@ -62,17 +61,21 @@ def named_in(
         path = workload_path(written)
         found.append(Named(path, reference.api_version, reference.kind, reference.name))
     plan = "canary" if child(beta, "spec", "strategy", "canary") else "blueGreen"
-    found += _lane(written, style, plan)
+    found += _shared_routing(written, style, plan)
     found += _of_routings(written, style, f"spec.strategy.{plan}.trafficRoutings", headers)
     first = {named.identity: named for named in reversed(found)}
     return tuple(named for named in found if first[named.identity] is named)
 
 
-def _lane(written: JsonObject, style: CanaryStrategy, plan: str) -> Iterator[Named]:
+def _shared_routing(written: JsonObject, style: CanaryStrategy, plan: str) -> Iterator[Named]:
     if text(written, "spec", "strategy", plan, "trafficRoutingRef"):
-        yield Named(f"spec.strategy.{plan}.trafficRoutingRef", *LANE, style.traffic_routing_ref)
+        yield Named(
+            f"spec.strategy.{plan}.trafficRoutingRef",
+            *TRAFFIC_ROUTING_KIND,
+            style.traffic_routing_ref,
+        )
     elif name := text(written, "metadata", "annotations", TRAFFIC_ROUTING):
-        yield Named(f"metadata.annotations[{TRAFFIC_ROUTING}]", *LANE, name)
+        yield Named(f"metadata.annotations[{TRAFFIC_ROUTING}]", *TRAFFIC_ROUTING_KIND, name)
 
 
 def _of_routings(
@@ -97,7 +100,7 @@ def _of_routings(
 
 
 def _parts(entry: TrafficRoutingRef, custom: str) -> Iterator[tuple[str, TrafficRoutingRef]]:
-    """The entry taken apart: one gateway object in each part, and the field that names it."""
+    """The entry split into one part for each gateway object, with the field that names it."""
     bare = msgspec.structs.replace(entry, custom_network_refs=(), ingress=None, gateway=None)
     for index, reference in enumerate(entry.custom_network_refs):
         yield (

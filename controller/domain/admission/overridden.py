@@ -1,14 +1,15 @@
-"""What an owner wrote and did not get at once, said back to them while they look.
+"""Warns owners about changes that do not take effect at once.
 
-Why: under a release the hold decides some fields of a workload, and the owner's own values are written down for the
-end. A change that seems to do nothing is worse than a refused one. Invariant: said is only what this very request
-changes of the owner's wishes, not a manifest that is applied again as it was; a warning changes nothing.
+Why: in mid-release the freeze decides some fields of a workload, and the owner's own values are recorded for the end. A
+change that seems to do nothing is worse than a refused one. Invariant: only changes of this request are reported, not a
+manifest that is applied again unchanged; a warning changes nothing.
 """
 
 import msgspec
 
 from controller.api.jsontree import JsonObject, child, same, text
-from controller.api.names import LATCH, ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
+from controller.api.names import ADMISSION_PAUSE, ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
+from controller.domain.admission.availability_freeze import LIMITS
 from controller.domain.admission.workload import template_changed
 
 
@@ -51,7 +52,7 @@ def _held_fields(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[
         return ()
     kept = [
         f"spec.{name}"
-        for name in sorted({*before, *after} - {"release"})
+        for name in sorted({*before, *after} - {"release", *LIMITS})
         if not same(before.get(name), after.get(name))
     ]
     name = _name(new)
@@ -66,7 +67,7 @@ def _held_fields(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[
         warnings.append(
             f"{name} is under a release: {', '.join(kept)} as you wrote it is kept for the end, until then it is held"
         )
-    if _resumed(old, new) and LATCH in child(stored, "metadata", "annotations"):
+    if _resumed(old, new) and ADMISSION_PAUSE in child(stored, "metadata", "annotations"):
         warnings.append(
             f"{name} stays paused until traffic is safe; its Rollout lets it go on by itself"
         )
@@ -78,17 +79,17 @@ def _name(workload: JsonObject) -> str:
 
 
 def _as_written(new: JsonObject, stored: JsonObject) -> bool:
-    """`spec.paused` has its effect at once: the latch does not decide it."""
+    """`spec.paused` takes effect at once: the admission pause does not decide it."""
     return same(child(new, "spec").get("paused"), child(stored, "spec").get("paused"))
 
 
 def _resumed(old: JsonObject, new: JsonObject) -> bool:
-    # kubectl takes the field away, others write false.
+    # kubectl removes the field, other clients write false.
     return child(old, "spec").get("paused") is True and child(new, "spec").get("paused") is not True
 
 
 def _record(workload: JsonObject) -> JsonObject | None:
-    """The owner's own values as they are written down, None where nothing is held."""
+    """The recorded values of the owner; None where nothing is held."""
     try:
         record = msgspec.json.decode(text(workload, "metadata", "annotations", ORIGINAL_STRATEGY))
     except msgspec.DecodeError:

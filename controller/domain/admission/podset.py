@@ -1,29 +1,27 @@
-"""A set of pods under a Rollout changes (StatefulSet, CloneSet, DaemonSet and their like): hold it, or let it be.
+"""Decides about an update of a set of pods under a Rollout (StatefulSet, CloneSet, DaemonSet and similar kinds).
 
-A set is held by its update strategy: a partition that keeps every pod, or OnDelete where there is none. Invariants:
-
+A set is held by its update strategy: a partition that keeps every pod, or OnDelete for a kind without partitions.
+Invariants:
 * any change of the template under a Rollout is held until our first move, whichever revision it asks for;
-* what runs in mid-release is the owner's own strategy with our part in it: what they change of it is in force at once,
-  except for our part, and all of it is given back at the end;
-* a CloneSet under blue-green is held by minReadySeconds as well, which is recorded and given back in the same way; pods
-  that were named to be deleted are named no more when the template changes;
-* our marks are taken from the old object, the workload-type label with them; where no release of a living Rollout
-  depends on it the label may be taken off, and nothing of ours stays behind.
-
-A set that its owner rolls by hand (OnDelete), or of no replicas, is not released in steps, as in the original.
+* in mid-release the set has the owner's own strategy with our part in it: the owner's changes of it take effect at
+   once, except in our part, and the whole strategy is restored at the end;
+* a CloneSet under blue-green is also held by minReadySeconds, which is recorded and restored in the same way; its list
+   of pods to delete is emptied when the template changes;
+* our marks and the workload-type label are taken from the old object; where no release of a living Rollout depends on
+   the label, it may be removed, and all our fields are removed with it.
+A set that its owner rolls by hand (OnDelete), or without replicas, is not released in steps, as in the original.
 """
 
 import msgspec
 
 from controller.api.jsontree import JsonObject, changed, child, number, same, text
-from controller.api.names import IN_PROGRESSING, OURS_ON_WORKLOAD
+from controller.api.names import IN_PROGRESSING, OURS_ON_WORKLOAD, ROLLOUT_ID
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.admission.hold import (
-    OwnersRecord,
-    is_held,
+from controller.domain.admission.availability_freeze import (
+    is_frozen,
     record_of,
-    with_held_pods,
+    with_frozen_pods,
     with_owners_time,
     with_record,
     with_times_of,
@@ -36,14 +34,16 @@ from controller.domain.admission.workload import (
     release_identity,
     template_changed,
     template_hash_of,
-    with_latch,
+    with_admission_pause,
     with_marks_of,
 )
 from controller.domain.pods.doubling import Doubling
+from controller.domain.pods.marks import OwnersRecord
 from controller.domain.pods.partition import (
+    CLOSED,
     COMPLETES_NOTHING,
-    HOLD,
-    held,
+    MOVES_NO_POD,
+    moving_no_pod,
     partition_of,
     partitioned,
     surging,
@@ -52,12 +52,13 @@ from controller.domain.pods.running import short
 
 _STRATEGY = ("spec", "updateStrategy")
 _NAMED = ("spec", "scaleStrategy", "podsToDelete")
+_SCALE_LIMIT = ("spec", "scaleStrategy", "maxUnavailable")
 
 
 def admit_set(
     old: JsonObject, new: JsonObject, rollout: Rollout | None, kind: WorkloadKind
 ) -> Verdict:
-    """Judge an update of a set of pods (raw JSON); `rollout` is what governs it."""
+    """Decide about an update of a set of pods (raw JSON) under `rollout`."""
     if child(old, "metadata").get("deletionTimestamp") is not None:
         return Unchanged()
     record = record_of(old)
@@ -67,11 +68,14 @@ def admit_set(
         return Unchanged()
     marked = with_marks_of(old, new)
     if record is None:
-        return amended(new, _begun(old, marked, rollout, kind))
+        begun = effective(old, new) or _asked_by_mark(old, new)
+        return amended(new, _begun(old, marked, rollout, kind) if begun else marked)
     record = updated_record(record, old, marked)
+    if kind is WorkloadKind.CLONE_SET:
+        record, marked = with_scale_limit_of(record, old, marked), _still_closed(old, marked)
     if template_changed(old, marked) and not ending(rollout):
         renewed = msgspec.structs.replace(record, release=release_identity(old, marked))
-        return amended(new, latched_set(marked, renewed, kind, beside=is_held(old)))
+        return amended(new, admission_paused_set(marked, renewed, kind, beside=is_frozen(old)))
     return amended(new, _protected(old, marked, record, kind))
 
 
@@ -81,14 +85,35 @@ def strategy_of(obj: JsonObject) -> JsonObject:
 
 
 def updated_record(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRecord:
-    """`record` with what this update changed of the strategy; our own part of it is never taken for the owner's."""
+    """`record` with this update's change of the strategy; our own part of it is never recorded as the owner's."""
     before, after = strategy_of(old), strategy_of(new)
     record = with_times_of(record, old, new)
     if same(before, after):
         return record
-    own = {} if record.strategy is msgspec.UNSET else record.strategy
+    own = record.written_strategy
     wanted = _rebased(own, before, after)
     return msgspec.structs.replace(record, strategy=wanted)
+
+
+def with_scale_limit_of(record: OwnersRecord, old: JsonObject, new: JsonObject) -> OwnersRecord:
+    """`record` with this update's change of the number of pods of a CloneSet that may be missing while it grows."""
+    before, after = _scale_limit(old), _scale_limit(new)
+    if before == after or after == CLOSED:
+        return record
+    if before == CLOSED and after is None:
+        # We closed it, and the update of somebody who does not know that repeats a value: the record stays.
+        return record
+    return msgspec.structs.replace(record, scale_limit=msgspec.UNSET if after is None else after)
+
+
+def _scale_limit(obj: JsonObject) -> int | str | None:
+    found = child(obj, *_SCALE_LIMIT[:-1]).get(_SCALE_LIMIT[-1])
+    return found if isinstance(found, int | str) else None
+
+
+def _still_closed(old: JsonObject, new: JsonObject) -> JsonObject:
+    """A CloneSet that may create no pod until its stable revision is the current one stays closed."""
+    return changed(new, _SCALE_LIMIT, CLOSED) if _scale_limit(old) == CLOSED else new
 
 
 def _rebased(own: JsonObject, before: JsonObject, after: JsonObject) -> JsonObject:
@@ -107,17 +132,26 @@ def _rebased(own: JsonObject, before: JsonObject, after: JsonObject) -> JsonObje
 
 
 def _begun(old: JsonObject, new: JsonObject, rollout: Rollout, kind: WorkloadKind) -> JsonObject:
-    """The first admission of a release; everything else about a set that is not held passes."""
-    if ending(rollout) or not effective(old, new) or not releasable(new, kind):
+    """The first admission of a release; all other changes of a set that is not held pass."""
+    if ending(rollout) or not releasable(new, kind):
         return new
     mark = msgspec.json.encode({"rolloutName": rollout.metadata.name}).decode()
     new = changed(new, ("metadata", "annotations", IN_PROGRESSING), mark)
     beside = rollout.spec.strategy.blue_green is not None and kind is WorkloadKind.CLONE_SET
-    return latched_set(new, first_record(old, new, kind), kind, beside=beside)
+    return admission_paused_set(new, first_record(old, new, kind), kind, beside=beside)
+
+
+def _asked_by_mark(old: JsonObject, new: JsonObject) -> bool:
+    """A client of the original begins a release itself: it writes the mark, and a new id as a label."""
+    written = [text(obj, "metadata", "annotations", IN_PROGRESSING) for obj in (old, new)]
+    before, after = (text(obj, "metadata", "labels", ROLLOUT_ID) for obj in (old, new))
+    return not written[0] and bool(written[1]) and after not in ("", before)
 
 
 def first_record(old: JsonObject, new: JsonObject, kind: WorkloadKind) -> OwnersRecord:
-    """The owner's strategy, and what ran: where another update is under way, only the revision is certain."""
+    """The owner's strategy and the running revision; while another update is under way, only the revision is
+    certain.
+    """
     own = child(new, "spec").get("updateStrategy")
     status = child(old, "status")
     current, update = text(status, "currentRevision"), text(status, "updateRevision")
@@ -128,7 +162,7 @@ def first_record(old: JsonObject, new: JsonObject, kind: WorkloadKind) -> Owners
         stable_revision=short(kind, current) or msgspec.UNSET,
         stable_template=template_hash_of(old) if certain else msgspec.UNSET,
     )
-    return with_times_of(record, {}, new)
+    return with_scale_limit_of(with_times_of(record, {}, new), {}, new)
 
 
 def releasable(obj: JsonObject, kind: WorkloadKind) -> bool:
@@ -139,45 +173,49 @@ def releasable(obj: JsonObject, kind: WorkloadKind) -> bool:
     return kind is WorkloadKind.DAEMON_SET or not by_hand
 
 
-def latched_set(
+def admission_paused_set(
     obj: JsonObject, record: OwnersRecord, kind: WorkloadKind, *, beside: bool
 ) -> JsonObject:
-    """The set with nothing allowed to move, and the token of its release."""
-    own = {} if record.strategy is msgspec.UNSET else record.strategy
-    strategy = held(kind, own)
+    """The set with a strategy under which no pod moves, and the token of its release."""
+    own = record.written_strategy
+    strategy = moving_no_pod(kind, own)
     if beside:
-        obj = changed(with_held_pods(obj), _NAMED, None)
-        strategy = surging(own, HOLD[kind], Doubling().surge)
-    return with_latch(with_record(changed(obj, _STRATEGY, strategy), record), record.release)
+        obj = changed(with_frozen_pods(obj), _NAMED, None)
+        strategy = surging(own, MOVES_NO_POD[kind], Doubling().surge)
+    return with_admission_pause(
+        with_record(changed(obj, _STRATEGY, strategy), record), record.release
+    )
 
 
 def _protected(
     old: JsonObject, new: JsonObject, record: OwnersRecord, kind: WorkloadKind
 ) -> JsonObject:
-    """The owner's strategy as it is now, with our part as it was."""
-    own = {} if record.strategy is msgspec.UNSET else record.strategy
+    """The owner's present strategy, with our part unchanged."""
+    own = record.written_strategy
     live = strategy_of(old)
-    if is_held(old):
-        new = with_held_pods(new)
+    if is_frozen(old):
+        new = with_frozen_pods(new)
         surge = number(live, "maxSurge")
         kept = surging(own, partition_of(kind, live), Doubling().surge if surge is None else surge)
     elif kind is WorkloadKind.DAEMON_SET:
         kept = changed(own, ("type",), live.get("type"))
     elif kind is WorkloadKind.STATEFUL_SET and same(live, COMPLETES_NOTHING):
-        # Scaled to zero in mid-release; with replicas again in this very update, its first pod is a stable one.
-        kept = held(kind, own) if child(new, "spec").get("replicas") else COMPLETES_NOTHING
+        # Scaled to zero in mid-release; when this update adds replicas, the first pod is a stable one.
+        kept = moving_no_pod(kind, own) if child(new, "spec").get("replicas") else COMPLETES_NOTHING
     else:
         kept = partitioned(kind, own, partition_of(kind, live))
     return with_record(changed(new, _STRATEGY, kept), record)
 
 
 def _let_go(old: JsonObject, new: JsonObject, record: OwnersRecord) -> JsonObject:
-    """The label was taken off: nothing of ours stays behind."""
+    """The label was removed: all our fields are removed, too."""
     record = updated_record(record, old, new)
-    own = record.strategy
-    new = changed(new, _STRATEGY, None if own is msgspec.UNSET else own)
-    if is_held(old):
+    new = changed(new, _STRATEGY, record.strategy or None)
+    if is_frozen(old):
         new = with_owners_time(changed(new, _NAMED, None), record)
+    if _scale_limit(old) == CLOSED:
+        limit = None if record.scale_limit is msgspec.UNSET else record.scale_limit
+        new = changed(new, _SCALE_LIMIT, limit)
     for mark in OURS_ON_WORKLOAD:
         new = changed(new, ("metadata", "annotations", mark), None)
     return new

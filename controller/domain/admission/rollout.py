@@ -1,7 +1,8 @@
-"""May this Rollout be written: field rules, one Rollout per workload, and what must not change in mid-release.
+"""Decides about writing a Rollout: field rules, one Rollout per workload, and fields that must not change in
+mid-release.
 
-Invariant: an update that leaves what we judge as it is, or one of an object that is being deleted, always passes, so
-that a Rollout which became wrong by other means can still be reconciled, repaired and removed.
+Invariant: an update that changes nothing a verdict depends on, or of an object that is being deleted, always passes. So
+a Rollout that became invalid in another way can still be reconciled, repaired and removed.
 """
 
 from collections.abc import Iterable
@@ -12,18 +13,14 @@ from controller.api.conversion import Unconvertible, converted
 from controller.api.jsontree import JsonObject, canonical, child, items, number, text
 from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, V1ALPHA1, V1BETA1
 from controller.api.rollout import Phase, Rollout, WorkloadRef
-from controller.api.validation import (
-    DEFAULT_RULES,
-    Fault,
-    FieldError,
-    Findings,
-    Rules,
-    uses_extra_workload,
-    validate,
-    warnings,
-)
-from controller.domain.admission.gateways import GatewayVerdict, judge_gateways
+from controller.api.validation import validate
+from controller.api.validation.findings import Fault, FieldError, Findings
+from controller.api.validation.rules import DEFAULT_RULES, Rules
+from controller.api.validation.warnings import warnings
+from controller.api.validation.workload import uses_extra_workload
+from controller.domain.admission.gateways import GatewayVerdict, validate_gateways
 from controller.domain.admission.named import Named, named_in, workload_path
+from controller.domain.admission.verdict import in_one
 from controller.domain.config.seen import TRACKING_IS_OFF
 from controller.domain.traffic.abilities import Headers
 
@@ -32,7 +29,7 @@ _BUSY = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
 
 
 class RolloutVerdict(msgspec.Struct, frozen=True):
-    """Findings refuse the request; warnings are shown to its author; `named` are objects worth a look then."""
+    """Findings refuse the request; warnings are shown to its author; `named` are the objects to look up then."""
 
     findings: Findings = ()
     warnings: tuple[str, ...] = ()
@@ -41,8 +38,7 @@ class RolloutVerdict(msgspec.Struct, frozen=True):
     @property
     def message(self) -> str:
         """The findings as one text, in the API server's manner."""
-        texts = [str(finding) for finding in self.findings]
-        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        return in_one(self.findings)
 
 
 def admit_rollout(
@@ -52,9 +48,9 @@ def admit_rollout(
     rules: Rules = DEFAULT_RULES,
     headers: Headers | None = None,
 ) -> RolloutVerdict:
-    """Judge a Rollout (raw JSON of either version); `others` are the Rollouts of its namespace.
+    """Validate a Rollout (raw JSON of either version); `others` are the Rollouts of its namespace.
 
-    `headers` are those of the scripts there are; without them steps are not held against what gateways can say.
+    `headers` are those of the existing scripts; without them the abilities of gateways are not checked.
     """
     if child(new, "metadata").get("deletionTimestamp") is not None:
         return RolloutVerdict()
@@ -75,14 +71,14 @@ def admit_rollout(
 def _with_gateways(
     new: JsonObject, beta: JsonObject, headers: Headers | None, said: tuple[str, ...]
 ) -> RolloutVerdict:
-    """The verdict about a Rollout that is sound in itself."""
-    told = GatewayVerdict() if headers is None else judge_gateways(new, beta, headers)
+    """The verdict about a Rollout whose fields are valid."""
+    told = GatewayVerdict() if headers is None else validate_gateways(new, beta, headers)
     named = () if told.findings else named_in(new, beta, headers)
     return RolloutVerdict(told.findings, (*said, *told.warnings), named)
 
 
 def _of_tracking(new: JsonObject, rules: Rules) -> tuple[str, ...]:
-    """The annotation asks for what this controller does not do, or for nothing it knows."""
+    """The annotation asks for tracking that this controller does not do, or has an unknown value."""
     asked = text(new, "metadata", "annotations", TRACK_CONFIG)
     if asked not in ("", "true", "false"):
         return (
@@ -101,12 +97,12 @@ def _judged(obj: JsonObject) -> bytes:
 
 
 def identity(reference: WorkloadRef) -> tuple[str, str, str]:
-    """Group, kind and name: what tells workloads apart. (The original compares the version too, and misses clashes.)"""
+    """Group, kind and name, which identify a workload. (The original compares the version too, and misses clashes.)"""
     return (reference.group, reference.kind, reference.name)
 
 
 def workload_of(rollout: JsonObject) -> WorkloadRef:
-    """The workload a Rollout of either version refers to; empty where it names none."""
+    """The workload that a Rollout of either version refers to; empty where it names none."""
     spec = child(rollout, "spec")
     older = child(child(spec, "objectRef"), "workloadRef")
     return _reference({"spec": {"workloadRef": older}} if older else rollout)
@@ -137,9 +133,10 @@ def _conflicts(beta: JsonObject, others: Iterable[Rollout], path: str) -> Findin
 
 
 def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
-    """What a release in flight stands on; `old` is the live object, `written` is `new` in its author's words.
+    """The fields that a release in flight depends on; `old` is the live object, `written` is `new` in its author's
+    fields.
 
-    In v1alpha1 the number of steps may change, as in the original: the place in the plan is found by its pods.
+    In v1alpha1 the number of steps may change, as in the original: the present step is found by its pods.
     """
     before = converted(old, V1BETA1)
     if isinstance(before, Unconvertible):
@@ -171,7 +168,7 @@ def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
 
 
 def _steps_in_flight(was: JsonObject, now: JsonObject, index: int | None) -> Findings:
-    """Another number of steps is unambiguous only where it leaves the steps up to the present one at their sizes."""
+    """A different number of steps is unambiguous only where the steps up to the present one keep their sizes."""
     before, after = _sizes(was), _sizes(now)
     done = max(1, index or 1)
     if len(before) == len(after) or before[:done] == after[:done]:

@@ -1,8 +1,8 @@
-"""A pinned Service stays pinned when its manifest is applied over it.
+"""Keeps the pin of a Service when its manifest is applied again.
 
-Why: a selector is one atomic map to server-side apply, so an owner's apply in mid-release would drop the pin and send
-stable traffic to pods of the new revision. Invariant: only the pin is put back; everything else is the owner's. A
-Service that no busy Rollout names is left alone, so a forgotten pin can be taken off by hand.
+Why: a selector is one atomic map in server-side apply, so an owner's apply in mid-release would remove the pin and send
+stable traffic to pods of the new revision. Invariant: only the pin is restored; all other fields are the owner's. A
+Service that no busy Rollout names is not changed, so a forgotten pin can be removed by hand.
 """
 
 from collections.abc import Iterable
@@ -18,19 +18,19 @@ _BUSY = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
 
 
 class Pin(msgspec.Struct, frozen=True):
-    """What a Service is pinned by: its selector has `label: revision`."""
+    """The pin of a Service: its selector has `label: revision`."""
 
     label: str = ""
     revision: str = ""
 
 
 def pin_annotation(label: str, revision: str) -> str:
-    """Value of the annotation that whoever pins a Service writes beside the label."""
+    """The value of the annotation that every pin has beside the label."""
     return msgspec.json.encode(Pin(label, revision)).decode()
 
 
 def pin_of(service: JsonObject) -> Pin | None:
-    """The pin a Service carries, or None. Half a pin is none."""
+    """The pin of a Service, or None. A label or an annotation alone is none."""
     metadata = child(service, "metadata")
     if PINNED not in child(metadata, "labels"):
         return None
@@ -44,7 +44,7 @@ def pin_of(service: JsonObject) -> Pin | None:
 def admit_service(
     old: JsonObject, new: JsonObject, rollouts: Iterable[Rollout]
 ) -> Unchanged | Amended:
-    """Judge an update of a Service (raw JSON); `rollouts` are those of its namespace."""
+    """Decide about an update of a Service (raw JSON); `rollouts` are those of its namespace."""
     pin = pin_of(old)
     if pin is None or not _in_use(text(old, "metadata", "name"), rollouts):
         return Unchanged()

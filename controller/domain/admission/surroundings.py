@@ -1,8 +1,8 @@
-"""What the author of a Rollout should know of the objects it names: one is not there, a Service leads nowhere.
+"""Warnings about the objects that a Rollout names: a missing object, or a Service that selects none of its pods.
 
-Why only warnings: a Rollout may be applied before its workload and its Services. Invariant: pure; what could not be
-read (`Unknown`) is never spoken of. A remark lists the objects that it was made of, so that whoever read them from a
-cache can look again before it is said: a cache may not know yet what has just been applied.
+Why only warnings: a Rollout may be applied before its workload and its Services. Invariant: pure; there is no warning
+about an object that could not be read (`Unknown`). A remark lists its objects, so that a caller who read them from a
+cache can read them again first: a cache may not have an object that has just been applied.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,32 +24,32 @@ ADDED_TO_PODS = frozenset(
         "pod-template-generation",
     }
 )
-"""Labels that workloads' own controllers put on pods, and we into the selectors of Services."""
+"""Labels that workloads' own controllers write on pods, and we into the selectors of Services."""
 
 
 class Template(msgspec.Struct, frozen=True):
-    """A workload is there; its pods have these labels."""
+    """A workload exists; its pods have these labels."""
 
     labels: dict[str, str]
 
 
 class There(msgspec.Struct, frozen=True):
-    """The object is there, and nothing else matters."""
+    """The object exists; its content does not matter."""
 
 
 class Absent(msgspec.Struct, frozen=True):
-    """There is no such object."""
+    """The object does not exist."""
 
 
 class Unknown(msgspec.Struct, frozen=True):
-    """It could not be read: no right, no such kind, no time."""
+    """The object could not be read: no right, no such kind, no time."""
 
 
 Seen = Service | Template | There | Absent | Unknown
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """A warning, and what it was made of."""
+    """A warning, and the objects it was made of."""
 
     text: str
     about: tuple[Named, ...]
@@ -58,7 +58,7 @@ class Remark(msgspec.Struct, frozen=True):
 def remarks(
     named: Sequence[Named], seen: Mapping[Named, Seen], namespace: str
 ) -> tuple[Remark, ...]:
-    """What to say about the objects of a Rollout in `namespace`."""
+    """The warnings about the objects of a Rollout in `namespace`."""
     return tuple(
         remark for one in named for remark in _about(one, seen.get(one, Unknown()), seen, namespace)
     )
@@ -89,7 +89,7 @@ def _absent(one: Named, namespace: str) -> str:
 def _selects_nothing(
     one: Named, service: Service, seen: Mapping[Named, Seen], namespace: str
 ) -> Iterator[Remark]:
-    """The Service finds its pods by labels that the workload's pods do not have."""
+    """The Service selects by labels that the workload's pods do not have."""
     own = service.spec.selector.items()
     wanted = {key: value for key, value in own if key not in ADDED_TO_PODS}
     for workload, found in seen.items():

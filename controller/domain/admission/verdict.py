@@ -1,31 +1,37 @@
-"""What admission can answer, and how the answer is said as a patch.
+"""The possible verdicts of admission, and their form as a patch.
 
-Invariant: an amended object is complete, so that what admission does not know survives; the patch that goes back names
-the changed places only.
+Invariant: an amended object is complete, so unknown fields survive; the patch names only the changed places.
 """
 
 import msgspec
 
 from controller.api.jsontree import JsonObject, same
+from controller.api.validation.findings import Findings
 
 
 class Unchanged(msgspec.Struct, frozen=True):
-    """Let it pass as it is."""
+    """The object passes unchanged."""
 
 
 class Amended(msgspec.Struct, frozen=True):
-    """Let it pass like this."""
+    """The object passes with changes."""
 
     obj: JsonObject
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """Do not let it pass; `message` tells the person what to do instead."""
+    """The object does not pass; `message` tells the person what to do instead."""
 
     message: str
 
 
 Verdict = Unchanged | Amended | Refused
+
+
+def in_one(findings: Findings) -> str:
+    """The findings as one text, in the API server's manner."""
+    texts = [str(finding) for finding in findings]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def amended(before: JsonObject, after: JsonObject) -> Unchanged | Amended:
@@ -42,7 +48,7 @@ class PatchOperation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def json_patch(before: object, after: object, path: str = "") -> tuple[PatchOperation, ...]:
-    """The operations that lead from `before` to `after`. Objects are compared by field, lists as a whole."""
+    """The operations that turn `before` into `after`. Objects are compared by field, lists as a whole."""
     if isinstance(before, dict) and isinstance(after, dict):
         found: list[PatchOperation] = []
         for name in sorted({*before, *after}):

@@ -1,18 +1,17 @@
-"""A Deployment under a Rollout changes: hold it, latch it, keep our marks, or let it be.
+"""Decides about an update of a Deployment under a Rollout: freeze it, pause it, keep our marks, or let it pass.
 
-Two means: the *hold* makes pods of a revision never count as available, so that the Deployment controller stops where
-its knobs say; the *latch* is `paused` with a token of ours, from admission until our first move. Invariants:
-
-* the hold is never put on a revision that runs already: a way back is latched without it (except under blue-green,
-  where nothing may be unavailable and the way back is a switch);
-* while the latch is on, `paused` stays true whoever writes;
-* what the owner writes in mid-release is recorded and given back at the end, never lost and never obeyed early;
-* our marks are taken from the old object, because `kubectl rollout undo` replaces all annotations, and
-  `kubectl replace` all labels too;
+There are two means. The *availability freeze* keeps new pods from counting as available, so that the Deployment's
+controller stops at the rolling update limits. The *admission pause* is `paused` with a token of ours, from admission
+until our first move. Invariants:
+* a revision that runs already is never frozen: a rollback is paused without the freeze (except under blue-green, where
+   no pod may be unavailable and a rollback is a switch);
+* during the admission pause `paused` stays true, whoever writes;
+* changes by the owner in mid-release are recorded and restored at the end, never lost and never applied early;
+* our marks are taken from the old object, because `kubectl rollout undo` replaces all annotations, and `kubectl
+   replace` all labels too;
 * the workload-type label stays while a living Rollout has a release under way, or when the same request asks for one;
-  else it may be taken off, and nothing of ours stays behind.
-
-What cannot be told: an owner who writes exactly the value that the hold put there looks like one who wrote nothing.
+   otherwise it may be removed, and all our fields are removed with it.
+One case cannot be detected: an owner who writes exactly the value of the freeze looks like an owner who wrote nothing.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,8 +20,9 @@ import msgspec
 
 from controller.api.jsontree import JsonObject, canonical, changed, child, number, text
 from controller.api.names import (
+    ADMISSION_PAUSE,
+    EXTRA_STATUS,
     IN_PROGRESSING,
-    LATCH,
     OURS_ON_WORKLOAD,
     ROLLOUT_ID,
     SIDE_BY_SIDE,
@@ -32,26 +32,26 @@ from controller.api.names import (
 from controller.api.rollout import Phase, Rollout
 from controller.api.workload_kinds import KindName
 from controller.api.workloads import ReplicaSet, safe_hash, template_hash
-from controller.domain.admission.hold import (
+from controller.domain.admission.availability_freeze import (
     GENTLE,
     PAUSED,
-    OwnersRecord,
     first_record,
-    is_held,
-    knobs,
+    is_frozen,
     record_of,
+    strategy_of,
     updated_record,
-    with_hold,
-    with_knobs,
+    with_freeze,
     with_owners_values,
     with_record,
-    without_hold,
+    with_strategy,
+    without_freeze,
 )
 from controller.domain.admission.verdict import Refused, Unchanged, Verdict, amended
+from controller.domain.pods.marks import OwnersRecord
 
 
 def governing(workload: JsonObject, rollouts: Iterable[Rollout]) -> Rollout | None:
-    """The Rollout that names the workload and is not off, or None. Versions do not matter."""
+    """The Rollout that names the workload and is not disabled, or None. Versions are not compared."""
     name = KindName(text(workload, "apiVersion"), text(workload, "kind"))
     wanted = (name.group, name.kind, text(workload, "metadata", "name"))
     for rollout in rollouts:
@@ -65,7 +65,7 @@ def governing(workload: JsonObject, rollouts: Iterable[Rollout]) -> Rollout | No
 
 
 def ending(rollout: Rollout) -> bool:
-    """No new release begins under this Rollout: it is going, or being switched off."""
+    """No new release begins under this Rollout: it is being deleted or disabled."""
     return (
         rollout.metadata.deleting
         or rollout.spec.disabled
@@ -87,12 +87,12 @@ def effective(old: JsonObject, new: JsonObject) -> bool:
 
 
 def template_changed(old: JsonObject, new: JsonObject) -> bool:
-    """The pods would be different ones."""
+    """The template changes, so the pods would be different."""
     return template_hash_of(old) != template_hash_of(new)
 
 
 def needs_replica_sets(old: JsonObject, new: JsonObject) -> bool:
-    """Whether `admit_deployment` will look at the ReplicaSets at all, so that reading them can be spared."""
+    """Whether `admit_deployment` will use the ReplicaSets, so that reading them can be avoided."""
     return effective(old, new) or template_changed(old, new)
 
 
@@ -102,9 +102,9 @@ def admit_deployment(
     rollout: Rollout | None,
     replica_sets: Sequence[ReplicaSet],
 ) -> Verdict:
-    """Judge an update of a Deployment (raw JSON, defaults applied).
+    """Decide about an update of a Deployment (raw JSON, defaults applied).
 
-    `rollout` is what `governing` answers; `replica_sets` are those the Deployment owns, of any size.
+    `rollout` is the result of `governing`; `replica_sets` are those the Deployment owns, of any size.
     """
     if child(old, "metadata").get("deletionTimestamp") is not None:
         return Unchanged()
@@ -124,9 +124,9 @@ def admit_deployment(
 
 
 def may_leave(old: JsonObject, new: JsonObject, rollout: Rollout | None) -> bool:
-    """The workload-type label is taken off, and no release of a living Rollout depends on it.
+    """The workload-type label is removed, and no release of a living Rollout depends on it.
 
-    `kubectl replace` takes it off without a word about it: mid-release that would let go of every pod at once.
+    `kubectl replace` removes it silently: in mid-release that would replace every pod at once.
     """
     if not loses_label(new):
         return False
@@ -139,17 +139,17 @@ def loses_label(new: JsonObject) -> bool:
 
 
 def keeps_label(old: JsonObject, new: JsonObject) -> bool:
-    """A release is under way, or asked for by this request: where a living Rollout governs, the label stays."""
+    """A release is under way, or this request asks for one: under a living Rollout, the label stays."""
     return under_release(old) or effective(old, new)
 
 
 def under_release(workload: JsonObject) -> bool:
-    """It carries a mark of a release."""
+    """The workload carries a mark of a release."""
     return not {*OURS_ON_WORKLOAD}.isdisjoint(child(workload, "metadata", "annotations"))
 
 
 def release_identity(old: JsonObject, new: JsonObject) -> str:
-    """Identity of the release that a change of a workload asks for: the same however often it is asked."""
+    """Identity of the release that a change of a workload asks for: repeating the change gives the same identity."""
     metadata = child(old, "metadata")
     uid = text(new, "metadata", "uid") or text(metadata, "uid")
     asked = [text(new, "metadata", part, ROLLOUT_ID) for part in ("annotations", "labels")]
@@ -158,7 +158,7 @@ def release_identity(old: JsonObject, new: JsonObject) -> str:
 
 
 class _Change(msgspec.Struct, frozen=True):
-    """One update and what it happens under; `new` carries the marks of `old`."""
+    """One update and its circumstances; `new` carries the marks of `old`."""
 
     old: JsonObject
     new: JsonObject
@@ -193,8 +193,9 @@ class _Change(msgspec.Struct, frozen=True):
         known = {_hash(entry) for entry in self.replica_sets if label and entry.revision == label}
         position = self.rollout.status.moonshift
         if position is not msgspec.UNSET:
-            # The label may be lost, and an approved revision takes the old one's place before the label says so. Being
-            # wrong is harmless: the latch holds everything still until the controller puts the hold on itself.
+            # The label may be lost, and an approved revision replaces the old one before the label says so. A wrong
+            # answer is
+            # harmless: the admission pause stops everything until the controller freezes the workload itself.
             known.add(position.stable_template)
         return self.new_hash in known
 
@@ -227,18 +228,18 @@ def with_marks_of(old: JsonObject, new: JsonObject) -> JsonObject:
     return new
 
 
-def with_latch(obj: JsonObject, release: str) -> JsonObject:
-    """The workload with the token of its release; only whoever holds it makes the first move."""
-    return changed(obj, ("metadata", "annotations", LATCH), release)
+def with_admission_pause(obj: JsonObject, release: str) -> JsonObject:
+    """The workload with the token of its release; only the holder of the token makes the first move."""
+    return changed(obj, ("metadata", "annotations", ADMISSION_PAUSE), release)
 
 
-def _latched(obj: JsonObject, record: OwnersRecord) -> JsonObject:
-    return with_record(changed(with_latch(obj, record.release), PAUSED, True), record)
+def _admission_paused(obj: JsonObject, record: OwnersRecord) -> JsonObject:
+    return with_record(changed(with_admission_pause(obj, record.release), PAUSED, True), record)
 
 
 def _side_by_side_refused(obj: JsonObject) -> Refused | None:
-    """Two versions of a workload of strategy Recreate may share a volume or a lock: its owner has to say yes."""
-    if text(knobs(obj), "type") != "Recreate":
+    """Two versions of a workload of strategy Recreate may share a volume or a lock: its owner has to agree."""
+    if text(strategy_of(obj), "type") != "Recreate":
         return None
     if text(obj, "metadata", "annotations", SIDE_BY_SIDE) == "true":
         return None
@@ -250,11 +251,11 @@ def _side_by_side_refused(obj: JsonObject) -> Refused | None:
     )
 
 
-# --- no hold yet --------------------------------------------------------------------------------
+# --- before the freeze --------------------------------------------------------------------------
 
 
 def _begun(change: _Change) -> JsonObject | Refused:
-    """The first admission of a release; everything else about a Deployment without the hold passes."""
+    """The first admission of a release; all other changes of a Deployment that is not frozen pass."""
     new = change.new
     replicas = number(new, "spec", "replicas")
     passes = ending(change.rollout) or replicas == 0 or not effective(change.old, new)
@@ -273,46 +274,46 @@ def _begun(change: _Change) -> JsonObject | Refused:
     assert stable is not None
     new = changed(new, ("metadata", "labels", STABLE_REVISION), stable.revision or None)
     if running is None:
-        # With several active ReplicaSets a change of the knobs would be a scale event over all of them.
+        # With several active ReplicaSets a change of the limits would be a scale event over all of them.
         one = len(change.active) == 1
-        new = with_knobs(new, GENTLE if one or _unpaceable(new) else knobs(new))
-        new = with_hold(new)
-    return _latched(new, record)
+        new = with_strategy(new, GENTLE if one or _unpaceable(new) else strategy_of(new))
+        new = with_freeze(new)
+    return _admission_paused(new, record)
 
 
 def _unpaceable(obj: JsonObject) -> bool:
-    return text(knobs(obj), "type") != "RollingUpdate"
+    return text(strategy_of(obj), "type") != "RollingUpdate"
 
 
 # --- in release ---------------------------------------------------------------------------------
 
 
 def _changed_in_release(change: _Change, record: OwnersRecord) -> JsonObject | Refused:
-    """A third revision, or the way back."""
+    """A third revision, or a rollback."""
     record = updated_record(record, change.old, change.new)
     renewed = msgspec.structs.replace(record, release=change.release)
     if change.back_to_stable():
-        new = with_knobs(change.new, knobs(change.old))
+        new = with_strategy(change.new, strategy_of(change.old))
         if change.rollout.spec.strategy.blue_green is None:
-            return _latched(without_hold(new, renewed), renewed)
-        # Here the stable revision is whole. If it counted as available, the Deployment's controller would take the
-        # others away at once, latched or not, and the traffic with them.
-        return _latched(with_hold(new), renewed)
+            return _admission_paused(without_freeze(new, renewed), renewed)
+        # Here the stable revision is complete. If it counted as available, the Deployment's controller would remove the
+        # others at once, paused or not, and the traffic with them.
+        return _admission_paused(with_freeze(new), renewed)
     if ending(change.rollout):
-        # The release is being ended; what comes now follows it under the owner's own values.
+        # The release is ending; a new change follows it under the owner's own values.
         return _protected(change, record)
     refused = _side_by_side_refused(change.new)
     if refused is not None:
         return refused
-    strategy = knobs(change.old) if len(change.active) > 1 else GENTLE
-    return _latched(with_hold(with_knobs(change.new, strategy)), renewed)
+    strategy = strategy_of(change.old) if len(change.active) > 1 else GENTLE
+    return _admission_paused(with_freeze(with_strategy(change.new, strategy)), renewed)
 
 
 def _protected(change: _Change, record: OwnersRecord) -> JsonObject:
-    """The hold and the latch stay as they are; the owner's wishes are written down."""
-    new = with_knobs(change.new, knobs(change.old))
-    new = with_hold(new) if is_held(change.old) else without_hold(new, record)
-    if LATCH in child(change.old, "metadata", "annotations"):
+    """Freeze and pause stay as they are; the owner's changes are recorded."""
+    new = with_strategy(change.new, strategy_of(change.old))
+    new = with_freeze(new) if is_frozen(change.old) else without_freeze(new, record)
+    if ADMISSION_PAUSE in child(change.old, "metadata", "annotations"):
         new = changed(new, PAUSED, True)
     return with_record(new, record)
 
@@ -321,15 +322,15 @@ def _protected(change: _Change, record: OwnersRecord) -> JsonObject:
 
 
 def _let_go(old: JsonObject, new: JsonObject) -> JsonObject:
-    """The label was taken off: nothing of ours stays behind."""
+    """The label was removed: all our fields are removed, too."""
     present = child(old, "metadata", "annotations")
     record = record_of(old)
     if record is not None:
         new = with_owners_values(new, updated_record(record, old, new))
-    elif LATCH in present:
+    elif ADMISSION_PAUSE in present:
         new = changed(new, PAUSED, None)
     else:
         return new
-    for mark in OURS_ON_WORKLOAD:
+    for mark in (*OURS_ON_WORKLOAD, EXTRA_STATUS):
         new = changed(new, ("metadata", "annotations", mark), None)
     return changed(new, ("metadata", "labels", STABLE_REVISION), None)

@@ -1,1 +1,1 @@
-"""What pods read at their start: which ConfigMaps and Secrets, and which content belongs to which revision."""
+"""The configuration that pods read at their start: the ConfigMaps and Secrets, and the content of each revision."""

@@ -11,7 +11,7 @@ from msgspec import structs
 from controller.api.rollout import ConfigPair, TrackedConfig
 from controller.domain.config.seen import ConfigSeen, ConfigWatched
 
-_AGAIN = "-2"
+_SECOND_RELEASE_OF_CONTENT = "-2"
 """Tells a stamp from the same one that the template carries already, from content that has been there before."""
 
 
@@ -22,12 +22,12 @@ def pair_of(template: str, seen: ConfigWatched) -> ConfigPair:
 
 
 def changes(pair: ConfigPair, seen: ConfigWatched) -> tuple[ConfigSeen, ...]:
-    """What says something else than it did for that revision."""
+    """Objects whose content differs from the content recorded for that revision."""
     return tuple(found for found in seen.objects if _changed(pair, found))
 
 
 def gone(pair: ConfigPair, seen: ConfigWatched) -> tuple[ConfigSeen, ...]:
-    """What was there for that revision, and is not any more."""
+    """Objects that existed for that revision and exist no more."""
     return tuple(
         found for found in seen.objects if not found.digest and pair.contents.get(found.name)
     )
@@ -55,7 +55,7 @@ def _refreshed(pair: ConfigPair, seen: ConfigWatched) -> ConfigPair:
 
 
 def at_rest(record: TrackedConfig, template: str, seen: ConfigWatched) -> TrackedConfig:
-    """The record while no release is under way: what runs is stable."""
+    """The record between releases: the present content is the stable one."""
     if record.update is not None and record.update.template == template:
         return TrackedConfig(stable=_refreshed(record.update, seen))
     if record.stable is None or record.stable.template != template:
@@ -116,14 +116,14 @@ def _obstacle(stable: ConfigPair, seen: ConfigWatched) -> str:
 
 
 def to_restore(record: TrackedConfig, template: str, seen: ConfigWatched) -> tuple[ConfigSeen, ...]:
-    """What says something else than it did for the stable revision, which is back."""
+    """Objects whose content differs from the stable revision's, after a rollback."""
     if record.stable is None or record.update is None or record.stable.template != template:
         return ()
     return changes(record.stable, seen)
 
 
 def to_keep(record: TrackedConfig, seen: ConfigWatched) -> tuple[ConfigSeen, ...]:
-    """What a way back to the stable revision would need, and is not kept yet."""
+    """Content that a rollback would need, and of which there is no copy yet."""
     stable = record.stable
     if stable is None or record.update is not None:
         return ()
@@ -155,4 +155,4 @@ def stamp_for(record: TrackedConfig, template: str, seen: ConfigWatched) -> str 
         and stable.stamp != seen.stamp
     ):
         return stable.stamp
-    return seen.digest if seen.digest != seen.stamp else seen.digest + _AGAIN
+    return seen.digest if seen.digest != seen.stamp else seen.digest + _SECOND_RELEASE_OF_CONTENT

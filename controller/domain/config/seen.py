@@ -1,4 +1,4 @@
-"""What a pass knows of the ConfigMaps and Secrets that a workload's pods read.
+"""The observed ConfigMaps and Secrets that a workload's pods read.
 
 Invariant: digests only. An object that is not known yet is never taken for one that does not exist: then all of it is
 `ConfigUnwatched`, with the reason in words.
@@ -79,7 +79,7 @@ def see_config(
     find: Find,
     copies: Iterable[tuple[ConfigKind, ConfigObject]],
 ) -> ConfigWatched:
-    """What pods of the template (raw JSON) read, of the kinds that are tracked."""
+    """The objects of tracked kinds that pods of the template (raw JSON) read."""
     seen = []
     for reference in referenced(template):
         if reference.kind not in kinds:

@@ -1,1 +1,1 @@
-"""May a step go on: deadlines of work. Returns verdicts, never actions."""
+"""May a step go on: verdicts on metrics. Returns verdicts, never actions."""

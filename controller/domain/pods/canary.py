@@ -46,18 +46,12 @@ def canary_deployment(
         spec["progressDeadlineSeconds"] = owners.progress_deadline_seconds
     if stable.spec.revision_history_limit is not None:
         spec["revisionHistoryLimit"] = stable.spec.revision_history_limit
+    labels = {names.CANARY_DEPLOYMENT: stable.metadata.name, names.ROLLOUT_UID: rollout_uid}
+    identity = {"name": name, "namespace": stable.metadata.namespace, "labels": labels}
     body = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {
-            "name": name,
-            "namespace": stable.metadata.namespace,
-            "labels": {
-                names.CANARY_DEPLOYMENT: stable.metadata.name,
-                names.ROLLOUT_UID: rollout_uid,
-            },
-            "annotations": {names.TEMPLATE_HASH: template_hash},
-        },
+        "metadata": {**identity, "annotations": {names.TEMPLATE_HASH: template_hash}},
         "spec": spec,
     }
     return msgspec.Raw(msgspec.json.encode(body))

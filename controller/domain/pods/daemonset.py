@@ -1,9 +1,8 @@
-"""Which pods of a native DaemonSet may be deleted now, so that its controller makes new ones in their place.
+"""Chooses the pods of a native DaemonSet to delete now, so that its controller creates new ones in their place.
 
-A DaemonSet under release is of type OnDelete: a pod that goes comes back of the new revision. Invariants: never more
-nodes without a ready pod than the owner's maxUnavailable allows, except those that have none already; a node whose pod
-is on its way out, or that has none, is on its way to the new revision and counts as such (the original deletes dying
-pods again and exceeds a batch, D40).
+A DaemonSet under release is of type OnDelete: a deleted pod returns with the new revision. Invariants: deletions never
+leave more nodes without a ready pod than the owner's maxUnavailable allows; a node whose pod is being deleted, or that
+has none, counts as changing to the new revision (the original deletes dying pods again and exceeds a batch, D40).
 """
 
 from collections.abc import Sequence
@@ -19,19 +18,19 @@ _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 
 
 class Nodes(msgspec.Struct, frozen=True):
-    """The pods of a DaemonSet by what can be said of their nodes."""
+    """The pods of a DaemonSet, sorted by the state of their nodes."""
 
     size: int
     """Nodes that should have a pod."""
     new: tuple[Pod, ...]
     old: tuple[Pod, ...]
-    """Of any other revision, without those on their way out."""
+    """Pods of other revisions, without those being deleted."""
     leaving: int
-    """Pods on their way out."""
+    """Pods being deleted."""
 
     @property
     def bare(self) -> int:
-        """Nodes whose pod is going, gone, or not made yet."""
+        """Nodes whose pod is being deleted, is gone, or is not created yet."""
         return max(self.leaving, self.size - len(self.new) - len(self.old))
 
 
@@ -41,9 +40,9 @@ def most_unavailable(limit: IntOrPercent | None, size: int) -> int:
 
 
 def may_go(nodes: Nodes, wanted: int, limit: int, stable_revision: str) -> tuple[Pod, ...]:
-    """Old pods to delete now for `wanted` new ones, at most `limit` nodes being unavailable.
+    """Old pods to delete now for `wanted` new ones, with at most `limit` nodes unavailable.
 
-    First those that an abandoned release left, then those that serve nobody, then by deletion cost, then the youngest.
+    The order: pods of an abandoned release, then unready pods, then by deletion cost, then the youngest.
     """
     unready = sum(1 for pod in nodes.new if pod.ready_since is None)
     room = limit - unready - nodes.bare
@@ -61,7 +60,7 @@ def may_go(nodes: Nodes, wanted: int, limit: int, stable_revision: str) -> tuple
 
 
 def _worth(pod: Pod, stable_revision: str) -> tuple[bool, bool, bool, int, float, str]:
-    """Sorts pods by how readily they are given up."""
+    """Sort key: the pods to delete first come first."""
     cost = pod.metadata.annotations.get(DELETION_COST, "0")
     made = pod.metadata.creation_timestamp or _EPOCH
     return (

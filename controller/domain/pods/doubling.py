@@ -1,15 +1,16 @@
-"""A CloneSet with two revisions side by side: what its own controller has to be told so that it keeps all old pods.
+"""The fields under which a CloneSet's own controller runs two complete revisions and keeps all old pods.
 
-Its `maxSurge` alone does not do it: surge lasts until as many pods are of the new revision as the partition allows, so
-from half of the pods on no further one is made, and an old pod that is lost comes back as a new one. But pods that
-are named in `scaleStrategy.podsToDelete` are replaced by surge before they go, and with `maxUnavailable: 0` and a
-minReadySeconds that no pod reaches they never go. So as many pods are named as there should be beside the old ones: old
-ones while new ones are missing, and the new ones, once they are ready, under a partition that keeps every old pod.
+`maxSurge` alone is not enough: surge ends when as many pods are of the new revision as the partition allows, so from
+half of the pods on no further one is created, and a lost old pod returns as a new one. But pods named in
+`scaleStrategy.podsToDelete` are replaced by surge before they are deleted, and with `maxUnavailable: 0` and a
+minReadySeconds that no pod reaches they are never deleted. So as many pods are named as there should be in addition to
+the old ones: old ones while new ones are missing, and the new ones, once they are ready, under a partition that keeps
+every old pod.
 
-Seen on OpenKruise 1.8: whichever pod is lost comes back as what it was. A named pod that its controller sees unready is
-deleted at once. So an old one is named no longer than it takes to replace it, the oldest first, and a new one only when
-the CloneSet's own status counts it as ready. Invariant: never more names than replicas; else its controller would
-delete the rest.
+Seen on OpenKruise 1.8: a lost pod returns with its own revision. A named pod that its controller sees unready is
+deleted at once. So an old pod is named only while it is being replaced, the oldest first, and a new pod only when the
+CloneSet's own status counts it as ready. Invariant: never more names than replicas; else its controller would delete
+the rest.
 """
 
 from collections.abc import Collection, Iterable
@@ -20,7 +21,7 @@ import msgspec
 from controller.api.quantity import IntOrPercent
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
-from controller.domain.pods.partition import HOLD, counted_partition
+from controller.domain.pods.partition import MOVES_NO_POD, counted_partition
 
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 
@@ -28,13 +29,13 @@ _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 class Doubling(msgspec.Struct, frozen=True):
     """Partition, surge and named pods."""
 
-    partition: IntOrPercent = HOLD[WorkloadKind.CLONE_SET]
+    partition: IntOrPercent = MOVES_NO_POD[WorkloadKind.CLONE_SET]
     surge: int = 1
     named: tuple[str, ...] = ()
 
 
 class Present(msgspec.Struct, frozen=True):
-    """A CloneSet's pods by revision, those that are named, and how many new ones its own status counts as ready."""
+    """A CloneSet's pods by revision, the named pods, and the number of new pods that its own status counts as ready."""
 
     old: tuple[Pod, ...]
     new: tuple[Pod, ...]
@@ -43,9 +44,9 @@ class Present(msgspec.Struct, frozen=True):
 
 
 def doubled(replicas: int, wanted: int, present: Present) -> Doubling:
-    """What keeps `replicas` old pods and `wanted` new ones beside them; nothing is doubled without old pods.
+    """The fields that keep `replicas` old pods and `wanted` new ones in addition; without old pods nothing is doubled.
 
-    Pods of the new revision that are there stay: it never shrinks.
+    Existing pods of the new revision stay: their number never falls.
     """
     standing, made = _by_readiness(present.old), _by_readiness(present.new)
     if not standing:
@@ -59,7 +60,7 @@ def doubled(replicas: int, wanted: int, present: Present) -> Doubling:
 
 
 def beyond(replicas: int, pods: Iterable[Pod]) -> list[Pod]:
-    """Pods of one revision that are more than all: unready ones, then the youngest."""
+    """Surplus pods of one revision: unready ones, then the youngest."""
     return _by_readiness(pods)[replicas:]
 
 
@@ -76,6 +77,6 @@ def _by_readiness(pods: Iterable[Pod]) -> list[Pod]:
 
 
 def _worth(pod: Pod) -> tuple[bool, datetime, str]:
-    """Sorts by readiness, then by age: the longest known ones first."""
+    """Sort key: ready pods first, then the oldest."""
     meta = pod.metadata
     return pod.ready_since is None, meta.creation_timestamp or _EPOCH, meta.name

@@ -1,9 +1,9 @@
-"""Autoscalers under blue-green: held still while there are twice the pods, and given back exactly as they were.
+"""Autoscalers under blue-green: paused while there are twice the pods, and restored exactly.
 
-Why `selectPolicy: Disabled`: it is the API's own way to say so, on every autoscaler of the workload (the original
-renames the target of one of them, which GitOps tools undo and a crash leaves behind, D35). Invariants: the owner's
-`behavior` is saved in the same write that holds; one that was absent is absent again; a held autoscaler is known by its
-annotation alone, so any process can give it back.
+Why `selectPolicy: Disabled`: it is the API's own way to pause one, and works for every autoscaler of the workload (the
+original renames the target of one of them, which GitOps tools revert and a crash leaves behind, D35). Invariants: the
+owner's `behavior` is saved in the same write that pauses; a `behavior` that was absent is absent again; a paused
+autoscaler is known by its annotation alone, so any process can restore it.
 """
 
 import msgspec
@@ -16,22 +16,22 @@ STILL: JsonObject = {
     "scaleUp": {"selectPolicy": "Disabled"},
     "scaleDown": {"selectPolicy": "Disabled"},
 }
-"""What is merged into `spec.behavior`."""
+"""Merged into `spec.behavior`."""
 
 
 def saved(autoscaler: Autoscaler) -> bool:
-    """We hold it, or have held it."""
+    """We have paused it, or had paused it."""
     return ORIGINAL_BEHAVIOR in autoscaler.metadata.annotations
 
 
 def still(autoscaler: Autoscaler) -> bool:
-    """It sizes nothing."""
+    """It is paused."""
     behavior = _behavior(autoscaler)
     return all(text(behavior, way, "selectPolicy") == "Disabled" for way in STILL)
 
 
 def original(autoscaler: Autoscaler) -> str:
-    """JSON of the owner's behavior, `null` where they wrote none; what was saved before wins."""
+    """JSON of the owner's behavior, `null` where there was none; a value saved before has priority."""
     kept = autoscaler.metadata.annotations.get(ORIGINAL_BEHAVIOR)
     if kept is not None:
         return kept
@@ -40,7 +40,7 @@ def original(autoscaler: Autoscaler) -> str:
 
 
 def owners_behavior(autoscaler: Autoscaler) -> msgspec.Raw | None:
-    """The owner's behavior to give back; None when there was none, or nothing readable was saved."""
+    """The owner's behavior to restore; None when there was none, or when the saved value is not readable."""
     kept = autoscaler.metadata.annotations[ORIGINAL_BEHAVIOR]
     try:
         found: JsonObject | None = msgspec.json.decode(kept, type=JsonObject | None)

@@ -1,8 +1,8 @@
-"""Which batch made which pod.
+"""The batch number of each pod.
 
-Rules (after the original's): a batch's quota is what it adds to the one before; a pod that carries this release's id
-keeps its batch; the rest fill the lowest batch with room, so a replaced pod takes the number of the one it replaces;
-pods beyond every quota (scaled up mid-way) belong to the current batch. Terminating pods are left alone.
+Rules (those of the original): a batch's quota is its size minus the batch before; a pod that carries this release's id
+keeps its batch; the rest fill the lowest batch with room, so a replacement gets the number of the pod it replaces; pods
+beyond every quota (scaled up in mid-release) belong to the current batch. Terminating pods are not labelled.
 """
 
 from collections.abc import Iterable, Sequence
@@ -54,7 +54,7 @@ def plan_labels(
 
 
 def _batch_of(pod: Pod, rollout_id: str, batches: int) -> int | None:
-    """The batch a pod already says it is of, or None when that is missing, wrong or another release's."""
+    """The batch in a pod's label, or None when it is missing, invalid or of another release."""
     labels = pod.metadata.labels
     text = labels.get(ROLLOUT_BATCH_ID, "")
     if labels.get(ROLLOUT_ID) != rollout_id or not text.isdecimal():

@@ -1,14 +1,16 @@
-"""Our marks on a workload of any kind: under whose control it is, latched or not, what its owner's own values are.
+"""Our marks on a workload of any kind: the Rollout that controls it, the admission pause, its owner's own values.
 
-Invariant: only admission (and a controller that makes up for it) puts marks on; everything else reads them here.
+Invariant: only admission (and the controller, where admission could not) writes marks; everything else reads them here.
 """
 
 from typing import Protocol
 
 import msgspec
 
+from controller.api.jsontree import JsonObject
 from controller.api.meta import ObjectMeta
 from controller.api.names import IN_PROGRESSING, ORIGINAL_STRATEGY
+from controller.api.quantity import IntOrPercent
 from controller.api.rollout import OwnersValues
 
 
@@ -24,28 +26,34 @@ class Marked(Protocol):
 class OwnersRecord(msgspec.Struct, frozen=True, rename="camel"):
     """The annotation with the owner's own values and the release they were saved for.
 
-    `strategy` is a Deployment's `spec.strategy` or a set's `spec.updateStrategy`. What ran at admission is kept where
-    the workload's own controller may forget it.
+    `strategy` is a Deployment's `spec.strategy` or a set's `spec.updateStrategy`. The stable revision of a set is kept
+    here, because its own controller may forget it; a Deployment keeps it in a label. Absent: the owner wrote nothing.
     """
 
     release: str = ""
-    strategy: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    """Raw or absent; `Raw | None` would decode nothing but null."""
+    strategy: JsonObject | msgspec.UnsetType | None = msgspec.UNSET
     min_ready_seconds: int = 0
-    progress_deadline_seconds: int | None = None
+    progress_deadline_seconds: int | msgspec.UnsetType | None = msgspec.UNSET
     paused: bool = False
-    stable_revision: str = ""
-    stable_template: str = ""
+    stable_revision: str | msgspec.UnsetType = msgspec.UNSET
+    stable_template: str | msgspec.UnsetType = msgspec.UNSET
+    scale_limit: IntOrPercent | msgspec.UnsetType = msgspec.UNSET
+    """A CloneSet's `scaleStrategy.maxUnavailable`."""
+
+    @property
+    def written_strategy(self) -> JsonObject:
+        """The owner's strategy; empty where there is none."""
+        return self.strategy or {}
 
     @property
     def values(self) -> OwnersValues:
         """The values alone."""
-        saved = self.strategy
-        strategy = saved if isinstance(saved, msgspec.Raw) and bytes(saved) != b"null" else None
+        strategy = msgspec.json.encode(self.strategy) if self.strategy else None
+        deadline = self.progress_deadline_seconds
         return OwnersValues(
-            strategy=strategy,
+            strategy=msgspec.Raw(strategy) if strategy else None,
             min_ready_seconds=self.min_ready_seconds,
-            progress_deadline_seconds=self.progress_deadline_seconds,
+            progress_deadline_seconds=None if deadline is msgspec.UNSET else deadline,
             paused=self.paused,
         )
 
@@ -55,8 +63,12 @@ class _Mark(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def owners_record(workload: Marked) -> OwnersRecord | None:
-    """What admission saved, or None; a record without a release is of another make, here as at admission."""
-    text = workload.metadata.annotations.get(ORIGINAL_STRATEGY, "")
+    """The record that admission saved, or None."""
+    return read_record(workload.metadata.annotations.get(ORIGINAL_STRATEGY, ""))
+
+
+def read_record(text: str) -> OwnersRecord | None:
+    """The record in an annotation; None for one without a release, which another program wrote."""
     try:
         record = msgspec.json.decode(text, type=OwnersRecord)
     except msgspec.DecodeError:
@@ -65,7 +77,7 @@ def owners_record(workload: Marked) -> OwnersRecord | None:
 
 
 def marked_for(workload: Marked) -> str:
-    """Name of the Rollout that has this workload under control, or an empty string."""
+    """Name of the Rollout that controls this workload, or an empty string."""
     try:
         mark = msgspec.json.decode(
             workload.metadata.annotations.get(IN_PROGRESSING, ""), type=_Mark

@@ -1,9 +1,10 @@
-"""Partitions: how many pods of a set its own controller keeps at the old revision, and where each kind says so.
+"""Partitions: the number of pods of a set that its own controller keeps at the old revision, and its field in each
+kind.
 
 A StatefulSet counts from its lowest ordinal, a CloneSet and an Advanced DaemonSet count pods. A set under release
-always carries its owner's own update strategy with our partition in it, so the owner's other limits stay in force, and
-so does a change of them in mid-release. Invariant: pure arithmetic over what the objects say; never fewer old pods than
-the step leaves, except where they are gone already.
+always has its owner's own update strategy with our partition in it, so the owner's other limits, and changes of them in
+mid-release, take effect. Invariant: pure arithmetic over the objects; never fewer old pods than the step leaves, except
+where they are gone already.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,30 +14,34 @@ from controller.api.quantity import IntOrPercent, scaled_up
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Pod
 
-HOLD: dict[WorkloadKind, IntOrPercent] = {
+MOVES_NO_POD: dict[WorkloadKind, IntOrPercent] = {
     WorkloadKind.STATEFUL_SET: 32767,
     WorkloadKind.ADVANCED_DAEMON_SET: 32767,
     WorkloadKind.CLONE_SET: "100%",
 }
-"""Partitions under which nothing moves, whatever the size: the original's values."""
+"""Partitions under which no pod moves, whatever the size: the original's values."""
 
 
 COMPLETES_NOTHING: JsonObject = {"type": "OnDelete"}
-"""The strategy of a StatefulSet of no pods under release. The API refuses any other part beside this type."""
+"""The strategy of a StatefulSet without replicas under release. The API refuses other fields beside this type."""
+
+
+CLOSED = 0
+"""`scaleStrategy.maxUnavailable` of a CloneSet without replicas that must not create a pod under release."""
 
 
 def _place(kind: WorkloadKind) -> tuple[str, ...]:
     return ("partition",) if kind is WorkloadKind.CLONE_SET else ("rollingUpdate", "partition")
 
 
-def held(kind: WorkloadKind, strategy: JsonObject) -> JsonObject:
-    """The owner's update strategy with nothing allowed to move.
+def moving_no_pod(kind: WorkloadKind, strategy: JsonObject) -> JsonObject:
+    """The owner's update strategy under which no pod moves.
 
-    A native DaemonSet has no partition: it is held by deletion alone making new pods.
+    A native DaemonSet has no partition: under OnDelete only a deletion creates a new pod.
     """
     if kind is WorkloadKind.DAEMON_SET:
         return {**strategy, "type": "OnDelete"}
-    return partitioned(kind, strategy, HOLD[kind])
+    return partitioned(kind, strategy, MOVES_NO_POD[kind])
 
 
 def partitioned(kind: WorkloadKind, strategy: JsonObject, partition: IntOrPercent) -> JsonObject:
@@ -44,33 +49,44 @@ def partitioned(kind: WorkloadKind, strategy: JsonObject, partition: IntOrPercen
     moved = changed(strategy, _place(kind), partition)
     if kind is not WorkloadKind.CLONE_SET and not moved.get("type"):
         moved = {"type": "RollingUpdate", **moved}
-    return moved
+    return pause_said(kind, moved)
+
+
+def pause_said(kind: WorkloadKind, strategy: JsonObject) -> JsonObject:
+    """The update strategy; an Advanced DaemonSet's gets `rollingUpdate.paused: false` where it lacks the field.
+
+    Clients of the original read the field, in a release and after it, without checking that it exists.
+    """
+    silent = child(strategy, "rollingUpdate").get("paused") is None
+    if kind is WorkloadKind.ADVANCED_DAEMON_SET and strategy and silent:
+        return changed(strategy, ("rollingUpdate", "paused"), False)
+    return strategy
 
 
 def surging(strategy: JsonObject, partition: IntOrPercent, surge: int) -> JsonObject:
-    """A CloneSet's update strategy under which `surge` pods more than replicas are made, and none is taken away."""
+    """A CloneSet's update strategy that adds `surge` pods to replicas and removes none."""
     moved = partitioned(WorkloadKind.CLONE_SET, strategy, partition)
     return {**moved, "maxSurge": surge, "maxUnavailable": 0}
 
 
 def partition_of(kind: WorkloadKind, strategy: JsonObject) -> IntOrPercent:
-    """The partition an update strategy has; 0 where it says nothing."""
+    """The partition of an update strategy; 0 where it has none."""
     *way, last = _place(kind)
     value = child(strategy, *way).get(last)
     return value if isinstance(value, int | str) and not isinstance(value, bool) else 0
 
 
 def kept_old(partition: IntOrPercent, replicas: int) -> int:
-    """How many pods a partition keeps at the old revision."""
+    """The number of pods that a partition keeps at the old revision."""
     return max(0, min(replicas, scaled_up(partition, replicas)))
 
 
 def counted_partition(replicas: int, new: int, *, percent: bool) -> IntOrPercent:
     """A partition that allows `new` of `replicas` pods of the new revision.
 
-    With `percent`, as a percentage that keeps its sense when the set is scaled: under a count every pod that is added
-    comes out new, also where the step names a count (there the original writes one). But as a count where no whole
-    percentage says exactly this: above 100 pods the original waits for a pod that its own partition forbids.
+    With `percent`, a percentage that stays right when the set is scaled: under a count every added pod is new, also
+    where the step names a count (there the original writes one). It is a count where no whole percentage is exact:
+    above 100 pods the original waits for a pod that its own partition forbids.
     """
     old = max(0, replicas - new)
     share = 100 * old // replicas if replicas else 0

@@ -1,4 +1,4 @@
-"""What runs of a workload, whatever its kind: its size, its revisions, and which of them is the present one.
+"""The size of a workload of any kind, its running revisions, and the present one of them.
 
 Why: a Deployment keeps its revisions in ReplicaSets, a set of pods in ControllerRevisions and in its status; what
 happens next to a release depends on none of that. Invariant: revisions are named as the pods' label names them, so that
@@ -50,7 +50,7 @@ def update_strategy(pod_set: PodSet) -> UpdateStrategy:
 
 
 def revision_name(kind: WorkloadKind, meta: ObjectMeta) -> str:
-    """What pods of a ControllerRevision are labelled with."""
+    """The label value of a ControllerRevision's pods."""
     return short(kind, meta.name) if kind.has_replicas else meta.labels.get(HASH, "")
 
 
@@ -103,13 +103,21 @@ def stable_of_set(seen: WorkloadSeen, record: OwnersRecord | None) -> tuple[str,
     A set that was in the middle of another update has two; its own controller goes back to the one it calls current
     whenever a held pod is replaced, so that one is stable.
     """
-    kept = record.stable_template if record is not None else ""
+    kept = (record.stable_template or "") if record is not None else ""
     named = (record.stable_revision if record is not None else "") or next(
         (r.name for r in reversed(seen.revisions) if kept and r.template_hash == kept), ""
     )
     current = short(seen.kind, seen.pod_set.status.current_revision)
     revision = named or current or _most_of_the_rest(seen)
     return revision, template_of(seen, revision) or kept
+
+
+def returns_by_itself(seen: WorkloadSeen, revision: str) -> bool:
+    """A set's own controller makes pods of this revision again: it is the one that the controller calls current."""
+    if isinstance(seen.object, Deployment):
+        return False
+    current = short(seen.kind, seen.pod_set.status.current_revision)
+    return bool(revision) and revision == current
 
 
 def _most_of_the_rest(seen: WorkloadSeen) -> str:

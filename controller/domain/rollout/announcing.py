@@ -1,71 +1,82 @@
-"""Services are named to the gateways before they get a share, and named still when they have none any more.
+"""Names Services in gateway objects before they get a share, and for a while after their last share.
 
-Why: some proxies get routes and backends by separate streams (Envoy without an aggregated one, as behind Contour). A
-route that names a Service for the first time can be there before its backend is, and one that names it no more after
-its backend has gone: every request in between is answered 503. Seen with real requests: one in every second release.
+Why: some proxies get routes and backends by separate streams (Envoy without an aggregated stream, as behind Contour). A
+route that names a Service for the first time can arrive before its backend, and a route that stops naming a Service can
+leave after its backend: every request in between is answered 503. Seen with real requests in every second release.
 Invariant: an object whose script asks for it names the canary Service without a share for the grace period before the
-first share and after the last. Both instants are kept in status; none is waited for where no object was announced.
-It must never keep an object from being restored: what cannot be announced or withdrawn is left out.
+first share and after the last. Both instants are kept in the status; without an announced object there is no wait. This
+must never keep an object from being restored: an object that cannot be announced is left out.
 """
 
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain.decision import Action, EnsureRoutes, RoutePlan
 from controller.domain.observation import RoutePresent
 from controller.domain.rollout import routing
-from controller.domain.rollout.situation import Situation, position
-from controller.domain.rollout.status import with_position
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.status import with_moonshift_status
+from controller.domain.rollout.transition import Stop
 from controller.domain.traffic.plan import announcement, route_plan
 
 
-def _plan(sit: Situation, status: RolloutStatus) -> RoutePlan:
-    """What does not depend on the step: a plan edited meanwhile takes nothing from it."""
+def _plan(context: ReleaseContext, status: RolloutStatus) -> RoutePlan:
+    """The plan without anything that depends on the step, so an edited plan does not change it."""
     return announcement(
         route_plan(
-            namespace=sit.namespace,
-            rollout=sit.seen.rollout.metadata.name,
-            release=position(status).release,
-            references=sit.references,
+            namespace=context.namespace,
+            rollout=context.seen.rollout.metadata.name,
+            release=moonshift_status(status).release,
+            references=context.references,
             step=Step(),
-            pod_metadata=sit.strategy.patch_pod_template_metadata or PatchMetadata(),
-            rollout_uid=sit.seen.rollout.metadata.uid,
+            pod_metadata=context.strategy.patch_pod_template_metadata or PatchMetadata(),
+            rollout_uid=context.seen.rollout.metadata.uid,
         )
     )
 
 
 def announce(
-    sit: Situation, status: RolloutStatus, index: int
+    context: ReleaseContext, status: RolloutStatus, index: int
 ) -> tuple[RolloutStatus, tuple[Action, ...]]:
-    """Name the canary Services as soon as they are there: pods become ready meanwhile."""
-    step = sit.step(index)
-    unasked = not step.routes_traffic or sit.takes_all(index) or not sit.seen.routes or sit.shared
-    if unasked or position(status).announced_at is not None or routing.canary_services(sit):
+    """Name the canary Services as soon as they exist; pods become ready meanwhile."""
+    step = context.step(index)
+    unasked = (
+        not step.routes_traffic
+        or context.takes_all(index)
+        or not context.seen.routes
+        or context.shared
+    )
+    if (
+        unasked
+        or moonshift_status(status).announced_at is not None
+        or routing.canary_services(context)
+    ):
         return status, ()
-    if sit.routes_in_use:
-        return with_position(status, announced_at=sit.now), ()
-    return with_position(status, announced_at=sit.now), (EnsureRoutes(_plan(sit, status)),)
+    if context.routes_in_use:
+        return with_moonshift_status(status, announced_at=context.now), ()
+    return with_moonshift_status(status, announced_at=context.now), (
+        EnsureRoutes(_plan(context, status)),
+    )
 
 
-def withdraw(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Take the last share from the canary Services, and leave them named until proxies have had the margin."""
+def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Take the last share from the canary Services, and keep them named for the grace period."""
     led = [
         route.state
-        for route in sit.seen.routes
+        for route in context.seen.routes
         if isinstance(route.state, RoutePresent) and route.state.announced
     ]
     if not led:
         return None
-    plan = _plan(sit, status)
-    withdrawn_at = position(status).withdrawn_at
+    plan = _plan(context, status)
+    withdrawn_at = moonshift_status(status).withdrawn_at
     if withdrawn_at is None:
         if all(state.plan == plan.identity for state in led):
             return None
-        kept = with_position(status, withdrawn_at=sit.now)
-        return Stop(kept, (EnsureRoutes(plan),), wake_at=sit.now + sit.grace)
-    due = withdrawn_at + sit.grace
-    return Stop(status, wake_at=due) if due > sit.now else None
+        kept = with_moonshift_status(status, withdrawn_at=context.now)
+        return Stop(kept, (EnsureRoutes(plan),), wake_at=context.now + context.grace)
+    due = withdrawn_at + context.grace
+    return Stop(status, wake_at=due) if due > context.now else None
 
 
 def forgotten(status: RolloutStatus) -> RolloutStatus:
-    """The routes are their owner's again: what comes next is announced anew."""
-    return with_position(status, announced_at=None, withdrawn_at=None)
+    """The routes are restored: the next release announces its Services anew."""
+    return with_moonshift_status(status, announced_at=None, withdrawn_at=None)

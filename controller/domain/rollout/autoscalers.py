@@ -1,48 +1,48 @@
-"""The autoscalers of a workload under blue-green: held before its first move, free again when it has its own size.
+"""The autoscalers of a workload under blue-green: paused before its first move, resumed when it has its own size again.
 
-Invariant: no pod moves and nothing is given back while it is not known which autoscalers there are: one that is not
-held takes the second set of pods for load.
+Invariant: no pod moves and nothing is restored while the autoscalers are not known: an autoscaler that is not paused
+would count the second set of pods as load.
 """
 
 from controller.api.autoscaling import Autoscaler
 from controller.api.rollout import RolloutStatus
-from controller.domain.decision import Action, FreeAutoscaler, HoldAutoscaler, Refusal
+from controller.domain.decision import Action, FreeAutoscaler, PauseAutoscaler, Refusal
 from controller.domain.pods.hpa import original, owners_behavior, saved, still
 from controller.domain.rights import with_remedy
-from controller.domain.rollout.situation import Situation
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.transition import Stop
 
 
-def unknown(sit: Situation) -> Refusal | None:
-    """Why it is not known which autoscalers size the workload; None when it is."""
-    seen = sit.seen.autoscalers
+def unknown(context: ReleaseContext) -> Refusal | None:
+    """Why the autoscalers of the workload are not known; None when they are."""
+    seen = context.seen.autoscalers
     if isinstance(seen, tuple):
         return None
     said = with_remedy(seen.message)
     message = f"the workload's autoscalers must be held during a blue-green release: {said}"
-    return Refusal(seen.reason, message, object=f"HorizontalPodAutoscalers of {sit.namespace}")
+    return Refusal(seen.reason, message, object=f"HorizontalPodAutoscalers of {context.namespace}")
 
 
-def _known(sit: Situation) -> tuple[Autoscaler, ...]:
-    """Every phase asks `unknown` first."""
-    assert isinstance(sit.seen.autoscalers, tuple)
-    return sit.seen.autoscalers
+def _known(context: ReleaseContext) -> tuple[Autoscaler, ...]:
+    """The autoscalers; every phase asks `unknown` first."""
+    assert isinstance(context.seen.autoscalers, tuple)
+    return context.seen.autoscalers
 
 
-def hold(sit: Situation) -> tuple[Action, ...]:
-    """Autoscalers of the workload that still size it, those included that came in mid-release."""
+def pause_all(context: ReleaseContext) -> tuple[Action, ...]:
+    """Pause autoscalers that still size the workload, including those created in mid-release."""
     return tuple(
-        HoldAutoscaler(found.metadata.key, found.metadata.resource_version, original(found))
-        for found in _known(sit)
+        PauseAutoscaler(found.metadata.key, found.metadata.resource_version, original(found))
+        for found in _known(context)
         if not (saved(found) and still(found))
     )
 
 
-def free(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Autoscalers that we hold are their owners' again; None when there is none."""
+def free(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Resume the autoscalers that we paused; None when there is none."""
     actions = tuple(
         FreeAutoscaler(found.metadata.key, found.metadata.resource_version, owners_behavior(found))
-        for found in _known(sit)
+        for found in _known(context)
         if saved(found)
     )
     return Stop(status=status, actions=actions) if actions else None

@@ -6,15 +6,19 @@ from controller.domain.decision import Action, LabelPod
 from controller.domain.pods.labels import plan_labels
 from controller.domain.pods.plan import ready_needed
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    moonshift_status,
+)
 
 
 def missing_labels(
-    sit: Situation, status: RolloutStatus, pods: tuple[Pod, ...]
+    context: ReleaseContext, status: RolloutStatus, pods: tuple[Pod, ...]
 ) -> tuple[Action, ...]:
-    """Those of `pods` (of the new revision) that do not say yet which batch made them."""
-    index = max(1, position(status).step)
-    sizes = [sit.batch(i) for i in range(1, len(sit.steps) + 1)]
+    """Label the `pods` (of the new revision) that do not carry the number of their batch yet."""
+    index = max(1, moonshift_status(status).step)
+    sizes = [context.batch(i) for i in range(1, len(context.steps) + 1)]
     rollout_id = canary_status(status).observed_rollout_id
     return tuple(
         LabelPod(
@@ -27,8 +31,8 @@ def missing_labels(
     )
 
 
-def batch_is_ready(sit: Situation, index: int, counted: Readiness) -> bool:
-    """Enough new pods are there, and enough of them are ready."""
-    wanted = sit.wanted(index)
-    needed = ready_needed(wanted, counted.pods, sit.strategy.failure_threshold)
+def batch_is_ready(context: ReleaseContext, index: int, counted: Readiness) -> bool:
+    """Enough new pods exist, and enough of them are ready."""
+    wanted = context.wanted(index)
+    needed = ready_needed(wanted, counted.pods, context.strategy.failure_threshold)
     return counted.pods >= wanted and counted.ready >= needed

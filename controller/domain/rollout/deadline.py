@@ -1,9 +1,9 @@
-"""A release whose present step, or whose end, takes longer than its plan allows: said in words, with what is missing.
+"""Reports a release whose present step, or whose end, takes longer than its plan allows, and names the missing pods.
 
-Invariant: unless its plan says Rollback nothing is stopped by a deadline: what is being done goes on being tried, and
-when it succeeds after all the release goes on and the problem is gone. The end is never taken back; its clock starts
-when its goal is set. Waiting for people never counts: not for an approval, nor while the spec is paused, nor while a
-problem is told that only people can solve.
+Invariant: unless the plan says Rollback, a deadline stops nothing: the work continues, and when it succeeds later the
+release goes on and the problem disappears. The end of a release is never rolled back; its clock starts when its goal is
+set. Time spent waiting for people never counts: for an approval, while the spec is paused, or while a problem is
+reported that only people can solve.
 """
 
 from datetime import datetime
@@ -13,15 +13,21 @@ from msgspec import structs
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Refusal
-from controller.domain.gates.deadline import deadline_of
+from controller.domain.rollout.batches import batch_is_ready
+from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    moonshift_status,
+)
 from controller.domain.rollout.reverting import given_up
-from controller.domain.rollout.situation import Situation, canary_status, position
-from controller.domain.rollout.status import with_position
+from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.stuck import steady, told, trouble_of, with_trouble
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.transition import Stop
+from controller.domain.work_deadline import deadline_of
 
 NAMED_PODS = 3
-"""Unready pods that are named; a person looks at one of them first."""
+"""Unready pods that the message names; a person looks at one of them first."""
 ROLLBACK = "Rollback"
 """Value of `onDeadlineExceeded`."""
 _WORKING = (
@@ -31,99 +37,118 @@ _WORKING = (
 )
 
 
-def with_deadline(sit: Situation, stop: Stop) -> Stop:
-    """`stop`, stalled where its work has taken too long; no time passes where people have to help first."""
+def with_deadline(context: ReleaseContext, stop: Stop) -> Stop:
+    """`stop`, stalled where its work has taken too long; time does not count while people have to help first."""
     return (
-        held_up(sit, stop)
+        held_up(context, stop)
         if stop.problem is not None
-        else _stalled_in_time(sit, _resumed(sit, stop))
+        else _stalled_in_time(context, _resumed(context, stop))
     )
 
 
-def held_up(sit: Situation, stop: Stop) -> Stop:
-    """`stop`, at which the clock of the work stands still."""
-    ours = position(stop.status)
-    unmeasured = sit.strategy.progress_deadline_seconds is None or _began(stop.status) is None
+def held_up(context: ReleaseContext, stop: Stop) -> Stop:
+    """`stop`, with the clock of the work stopped."""
+    ours = moonshift_status(stop.status)
+    unmeasured = context.strategy.progress_deadline_seconds is None or _began(stop.status) is None
     if unmeasured or ours.held_up_since is not None:
         return stop
-    return structs.replace(stop, status=with_position(stop.status, held_up_since=sit.now))
+    return structs.replace(
+        stop, status=with_moonshift_status(stop.status, held_up_since=context.now)
+    )
 
 
-def _resumed(sit: Situation, stop: Stop) -> Stop:
-    """`stop`, with the clock going on from where it stood when people were first waited for."""
-    held, began = position(stop.status).held_up_since, _began(stop.status)
+def _resumed(context: ReleaseContext, stop: Stop) -> Stop:
+    """`stop`, with the clock running again from the point where it stopped."""
+    held, began = moonshift_status(stop.status).held_up_since, _began(stop.status)
     if held is None:
         return stop
-    status = with_position(stop.status, held_up_since=None)
+    status = with_moonshift_status(stop.status, held_up_since=None)
     if began is not None:
-        status = with_position(status, worked_since=began + (sit.now - max(held, began)))
+        status = with_moonshift_status(
+            status, worked_since=began + (context.now - max(held, began))
+        )
     return structs.replace(stop, status=status)
 
 
-def _stalled_in_time(sit: Situation, stop: Stop) -> Stop:
+def _stalled_in_time(context: ReleaseContext, stop: Stop) -> Stop:
     began = _began(stop.status)
     if began is None:
-        return stop
-    stop = with_trouble(sit, stop, began)
-    deadline = deadline_of(began, sit.strategy.progress_deadline_seconds, sit.now)
+        return _told_while_it_waits(context, stop)
+    stop = with_trouble(context, stop, began)
+    deadline = deadline_of(began, context.strategy.progress_deadline_seconds, context.now)
     if deadline is None:
         return stop
     if not deadline.exceeded:
         return structs.replace(stop, wake_at=min(stop.wake_at or deadline.due, deadline.due))
-    problem = _stuck(sit, stop)
-    going = position(stop.status).goal or sit.returning
-    if sit.strategy.on_deadline_exceeded == ROLLBACK and not going:
-        taken_back = given_up(sit, stop.status, problem.message)
+    problem = _stuck(context, stop)
+    going = moonshift_status(stop.status).goal or context.returning
+    if context.strategy.on_deadline_exceeded == ROLLBACK and not going:
+        taken_back = given_up(context, stop.status, problem.message)
         if taken_back is not None:
             return taken_back
     return structs.replace(stop, problem=problem)
 
 
+def _told_while_it_waits(context: ReleaseContext, stop: Stop) -> Stop:
+    """New pods may fail while the step waits for people or a timer: this is reported, and the pause continues."""
+    ours = moonshift_status(stop.status)
+    rests = ours.state in (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED)
+    if not rests or batch_is_ready(context, ours.step, context.ready(context.new_pods)):
+        return stop
+    return with_trouble(context, stop, ours.state_since or context.now)
+
+
 def _began(status: RolloutStatus) -> datetime | None:
-    """From when the work that is going on counts; None while people or a timer are waited for."""
+    """When the present work began; None while the step waits for people or a timer."""
     began = _first_began(status)
-    later = position(status).worked_since
+    later = moonshift_status(status).worked_since
     return began if began is None or later is None else max(began, later)
 
 
 def _first_began(status: RolloutStatus) -> datetime | None:
-    ours = position(status)
+    ours = moonshift_status(status)
     if ours.goal:
         return ours.goal_since
     if ours.state not in _WORKING or not ours.visits:
         return None
     present = ours.visits[-1]
-    # A step that was ready once and lost its pods works anew from then on, however long it had waited for people.
+    # A step that was ready once and lost its pods starts its work anew then, however long it had waited for people.
     return present.started_at if present.ready_at is None else ours.state_since
 
 
-def _stuck(sit: Situation, stop: Stop) -> Refusal:
-    ours, seconds = position(stop.status), sit.strategy.progress_deadline_seconds
-    trouble = trouble_of(sit, stop.status)
-    if ours.goal:
+def _stuck(context: ReleaseContext, stop: Stop) -> Refusal:
+    ours, seconds = moonshift_status(stop.status), context.strategy.progress_deadline_seconds
+    trouble = trouble_of(context, stop.status)
+    if ours.goal == Goal.SCALED_AWAY:
+        counted = context.ready(context.pods_of(ours.stable_revision))
+        text = (
+            f"the way back from zero replicas has taken more than {seconds} s: {counted.ready} of {context.replicas} "
+            "stable pods are ready"
+        )
+    elif ours.goal:
         part = canary_status(stop.status).finalising_step
         text = (
             f"the end of the release ({ours.goal}) has taken more than {seconds} s, it is at {part}"
         )
     else:
         told_of = trouble.pod if trouble is not None else ""
-        missing = _missing(sit, stop.status, told_of)
+        missing = _missing(context, stop.status, told_of)
         text = f"step({ours.step}) has taken more than {seconds} s: {missing}"
     if trouble is not None:
         head = f"{text}; "
-        text = steady(sit, reasons.DEADLINE_EXCEEDED, head, f"{head}{told(trouble)}")
-    return Refusal(reasons.DEADLINE_EXCEEDED, text, object=sit.workload_name)
+        text = steady(context, reasons.DEADLINE_EXCEEDED, head, f"{head}{told(trouble)}")
+    return Refusal(reasons.DEADLINE_EXCEEDED, text, object=context.workload_name)
 
 
-def _missing(sit: Situation, status: RolloutStatus, told_of: str) -> str:
-    """What the step waits for; the pod whose trouble is told behind it is not named here."""
-    ours = position(status)
+def _missing(context: ReleaseContext, status: RolloutStatus, told_of: str) -> str:
+    """The pods that the step waits for, without the pod that the rest of the message names."""
+    ours = moonshift_status(status)
     if ours.state == StepState.STEP_TRAFFIC_ROUTING:
         return "the routes do not follow it yet, or the old pods' share is not given back"
-    counted, wanted = sit.ready(sit.new_pods), sit.wanted(ours.step)
+    counted, wanted = context.ready(context.new_pods), context.wanted(ours.step)
     unready = [
         pod.metadata.name
-        for pod in sit.new_pods
+        for pod in context.new_pods
         if pod.ready_since is None and not pod.metadata.deleting and pod.metadata.name != told_of
     ]
     named = ", ".join(sorted(unready)[:NAMED_PODS])

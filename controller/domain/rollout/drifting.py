@@ -1,6 +1,6 @@
-"""What a release does about a change of its routes, and how its status says so (`traffic/guard` judges the change).
+"""Reacts to foreign changes of a release's routes and reports them in the status (`traffic/drift_policy` decides).
 
-Invariant: a decision never writes an object that it holds at.
+Invariant: no action writes an object whose change is left in place.
 """
 
 from datetime import datetime
@@ -8,23 +8,25 @@ from datetime import datetime
 from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.status import condition, with_condition
-from controller.domain.traffic.guard import Drift, drift_among
+from controller.domain.traffic.drift_policy import Drift, drift_among
 
 DRIFTED = "Drifted"
-"""Condition: True while the release is stopped at a change, False with the reason once it was put back."""
+"""Condition: True while the release is stopped because of a change, False with the reason once the change was
+reverted.
+"""
 
 
-def drift_of(sit: Situation) -> Drift:
-    """How the objects that follow a plan of the release stand."""
-    return drift_among(sit.seen.routes, sit.namespace, sit.now)
+def drift_of(context: ReleaseContext) -> Drift:
+    """The drift of the objects that the release uses."""
+    return drift_among(context.seen.routes, context.namespace, context.now)
 
 
 def noted(
     status: RolloutStatus, drift: Drift, now: datetime
 ) -> tuple[RolloutStatus, tuple[Note, ...]]:
-    """The status that says what is done about it, and what is told."""
+    """The status with the reaction to the drift, and the notes about it."""
     if drift.held is not None:
         held = with_condition(status, DRIFTED, "True", reasons.ROUTE_HELD, drift.held.message, now)
         return held, ()

@@ -1,8 +1,8 @@
-"""Sides of the traffic that have no ready endpoint: what is so, and what was done about it.
+"""Sides of the traffic that have no ready endpoint, and the record of where their share was sent.
 
-A side is the old or the new revision behind one Service. Invariant: pure look-ups; pods are counted only where the
-Service's EndpointSlices call them ready and they are of the side's revision, since a slice does not say which selector
-it reflects. Must not decide anything: `guarding` does.
+A side is the stable or the new revision behind one Service. Invariant: pure look-ups. A pod counts only when the
+Service's EndpointSlices list it as ready and it has the side's revision, because a slice does not say which selector it
+reflects. Must not decide anything: `empty_side_routes` does.
 """
 
 from collections.abc import Iterable
@@ -11,12 +11,12 @@ from enum import StrEnum
 from controller.api.rollout import EmptySide, RolloutStatus
 from controller.api.workloads import Pod
 from controller.domain.decision import Value
-from controller.domain.rollout.situation import Situation, position
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.traffic.selecting import selects_pods
 
 
 class Half(StrEnum):
-    """Which revision a side is of."""
+    """The revision of a side."""
 
     STABLE = "stable"
     NEW = "new"
@@ -40,74 +40,76 @@ class Side(Value, frozen=True):
         return f"{self.half}/{self.service}"
 
 
-def sides(sit: Situation) -> tuple[Side, ...]:
+def sides(context: ReleaseContext) -> tuple[Side, ...]:
     """All sides of a Rollout."""
-    return tuple(Side(half, service) for service in sit.stable_services for half in Half)
+    return tuple(Side(half, service) for service in context.stable_services for half in Half)
 
 
 def entry_of(status: RolloutStatus, side: Side) -> EmptySide | None:
-    """What is noted of a side."""
-    return position(status).empty_sides.get(side.key)
+    """The record of a side in the status."""
+    return moonshift_status(status).empty_sides.get(side.key)
 
 
 def led_away(status: RolloutStatus, service: str) -> bool:
-    """The stable Service leads to every revision now, because the stable one has no ready pod."""
+    """The stable Service is un-pinned now, because the stable revision has no ready pod."""
     entry = entry_of(status, Side(Half.STABLE, service))
     return entry is not None and entry.led_away == SERVICE
 
 
 def all_goes_to_new(status: RolloutStatus) -> bool:
-    """The routes give everything to the new revision, because the stable one has no ready pod."""
-    found = position(status).empty_sides.items()
+    """The routes send everything to the new revision, because the stable one has no ready pod."""
+    found = moonshift_status(status).empty_sides.items()
     return any(key.startswith(Half.STABLE) and entry.led_away == ROUTES for key, entry in found)
 
 
-# --- who answers --------------------------------------------------------------------------------
+# --- ready pods ---------------------------------------------------------------------------------
 
 
-def answers(sit: Situation, status: RolloutStatus, side: Side) -> bool:
-    """Requests for this side reach a ready pod of its own revision, or of those it was widened to."""
-    if side.half is Half.NEW and not sit.shared:
-        return bool(sit.ready_endpoints(sit.canary_service_of(side.service)) & _ready(_all(sit)))
-    here = sit.ready_endpoints(side.service)
-    new = _ready(sit.new_pods)
+def answers(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
+    """Requests for this side reach a ready pod of its own revision, or of the revisions it was widened to."""
+    if side.half is Half.NEW and not context.shared:
+        return bool(
+            context.ready_endpoints(context.canary_service_of(side.service)) & _ready(_all(context))
+        )
+    here = context.ready_endpoints(side.service)
+    new = _ready(context.new_pods)
     if side.half is Half.NEW:
         return bool(here & new)
-    if sit.shared:
-        return bool(here & _ready(_all(sit)) - new)
-    return bool(here & stable_uids(sit, status))
+    if context.shared:
+        return bool(here & _ready(_all(context)) - new)
+    return bool(here & stable_uids(context, status))
 
 
-def reaches_somebody(sit: Situation, service: str) -> bool:
-    """Whatever its revision, a ready pod is behind the stable Service."""
-    return bool(sit.ready_endpoints(service) & _ready(_all(sit)))
+def reaches_somebody(context: ReleaseContext, service: str) -> bool:
+    """A ready pod of any revision is behind the stable Service."""
+    return bool(context.ready_endpoints(service) & _ready(_all(context)))
 
 
-def stable_uids(sit: Situation, status: RolloutStatus) -> frozenset[str]:
-    """Ready pods of the stable revision; where that is not known, of any but the new one."""
-    revision = position(status).stable_revision
+def stable_uids(context: ReleaseContext, status: RolloutStatus) -> frozenset[str]:
+    """Ready pods of the stable revision; where that revision is not known, of all but the new one."""
+    revision = moonshift_status(status).stable_revision
     if revision:
-        return _ready(sit.pods_of(revision))
-    return _ready(_all(sit)) - _ready(sit.new_pods)
+        return _ready(context.pods_of(revision))
+    return _ready(_all(context)) - _ready(context.new_pods)
 
 
-def new_answers(sit: Situation, status: RolloutStatus) -> bool:
-    """Behind every Service that a route names for the new revision is a ready pod of it."""
-    new = (Side(Half.NEW, service) for service in sit.stable_services)
-    return all(answers(sit, status, side) for side in new)
+def new_answers(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """Every Service that a route uses for the new revision has a ready pod of that revision."""
+    new = (Side(Half.NEW, service) for service in context.stable_services)
+    return all(answers(context, status, side) for side in new)
 
 
-def would_lead_to(sit: Situation, service: str) -> frozenset[str]:
-    """Ready pods that the stable Service's owner selects, of whatever revision."""
-    found = sit.service(service)
-    if found is None or not selects_pods(found, (sit.revision_label,)):
+def would_lead_to(context: ReleaseContext, service: str) -> frozenset[str]:
+    """Ready pods of any revision that the owner's selector of the stable Service matches."""
+    found = context.service(service)
+    if found is None or not selects_pods(found, (context.revision_label,)):
         return frozenset()
-    selector = {k: v for k, v in found.spec.selector.items() if k != sit.revision_label}
-    return _ready(pod for pod in _all(sit) if selector.items() <= pod.metadata.labels.items())
+    selector = {k: v for k, v in found.spec.selector.items() if k != context.revision_label}
+    return _ready(pod for pod in _all(context) if selector.items() <= pod.metadata.labels.items())
 
 
-def _all(sit: Situation) -> tuple[Pod, ...]:
-    return (*sit.workload.pods, *(pod for extra in sit.seen.canaries for pod in extra.pods))
+def _all(context: ReleaseContext) -> tuple[Pod, ...]:
+    return (*context.workload.pods, *(pod for extra in context.seen.canaries for pod in extra.pods))
 
 
 def _ready(pods: Iterable[Pod]) -> frozenset[str]:

@@ -1,10 +1,10 @@
-"""The end of a release: put traffic, Services and workload right, in an order in which nobody is lost.
+"""The end of a release: restores traffic, Services and workload, in an order that loses no request.
 
-Every goal is a sequence of facts, looked at from the first on each pass; the first that is not yet so is the
-`finalisingStep` clients see. There is no stored position, so a crash, or a change of goal half-way, cannot skip one
-(the original resumed a step of another sequence, D05). After the last approval the share of the new revision never
-falls: the workload is upgraded before the routes are restored (the original restores first and sends everybody back
-to the old pods for a while). On rollback, deletion and disabling the routes go to stable first.
+Every goal is a sequence of facts that each pass checks from the first; the first fact that is not yet true is the
+`finalisingStep` that clients see. No progress is stored, so neither a crash nor a change of goal half-way can skip a
+fact (the original resumed a step of another sequence, D05). After the last approval the share of the new revision never
+falls: the workload is upgraded before the routes are restored (the original restores first, and sends everybody back to
+the old pods for a while). On rollback, deletion and disabling the routes go to stable first.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,16 @@ from controller.api.rollout import FinalisingStep, RolloutStatus
 from controller.domain.decision import (
     Action,
     DeleteCanaryDeployment,
-    DeleteCanaryService,
     RemoveFinalizer,
 )
 from controller.domain.pods.marks import marked_for
 from controller.domain.rollout import autoscalers, batches, empty_sides, restoring, routing
 from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.returning import unmark
 from controller.domain.rollout.shared_routing import leave
-from controller.domain.rollout.situation import Situation, Style, position
 from controller.domain.rollout.status import with_canary
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.transition import Stop
 
 
 class Goal(StrEnum):
@@ -33,22 +32,22 @@ class Goal(StrEnum):
     SUCCESS = "Success"
     ROLLBACK = "Rollback"
     CONTINUOUS = "Continuous"
-    """Another revision came; what the abandoned one changed is put right before the release starts again."""
+    """Another revision came; changes of the abandoned release are reverted before the release starts again."""
     DISABLED = "RolloutDisabled"
     DELETING = "RolloutDeleting"
     WORKLOAD_GONE = "WorkloadGone"
     SCALED_AWAY = "ScaledAway"
-    """The workload has, or had, no replicas: the stable revision comes back alone, and the release begins again."""
+    """The workload has, or had, no replicas: only the stable revision returns, and the release begins again."""
 
 
-Part = Callable[[Situation, RolloutStatus], Stop | None]
+Part = Callable[[ReleaseContext, RolloutStatus], Stop | None]
 
 
-def finalise(sit: Situation, status: RolloutStatus, goal: Goal) -> Stop | None:
-    """Bring about the next fact of the goal's sequence; None when all are so."""
+def finalise(context: ReleaseContext, status: RolloutStatus, goal: Goal) -> Stop | None:
+    """The actions for the first fact of the goal's sequence that is not yet true; None when all are true."""
     for step, part in _SEQUENCES[goal]:
         named = with_canary(status, finalising_step=step)
-        stop = part(sit, named)
+        stop = part(context, named)
         if stop is not None:
             return stop
     return None
@@ -57,67 +56,56 @@ def finalise(sit: Situation, status: RolloutStatus, goal: Goal) -> Stop | None:
 # --- traffic ------------------------------------------------------------------------------------
 
 
-def _restore_routes(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """All gateway objects are their owner's again."""
-    stop = restoring.restore(sit, status)
+def _restore_routes(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """All gateway objects are restored."""
+    stop = restoring.restore(context, status)
     if stop is not None:
         return stop
-    problem = restoring.unrestorable(sit, status)
+    problem = restoring.unrestorable(context, status)
     return Stop(status=status, problem=problem) if problem is not None else None
 
 
-def _route_to_new(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Blue-green: all traffic to the new pods, and the margin over, before the old ones go all at once."""
-    if sit.style is not Style.BLUE_GREEN or not sit.routes_lead:
+def _route_to_new(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Blue-green: all traffic goes to the new pods, and the grace period is over, before the old pods are removed
+    together.
+    """
+    if context.style is not Style.BLUE_GREEN or not context.routes_lead:
         return None
-    actions = routing.everything_to_new(sit, status)
-    return Stop(status=status, actions=actions) if actions else _margin(sit, status)
+    actions = routing.everything_to_new(context, status)
+    return Stop(status=status, actions=actions) if actions else _grace_period(context, status)
 
 
-def _margin(sit: Situation, status: RolloutStatus) -> Stop | None:
-    due = routing.margin_end(sit, status)
+def _grace_period(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    due = routing.grace_period_end(context, status)
     return Stop(status=status, wake_at=due) if due is not None else None
 
 
-def _unpin(sit: Situation, status: RolloutStatus) -> Stop | None:
-    # A Rollout that never began a release has pinned nothing: the pin is another's, on a Service both name.
-    actions = routing.unpin(sit) if position(status).workload_uid else ()
+def _unpin(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    # A Rollout that never began a release has pinned nothing: another Rollout with the same Service set the pin.
+    actions = routing.unpin(context) if moonshift_status(status).workload_uid else ()
     return Stop(status=status, actions=actions) if actions else None
 
 
-def _unpin_and_see_it(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Un-pin, then wait until the stable Services really lead to the new pods as well."""
-    stop = _unpin(sit, status)
+def _unpin_and_see_it(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Un-pin, then wait until the stable Services lead to the new pods as well."""
+    stop = _unpin(context, status)
     if stop is not None:
         return stop
-    return Stop(status=status) if routing.stable_services_are_blind(sit) else None
+    return Stop(status=status) if routing.stable_services_are_blind(context) else None
 
 
-def _remove_canary(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Canary Services and extra Deployments go, once nothing has led there for the margin."""
-    actions = (*_canary_service_deletions(sit), *_canary_deletions(sit))
+def _remove_canary(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Canary Services and extra Deployments are deleted a grace period after the last route to them."""
+    actions = (*routing.canary_service_deletions(context), *_canary_deletions(context))
     if not actions:
-        return None if not sit.seen.canaries else Stop(status=status)
-    return _margin(sit, status) or Stop(status=status, actions=actions)
+        return None if not context.seen.canaries else Stop(status=status)
+    return _grace_period(context, status) or Stop(status=status, actions=actions)
 
 
-def _canary_service_deletions(sit: Situation) -> tuple[Action, ...]:
-    if sit.shared:
-        return ()
-    uid = sit.seen.rollout.metadata.uid
-    return tuple(
-        DeleteCanaryService(found.metadata.key, found.metadata.uid)
-        for name in map(sit.canary_service_of, sit.stable_services)
-        if (found := sit.service(name)) is not None
-        and routing.made_for(found, uid)
-        and not found.metadata.deleting
-    )
-
-
-def _canary_deletions(sit: Situation) -> tuple[Action, ...]:
+def _canary_deletions(context: ReleaseContext) -> tuple[Action, ...]:
     return tuple(
         DeleteCanaryDeployment(extra.deployment.metadata.key, extra.deployment.metadata.uid)
-        for extra in sit.seen.canaries
+        for extra in context.seen.canaries
         if not extra.deployment.metadata.deleting
     )
 
@@ -125,97 +113,103 @@ def _canary_deletions(sit: Situation) -> tuple[Action, ...]:
 # --- the workload -------------------------------------------------------------------------------
 
 
-def _still_held(sit: Situation) -> bool:
-    """We hold the workload; what another Rollout holds is not ours to release."""
-    name = sit.seen.rollout.metadata.name
-    ours = marked_for(sit.workload.object) in (name, "")
-    return ours and (sit.owners is not None or sit.latched)
+def _still_frozen(context: ReleaseContext) -> bool:
+    """We hold the workload; a workload that another Rollout holds is not ours to release."""
+    name = context.seen.rollout.metadata.name
+    ours = marked_for(context.workload.object) in (name, "")
+    return ours and (context.owners is not None or context.admission_paused)
 
 
-def _resume_workload(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """The owner's own values, in one patch; then wait until the workload is of its template."""
-    if _still_held(sit):
-        return Stop(status=status, actions=(mechanism_of(sit).release(sit, keep_mark=True),))
-    return mechanism_of(sit).promoted(sit, status)
+def _resume_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Write the owner's own values in one patch; then wait until all pods are of the workload's template."""
+    if _still_frozen(context):
+        return Stop(
+            status=status, actions=(mechanism_of(context).release(context, keep_mark=True),)
+        )
+    return mechanism_of(context).promoted(context, status)
 
 
-def _promote(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """The owner's own values, and every pod that comes of it says which release made it."""
-    labels = batches.missing_labels(sit, status, sit.promoted_pods)
-    if labels and not _still_held(sit):
+def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Write the owner's own values, and label every new pod with the release."""
+    labels = batches.missing_labels(context, status, context.promoted_pods)
+    if labels and not _still_frozen(context):
         return Stop(status=status, actions=labels)
-    return _resume_workload(sit, status)
+    return _resume_workload(context, status)
 
 
-def _restore_stable_capacity(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """A rollback with too few stable pods ready: grow them before the traffic comes back.
+def _restore_stable_capacity(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """A rollback with too few ready stable pods: add some before the traffic returns.
 
-    Two thirds of the wanted size are enough to take all traffic for the moment it needs. The canary Services lead to
-    stable pods as well meanwhile: the routes that still name them never lead nowhere.
+    Two thirds of the wanted size are enough for all traffic for a short time. Meanwhile the canary Services also select
+    stable pods, so routes that still name them always reach a pod.
     """
-    if not sit.routes_lead:
+    if not context.routes_lead:
         return None
-    stable = sit.ready(sit.pods_of(position(status).stable_revision))
-    if 3 * stable.ready >= 2 * sit.replicas:
+    stable = context.ready(context.pods_of(moonshift_status(status).stable_revision))
+    if 3 * stable.ready >= 2 * context.replicas:
         return None
-    actions = mechanism_of(sit).refill(sit, stable)
+    actions = mechanism_of(context).scale_up_stable(context, stable)
     if actions is None:
-        # Nothing can be grown: no route goes back to a revision of which no pod is ready, while the new one answers.
-        waits = not stable.ready and empty_sides.new_answers(sit, status)
+        # No pod can be added: while the new revision has ready pods, no route returns to a revision without any.
+        waits = not stable.ready and empty_sides.new_answers(context, status)
         return Stop(status=status) if waits else None
-    widened = routing.widened_canary_services(sit)
-    if widened or routing.canary_services_are_narrow(sit, position(status).stable_revision):
+    widened = routing.widened_canary_services(context)
+    if widened or routing.canary_services_are_narrow(
+        context, moonshift_status(status).stable_revision
+    ):
         return Stop(status=status, actions=widened)
     return Stop(status=status, actions=actions, wake_at=stable.next_at)
 
 
-def _clear_abandoned(sit: Situation, status: RolloutStatus) -> Stop | None:
-    return mechanism_of(sit).clear_abandoned(sit, status)
+def _clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    return mechanism_of(context).clear_abandoned(context, status)
 
 
-def _fit(sit: Situation, status: RolloutStatus) -> Stop | None:
-    actions = mechanism_of(sit).fit(sit)
+def _fit(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    actions = mechanism_of(context).delete_excess(context)
     return Stop(status=status, actions=actions) if actions else None
 
 
-def _only_stable_returns(sit: Situation, status: RolloutStatus) -> Stop | None:
-    return mechanism_of(sit).only_stable_returns(sit, status) if not sit.replicas else None
+def _only_stable_returns(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    return (
+        mechanism_of(context).only_stable_returns(context, status) if not context.replicas else None
+    )
 
 
-def _bring_stable_back(sit: Situation, status: RolloutStatus) -> Stop | None:
-    return mechanism_of(sit).bring_stable_back(sit, status) if sit.replicas else None
+def _bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    return mechanism_of(context).bring_stable_back(context, status) if context.replicas else None
 
 
-def _margin_of_pods(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Nothing that routes led to a moment ago goes at once; where there are no pods, nothing is lost."""
-    return _margin(sit, status) if sit.replicas else None
+def _grace_period_of_pods(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Wait for the grace period after the routes have left; without pods, there is nothing to wait for."""
+    return _grace_period(context, status) if context.replicas else None
 
 
-def _send_new_away(sit: Situation, status: RolloutStatus) -> Stop | None:
-    return mechanism_of(sit).send_new_away(sit, status) if sit.replicas else None
+def _send_new_away(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    return mechanism_of(context).send_new_away(context, status) if context.replicas else None
 
 
-def _release_control(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """The mark of the release goes; from here on admission no longer protects the workload."""
-    if not _still_held(sit) and not _marked(sit):
+def _release_control(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Remove the mark of the release; from now on admission no longer protects the workload."""
+    if not _still_frozen(context) and not _marked(context):
         return None
-    return Stop(status=status, actions=(mechanism_of(sit).release(sit, keep_mark=False),))
+    return Stop(status=status, actions=(mechanism_of(context).release(context, keep_mark=False),))
 
 
-def _let_go(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Like `_release_control`, for a Rollout that goes away: its label goes too."""
-    taken = marked_for(sit.workload.object) not in (sit.seen.rollout.metadata.name, "")
-    held = _still_held(sit) or _marked(sit)
-    if taken or not (held or sit.labelled):
+def _let_go(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """As `_release_control`, for a Rollout that is being deleted: its label is removed, too."""
+    taken = marked_for(context.workload.object) not in (context.seen.rollout.metadata.name, "")
+    held = _still_frozen(context) or _marked(context)
+    if taken or not (held or context.labelled):
         return None
-    release = mechanism_of(sit).release(sit, keep_mark=False, drop_label=True)
-    # The label alone is not waited for: another Rollout of the workload would put it on again, for ever.
+    release = mechanism_of(context).release(context, keep_mark=False, drop_label=True)
+    # The label alone is not waited for: another Rollout of the workload would add it again, for ever.
     last: tuple[Action, ...] = () if held else (RemoveFinalizer(),)
     return Stop(status=status, actions=(release, *last))
 
 
-def _marked(sit: Situation) -> bool:
-    return marked_for(sit.workload.object) == sit.seen.rollout.metadata.name
+def _marked(context: ReleaseContext) -> bool:
+    return marked_for(context.workload.object) == context.seen.rollout.metadata.name
 
 
 _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
@@ -234,7 +228,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.ROUTE_TO_STABLE, _restore_stable_capacity),
         (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
-        (FinalisingStep.ROUTE_TO_STABLE, _margin),
+        (FinalisingStep.ROUTE_TO_STABLE, _grace_period),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RESUME_WORKLOAD, _resume_workload),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
@@ -245,7 +239,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
     Goal.CONTINUOUS: (
         (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
-        (FinalisingStep.ROUTE_TO_STABLE, _margin),
+        (FinalisingStep.ROUTE_TO_STABLE, _grace_period),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _clear_abandoned),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
@@ -253,7 +247,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
     Goal.DISABLED: (
         (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
-        (FinalisingStep.ROUTE_TO_STABLE, _margin),
+        (FinalisingStep.ROUTE_TO_STABLE, _grace_period),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
@@ -263,7 +257,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
     Goal.DELETING: (
         (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
-        (FinalisingStep.ROUTE_TO_STABLE, _margin),
+        (FinalisingStep.ROUTE_TO_STABLE, _grace_period),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
@@ -277,13 +271,13 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
     ),
-    # Not un-pinned: ready new pods may outlive the stable ones at zero, and step 1 pins again.
+    # Not un-pinned: ready new pods may still exist when the stable ones are at zero, and step 1 pins again.
     Goal.SCALED_AWAY: (
         (FinalisingStep.RESUME_WORKLOAD, _only_stable_returns),
         (FinalisingStep.RESUME_WORKLOAD, _bring_stable_back),
         (FinalisingStep.ROUTE_TO_STABLE, leave),
         (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
-        (FinalisingStep.ROUTE_TO_STABLE, _margin_of_pods),
+        (FinalisingStep.ROUTE_TO_STABLE, _grace_period_of_pods),
         (FinalisingStep.RESUME_WORKLOAD, _send_new_away),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RESUME_WORKLOAD, _fit),

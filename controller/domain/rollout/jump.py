@@ -1,60 +1,75 @@
-"""Going to another step than the one that follows: a person's wish, or a plan that was edited.
+"""Jumps to a step other than the following one: at a person's request, or after the plan was edited.
 
-`nextStepIndex` is a mailbox: a client writes the step it wants there, any that does not simply follow. That cannot say
-"the next one, without waiting for this one", nor is it safe to repeat, so `moonshift jump` leaves its wish in our own
-part of the status. Invariant: a jump moves the position only; pods of the new revision are never taken away by one.
+`nextStepIndex` is a mailbox: a client writes a step number other than the following one into it. It cannot express "the
+following step, without waiting for this one", and writing it twice is not safe, so `moonshift jump` writes its request
+into our own part of the status. Clients of the original repeat their write until they see a state other than
+StepPaused, so after such a jump the next StepPaused is entered at least `SEEN_BY_ALL` later, as after an approval.
+Invariant: a jump changes the step only; it never removes pods of the new revision.
 """
 
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
-from controller.domain.rollout.situation import Situation, canary_status, position
-from controller.domain.rollout.status import enter, with_canary, with_position
-from controller.domain.rollout.turn import Advance
-from controller.domain.rollout.visits import opened
+from controller.domain.rollout.analysing import kept_runs
+from controller.domain.rollout.pause import SEEN_BY_ALL
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    moonshift_status,
+)
+from controller.domain.rollout.status import enter, with_canary, with_moonshift_status
+from controller.domain.rollout.step_history import opened
+from controller.domain.rollout.transition import Continue
 
 NONE_FOLLOWS = -1
 """`nextStepIndex` at the last step."""
 
 
-def following(sit: Situation, index: int) -> int:
-    """The 1-based step after `index`, as `nextStepIndex` says it."""
-    return index + 1 if index < len(sit.steps) else NONE_FOLLOWS
+def following(context: ReleaseContext, index: int) -> int:
+    """The 1-based step after `index`, in the form of `nextStepIndex`."""
+    return index + 1 if index < len(context.steps) else NONE_FOLLOWS
 
 
-def go_to(sit: Situation, status: RolloutStatus, index: int) -> RolloutStatus:
+def go_to(context: ReleaseContext, status: RolloutStatus, index: int) -> RolloutStatus:
     """At the start of step `index`."""
-    step = sit.step(index)
-    moved = with_position(
+    step = context.step(index)
+    moved = with_moonshift_status(
         status,
         step=index,
         jump=0,
         step_plan=step.identity,
         step_replicas=step.replicas,
-        visits=opened(position(status).visits, index, sit.now),
+        analyses=kept_runs(moonshift_status(status).analyses),
+        visits=opened(moonshift_status(status).visits, index, context.now),
     )
-    moved = with_canary(moved, current_step_index=index, next_step_index=following(sit, index))
-    return enter(moved, StepState.BEFORE_STEP_UPGRADE, sit.now)
+    moved = with_canary(moved, current_step_index=index, next_step_index=following(context, index))
+    return enter(moved, StepState.BEFORE_STEP_UPGRADE, context.now)
 
 
-def wanted_step(sit: Situation, status: RolloutStatus) -> int | None:
-    """The step somebody asked for (it may not exist), or None."""
-    ours = position(status)
+def wanted_step(context: ReleaseContext, status: RolloutStatus) -> int | None:
+    """The step that somebody asked for (it may not exist), or None."""
+    ours = moonshift_status(status)
     if ours.jump:
         return ours.jump
     mailbox = canary_status(status).next_step_index
-    # 0 is what a status of another make says before it knows better.
-    return None if mailbox in (following(sit, ours.step), NONE_FOLLOWS, 0) else mailbox
+    # 0 is the initial value in a status of another controller.
+    return None if mailbox in (following(context, ours.step), NONE_FOLLOWS, 0) else mailbox
 
 
-def old_pods_are_going(sit: Situation, here: int, to: int) -> bool:
-    """A jump out of a step that takes all pods: the stable Service would be pinned to pods that go."""
-    return sit.takes_all(here) and sit.old_revision_runs and sit.batch(to) < sit.replicas
+def old_pods_are_going(context: ReleaseContext, here: int, to: int) -> bool:
+    """A jump away from a step that replaces all pods: the stable Service would be pinned to pods that are being
+    removed.
+    """
+    return (
+        context.takes_all(here)
+        and context.old_revision_runs
+        and context.batch(to) < context.replicas
+    )
 
 
-def _index_put_back(status: RolloutStatus) -> Advance | None:
-    """`currentStepIndex` says where the release is; it is no mailbox."""
-    written, here = canary_status(status).current_step_index, position(status).step
+def _index_put_back(status: RolloutStatus) -> Continue | None:
+    """Reset `currentStepIndex`: it reports the step of the release and is no mailbox."""
+    written, here = canary_status(status).current_step_index, moonshift_status(status).step
     if written == here:
         return None
     why = (
@@ -62,23 +77,27 @@ def _index_put_back(status: RolloutStatus) -> Advance | None:
         "another step is asked for by nextStepIndex, or by moonshift jump"
     )
     restored = with_canary(status, current_step_index=here)
-    return Advance(restored, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
+    return Continue(restored, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
 
 
-def read_jump(sit: Situation, status: RolloutStatus) -> Advance | None:
-    """Go where somebody asked to go, or put the wish back with a word; None when there is none."""
-    index = wanted_step(sit, status)
+def read_jump(context: ReleaseContext, status: RolloutStatus) -> Continue | None:
+    """Go to the requested step, or reset the request with a message; None when there is none."""
+    index = wanted_step(context, status)
     if index is None:
         return _index_put_back(status)
-    here, steps = position(status).step, len(sit.steps)
-    if not 1 <= index <= steps or old_pods_are_going(sit, here, index):
-        emptied = with_canary(with_position(status, jump=0), next_step_index=following(sit, here))
+    here, steps = moonshift_status(status).step, len(context.steps)
+    if not 1 <= index <= steps or old_pods_are_going(context, here, index):
+        emptied = with_canary(
+            with_moonshift_status(status, jump=0), next_step_index=following(context, here)
+        )
         known = f"the plan has steps 1 to {steps}"
         going = (
             f"step({here}) takes all pods, and the old ones are going: wait for it, or roll back"
         )
         text = going if 1 <= index <= steps else known
         why = f"a jump to step({index}) was put back: {text}"
-        return Advance(emptied, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
+        return Continue(emptied, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
     text = f"jumped from step({here}) to step({index})"
-    return Advance(go_to(sit, status, index), (Note(reasons.JUMPED, text),))
+    not_before = None if moonshift_status(status).jump else context.now + SEEN_BY_ALL
+    moved = with_moonshift_status(go_to(context, status, index), pause_not_before=not_before)
+    return Continue(moved, (Note(reasons.JUMPED, text),))

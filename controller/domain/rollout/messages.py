@@ -1,11 +1,11 @@
-"""The sentences of `status.message`, in the sense clients of the original know them."""
+"""The sentences of `status.message`, with the meaning that clients of the original know."""
 
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.release_context import ReleaseContext
 
 
-def in_step(sit: Situation, index: int, what: str) -> str:
-    """Where the release is and what it does there."""
-    return f"Rollout is in step({index}/{len(sit.steps)}), and {what}"
+def in_step(context: ReleaseContext, index: int, what: str) -> str:
+    """The present step and its present work."""
+    return f"Rollout is in step({index}/{len(context.steps)}), and {what}"
 
 
 UPGRADING = "upgrade workload to new version"
@@ -19,7 +19,6 @@ HELD_AGAIN = (
     "the workload had lost the label, the marks or the hold of its release, and admission was not asked: "
     "it is held again"
 )
-WITHDRAWN = "no pod of the new version is ready: its traffic goes to the stable one"
 CONFIRM = "you need manually confirm to enter the next step"
 HEALTHY = "workload deployment is completed"
 FINALISING = "Rollout has been completed and some closing work is being done"
@@ -40,3 +39,11 @@ SCALED_AWAY = "workload is scaled to zero replicas, or was: the release starts a
 def waiting(seconds: int) -> str:
     """A timed pause."""
     return f"wait duration({seconds} seconds) to enter the next step"
+
+
+HELD_BY_METRICS = "its metrics hold it"
+
+
+def analysing(waited_for: str) -> str:
+    """A gate without a verdict yet."""
+    return f"wait for its metrics: {waited_for}"

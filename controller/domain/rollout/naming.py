@@ -1,13 +1,12 @@
-"""Revisions in words that people know: the images, and the ReplicaSet or ControllerRevision that keeps the template.
+"""Names of revisions that people know: the images, and the ReplicaSet or ControllerRevision that keeps the template.
 
-Why: a hash of ours is in no manifest and in no output of kubectl. Must only be asked where something is told: it reads
-templates.
+Why: our hashes appear in no manifest and in no output of kubectl. Call only to write a message: it decodes templates.
 """
 
 import msgspec
 
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.release_context import ReleaseContext
 
 
 class _Container(msgspec.Struct, frozen=True):
@@ -22,30 +21,35 @@ class _Template(msgspec.Struct, frozen=True):
     spec: _Spec = _Spec()
 
 
-def new_in_words(sit: Situation) -> str:
-    """The revision of the workload's present template."""
+def new_in_words(context: ReleaseContext) -> str:
+    """The revision of the workload's present template, for messages."""
     return _joined(
-        _images(bytes(sit.workload.object.spec.template)), _keeper(sit, sit.new_revision)
+        _images(bytes(context.workload.object.spec.template)),
+        _keeper(context, context.new_revision),
     )
 
 
-def stable_in_words(sit: Situation, revision: str) -> str:
-    """The revision that ran before, by the name its pods carry; empty where there is none."""
+def stable_in_words(context: ReleaseContext, revision: str) -> str:
+    """The previous revision, found by the name its pods carry; empty where there is none."""
     kept = (
-        bytes(rs.spec.template) for rs, _ in sit.workload.replica_sets if rs.revision == revision
+        bytes(rs.spec.template)
+        for rs, _ in context.workload.replica_sets
+        if rs.revision == revision
     )
     images = _images(next(kept, b"{}"))
-    return _joined(images, _keeper(sit, revision) or revision)
+    return _joined(images, _keeper(context, revision) or revision)
 
 
-def _keeper(sit: Situation, revision: str) -> str:
-    """Kind and name of the object that keeps the template; empty where it is not made yet."""
-    if sit.kind is not WorkloadKind.DEPLOYMENT:
+def _keeper(context: ReleaseContext, revision: str) -> str:
+    """Kind and name of the object that keeps the template; empty before it is created."""
+    if context.kind is not WorkloadKind.DEPLOYMENT:
         names = [
-            found.object or found.name for found in sit.workload.revisions if found.name == revision
+            found.object or found.name
+            for found in context.workload.revisions
+            if found.name == revision
         ]
         return f"ControllerRevision {names[-1]}" if revision and names else ""
-    seen = (sit.workload, *sit.seen.canaries)
+    seen = (context.workload, *context.seen.canaries)
     sets = (rs for workload in seen for rs, _ in workload.replica_sets)
     return next(
         (f"ReplicaSet {rs.metadata.name}" for rs in sets if revision and rs.revision == revision),

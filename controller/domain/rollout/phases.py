@@ -1,7 +1,7 @@
-"""The Rollout as a whole: `decide`, the one entry of this room, and the table of phases.
+"""The decision about a whole Rollout: `decide`, the one entry of this room, and the table of phases.
 
-Invariant: pure. A pass walks through states until one stops it with something to do or to wait for; phases are walked
-through the same way, so a release that needs nothing more is Healthy in the same write that completed it.
+Invariant: pure. A pass goes through states until one of them stops it with actions or a wait. It goes through phases in
+the same way, so a release that needs nothing more is Healthy in the same write that completed it.
 """
 
 from datetime import datetime
@@ -26,23 +26,36 @@ from controller.domain.decision import (
 from controller.domain.history import Outcome
 from controller.domain.observation import Observation
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout import autoscalers, config_release, guarding, messages, routing
+from controller.domain.rollout import (
+    autoscalers,
+    config_release,
+    empty_side_routes,
+    messages,
+    routing,
+)
+from controller.domain.rollout.beginning import begin, stable_at_admission
+from controller.domain.rollout.ends import End, abandoned
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release import (
-    begin,
     completed,
     decide_release,
     ended,
-    stable_at_admission,
+    lending_goes_on,
+    own_template_first,
     workload_gone,
+)
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    Style,
+    known_template,
+    moonshift_status,
 )
 from controller.domain.rollout.showing import (
     about_this_template,
     names_filled_in,
     revision_shown,
 )
-from controller.domain.rollout.situation import Situation, Style, known_template, position
 from controller.domain.rollout.status import (
     condition,
     mirrored,
@@ -53,33 +66,37 @@ from controller.domain.rollout.status import (
     with_kstatus,
     without_condition,
 )
-from controller.domain.rollout.turn import Advance, Stop, Turn
+from controller.domain.rollout.transition import Continue, Stop, Transition
 
-MOST_TURNS = 64
-"""A pass walks through far fewer states; reaching this is a defect, and stops the pass instead of the process."""
+MAX_TRANSITIONS = 64
+"""A pass goes through far fewer states; reaching this number is a defect, and stops the pass instead of the process."""
 
 
 def decide(seen: Observation, now: datetime) -> Decision:
-    """What happens next to this Rollout, from all that is known of it at `now`."""
-    sit = Situation(seen=seen, now=now)
-    status = guarding.noted(sit, seen.rollout.status)
+    """The decision about this Rollout, from all that is known of it at `now`."""
+    context = ReleaseContext(seen=seen, now=now)
+    status = empty_side_routes.noted(context, seen.rollout.status)
     notes: tuple[Note, ...] = ()
     actions: tuple[Action, ...] = ()
-    for _ in range(MOST_TURNS):
-        turn = _turn(sit, status)
-        notes += turn.notes
-        actions += turn.actions
-        status = turn.status
-        if isinstance(turn, Stop):
+    for _ in range(MAX_TRANSITIONS):
+        transition = _transition(context, status)
+        notes += transition.notes
+        actions += transition.actions
+        status = transition.status
+        if isinstance(transition, Stop):
             return _decision(
-                sit, guarding.guarded(sit, structs.replace(turn, actions=actions)), notes
+                context,
+                empty_side_routes.with_shares_led_away(
+                    context, structs.replace(transition, actions=actions)
+                ),
+                notes,
             )
-    note = Note("Looping", f"no rest in state {position(status).state}", Severity.WARNING)
-    return _decision(sit, Stop(status), (*notes, note))
+    note = Note("Looping", f"no rest in state {moonshift_status(status).state}", Severity.WARNING)
+    return _decision(context, Stop(status), (*notes, note))
 
 
 def refused(seen: Observation, decision: Decision, refusal: Refusal, now: datetime) -> Decision:
-    """The decision as it stands after an action of it was refused: said in status and as an Event."""
+    """The decision after one of its actions was refused: the refusal is in the status and an Event."""
     status = structs.replace(decision.status, message=refusal.message)
     status = with_kstatus(status, refusal, now)
     notes = (*decision.notes, *_said_once(seen.rollout.status, refusal))
@@ -87,81 +104,88 @@ def refused(seen: Observation, decision: Decision, refusal: Refusal, now: dateti
 
 
 def _said_once(before: RolloutStatus, problem: Refusal) -> tuple[Note, ...]:
-    """A problem is an Event when it comes up, not each time it is looked at."""
+    """A problem is an Event when it appears, not on every pass."""
     old = condition(before, "Stalled")
     if old is not None and (old.status, old.message) == ("True", problem.message):
         return ()
     return (Note(problem.reason, problem.message, Severity.WARNING),)
 
 
-def _decision(sit: Situation, stop: Stop, notes: tuple[Note, ...]) -> Decision:
-    status = structs.replace(stop.status, observed_generation=sit.seen.rollout.metadata.generation)
+def _decision(context: ReleaseContext, stop: Stop, notes: tuple[Note, ...]) -> Decision:
+    status = structs.replace(
+        stop.status, observed_generation=context.seen.rollout.metadata.generation
+    )
     if stop.problem is not None:
         status = structs.replace(status, message=stop.problem.message)
         notes += _said_once(stop.status, stop.problem)
-    status = with_kstatus(mirrored(status), stop.problem, sit.now)
-    status = settled(sit.seen.rollout.status, status)
-    duties = _duties(sit, status)
-    notes += config_release.notes_of(sit.seen.rollout.status, status, duties)
+    status = with_kstatus(mirrored(status), stop.problem, context.now)
+    status = settled(context.seen.rollout.status, status)
+    housekeeping = _housekeeping(context, status)
+    notes += config_release.notes_of(context.seen.rollout.status, status, housekeeping)
     return Decision(
         status=status,
-        actions=(*duties, *stop.actions),
+        actions=(*stop.urgent, *housekeeping, *stop.actions),
         wake_at=stop.wake_at,
         notes=notes,
     )
 
 
-def _duties(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
-    """What every living Rollout sees to first: finalizer, plan hash, the label admission selects by, configuration."""
-    meta = sit.seen.rollout.metadata
+def _housekeeping(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
+    """The first duties for every living Rollout: finalizer, plan hash, the label that admission selects by,
+    configuration.
+    """
+    meta = context.seen.rollout.metadata
     if meta.deleting:
         return ()
-    duties: tuple[Action, ...] = ()
+    housekeeping: tuple[Action, ...] = ()
     if (
         ROLLOUT_FINALIZER not in meta.finalizers
-        or meta.annotations.get(PLAN_HASH) != sit.seen.plan_hash
+        or meta.annotations.get(PLAN_HASH) != context.seen.plan_hash
     ):
-        duties = (PrepareRollout(sit.seen.plan_hash),)
-    if sit.seen.workload is not None and not sit.labelled and unsupported(sit) is None:
-        label = sit.workload.kind.label
-        duties += (LabelWorkload(sit.workload_key, label, sit.kind_name),)
-    return (*duties, *config_release.config_duties(sit, status))
+        housekeeping = (PrepareRollout(context.seen.plan_hash),)
+    if context.seen.workload is not None and not context.labelled and unsupported(context) is None:
+        label = context.workload.kind.label
+        housekeeping += (LabelWorkload(context.workload_key, label, context.kind_name),)
+    if moonshift_status(status).lent:
+        return housekeeping
+    return (*housekeeping, *config_release.config_housekeeping(context, status))
 
 
-def unsupported(sit: Situation) -> Refusal | None:
-    """What this version cannot release, said once and clearly instead of hanging."""
-    spec = sit.seen.rollout.spec
-    problem = sit.seen.workload_problem
+def unsupported(context: ReleaseContext) -> Refusal | None:
+    """A refusal of workloads and plans that this version cannot release."""
+    spec = context.seen.rollout.spec
+    problem = context.seen.workload_problem
     if problem is not None:
         return Refusal(
             problem.reason,
             problem.message,
             object=f"{spec.workload_ref.kind} {spec.workload_ref.name}",
         )
-    if (unknown := autoscalers.unknown(sit)) is not None:
+    if (unknown := autoscalers.unknown(context)) is not None:
         return unknown
-    doubles = sit.kind in (WorkloadKind.DEPLOYMENT, WorkloadKind.CLONE_SET)
-    if sit.style is Style.BLUE_GREEN and not doubles:
+    doubles = context.kind in (WorkloadKind.DEPLOYMENT, WorkloadKind.CLONE_SET)
+    if context.style is Style.BLUE_GREEN and not doubles:
         return Refusal(
             reasons.UNSUPPORTED_STYLE,
             f"spec.strategy: a {spec.workload_ref.kind} cannot be released blue-green, a Deployment or a CloneSet can: "
             "use canary",
         )
-    if not sit.steps:
+    if not context.steps:
         return Refusal(reasons.INVALID_ROLLOUT, "spec.strategy: steps must not be empty")
     return None
 
 
-def unseen_workload(sit: Situation) -> Refusal | None:
-    """The workload, or its autoscalers, may be held by us and cannot be read now: the Rollout may not go without them.
+def unseen_workload(context: ReleaseContext) -> Refusal | None:
+    """The workload, or its autoscalers, may be held by us and cannot be read now: the Rollout must not be removed
+    before them.
 
-    A kind that is not served any more has no objects, and one that cannot be released was never held.
+    A kind that is no longer served has no objects, and a workload that cannot be released was never held.
     """
-    if not position(sit.seen.rollout.status).release:
+    if not moonshift_status(context.seen.rollout.status).release:
         return None
-    problem = sit.seen.workload_problem
+    problem = context.seen.workload_problem
     if problem is None:
-        return autoscalers.unknown(sit)
+        return autoscalers.unknown(context)
     if isinstance(problem.why, NotServed) or problem.reason == reasons.UNSUPPORTED_WORKLOAD:
         return None
     return Refusal(problem.reason, problem.message)
@@ -170,150 +194,162 @@ def unseen_workload(sit: Situation) -> Refusal | None:
 # --- phases -------------------------------------------------------------------------------------
 
 
-def _turn(sit: Situation, status: RolloutStatus) -> Turn:
-    rollout = sit.seen.rollout
+def _transition(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    rollout = context.seen.rollout
     if rollout.metadata.deleting:
-        return _terminating(sit, status)
-    problem = unsupported(sit)
+        return _terminating(context, status)
+    problem = unsupported(context)
     if problem is not None:
         return Stop(structs.replace(status, phase=status.phase or Phase.INITIAL), problem=problem)
     if rollout.spec.disabled or status.phase == Phase.DISABLING:
-        return _disabled(sit, status)
-    if sit.seen.workload is None:
-        return _without_workload(sit, status)
-    status = config_release.followed(sit, status)
-    changed_content = config_release.stamped(sit, status)
+        return _disabled(context, status)
+    if context.seen.workload is None:
+        return _without_workload(context, status)
+    if moonshift_status(status).lent:
+        return lending_goes_on(context, status)
+    status = config_release.followed(context, status)
+    changed_content = config_release.stamped(context, status)
     if changed_content is not None:
         return changed_content
     match status.phase:
         case Phase.HEALTHY:
-            return _healthy(sit, status)
+            return _healthy(context, status)
         case Phase.PROGRESSING:
-            return _progressing(sit, status)
+            return _progressing(context, status)
         case _:
-            return Advance(structs.replace(status, phase=Phase.HEALTHY))
+            return Continue(structs.replace(status, phase=Phase.HEALTHY))
 
 
-def _healthy(sit: Situation, status: RolloutStatus) -> Turn:
-    owner = marked_for(sit.workload.object)
-    if owner == sit.seen.rollout.metadata.name:
+def _healthy(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    owner = marked_for(context.workload.object)
+    if owner == context.seen.rollout.metadata.name:
         status = without_condition(status, "Progressing")
         begun = begin(
-            sit, structs.replace(status, phase=Phase.PROGRESSING), stable_at_admission(sit)
+            context, structs.replace(status, phase=Phase.PROGRESSING), stable_at_admission(context)
         )
-        # The position is written before anything is touched: should we crash and the workload vanish, it alone says
-        # that a Service may be pinned.
+        # The status is written before anything is changed: if the process stops and the workload disappears, only the
+        # status
+        # shows that a Service may be pinned.
         return Stop(begun.status, notes=begun.notes)
     if owner:
         problem = Refusal(
             reasons.WORKLOAD_TAKEN,
-            f"{sit.workload_name} is being released by Rollout {owner}: one workload "
+            f"{context.workload_name} is being released by Rollout {owner}: one workload "
             "can have one Rollout",
-            object=sit.workload_name,
+            object=context.workload_name,
         )
         return Stop(status, problem=problem)
-    status, notes = _changed_unheld(sit, status)
-    return Stop(_at_rest(sit, status), notes=notes)
+    status, notes = _changed_unfrozen(context, status)
+    return Stop(_at_rest(context, status), notes=notes)
 
 
-def _changed_unheld(
-    sit: Situation, status: RolloutStatus
+def _changed_unfrozen(
+    context: ReleaseContext, status: RolloutStatus
 ) -> tuple[RolloutStatus, tuple[Note, ...]]:
-    """A template that no release was about is said once, and is what runs from now on."""
+    """A template that was not released in steps is reported once, and is the stable one from now on."""
     known = known_template(status)
-    if not known and not sit.labelled and sit.old_revision_runs:
+    if not known and not context.labelled and context.old_revision_runs:
         # The template changed before the workload had the label that sends its changes to admission.
         return status, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
-    if not known or known == sit.template_hash:
+    if not known or known == context.template_hash:
         return status, ()
-    status = with_canary(about_this_template(sit, status), pod_template_hash=sit.present_revision)
+    status = with_canary(
+        about_this_template(context, status), pod_template_hash=context.present_revision
+    )
     return status, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
 
 
-def _at_rest(sit: Situation, status: RolloutStatus) -> RolloutStatus:
-    """What clients read between releases: a finished sub-status, kept up to date with the workload."""
+def _at_rest(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """The status that clients read between releases: a finished sub-status, updated from the workload."""
     if not known_template(status):
-        revision = sit.present_revision
-        inner = sit.sub_status(
-            rollout_hash=sit.seen.plan_hash,
+        revision = context.present_revision
+        inner = context.sub_status(
+            rollout_hash=context.seen.plan_hash,
             stable_revision=revision,
-            canary_revision=revision_shown(sit, status),
+            canary_revision=revision_shown(context, status),
             pod_template_hash=revision,
-            current_step_index=len(sit.steps),
+            current_step_index=len(context.steps),
             next_step_index=-1,
-            last_update_time=sit.now,
+            last_update_time=context.now,
         )
         status = structs.replace(
             status.with_release(inner),
             message=messages.HEALTHY,
             moonshift=MoonshiftStatus(
                 state=StepState.COMPLETED,
-                template=sit.template_hash,
-                config=position(status).config,
+                template=context.template_hash,
+                config=moonshift_status(status).config,
             ),
         )
     return with_canary(
-        names_filled_in(sit, status),
-        observed_rollout_id=sit.rollout_id,
-        observed_workload_generation=sit.meta.generation,
+        names_filled_in(context, status),
+        observed_rollout_id=context.rollout_id,
+        observed_workload_generation=context.meta.generation,
         current_step_state=StepState.COMPLETED,
     )
 
 
-def _progressing(sit: Situation, status: RolloutStatus) -> Turn:
+def _progressing(context: ReleaseContext, status: RolloutStatus) -> Transition:
     if completed(status):
-        return Advance(structs.replace(status, phase=Phase.HEALTHY))
-    return decide_release(sit, status)
+        return Continue(structs.replace(status, phase=Phase.HEALTHY))
+    return decide_release(context, status)
 
 
-def _without_workload(sit: Situation, status: RolloutStatus) -> Turn:
-    if position(status).release:
-        return workload_gone(sit, routing.noted_routes(sit, status))
-    ref = sit.seen.rollout.spec.workload_ref
+def _without_workload(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    if moonshift_status(status).release:
+        return workload_gone(context, routing.noted_routes(context, status))
+    ref = context.seen.rollout.spec.workload_ref
     waiting = structs.replace(
         status, phase=Phase.INITIAL, message=f"{messages.WORKLOAD_NOT_FOUND}: {ref.kind} {ref.name}"
     )
     return Stop(waiting)
 
 
-def _disabled(sit: Situation, status: RolloutStatus) -> Turn:
-    """Mid-way the workload goes on to its new template natively, once traffic is back on stable."""
-    status = config_release.without_config(routing.noted_routes(sit, status))
+def _disabled(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    """In mid-release the workload's own controller completes the new template, once traffic is back on stable."""
+    status = config_release.without_config(routing.noted_routes(context, status))
     busy = status.phase in (Phase.PROGRESSING, Phase.DISABLING)
-    goal = Goal.DISABLED if sit.seen.workload is not None else Goal.WORKLOAD_GONE
-    stop = finalise(sit, status, goal)
+    goal = Goal.DISABLED if context.seen.workload is not None else Goal.WORKLOAD_GONE
+    stop = own_template_first(context, status) or finalise(context, status, goal)
     if stop is not None:
         leaving = structs.replace(stop.status, phase=Phase.DISABLING, message=messages.DISABLING)
         return structs.replace(stop, status=leaving)
     actions: tuple[Action, ...] = ()
+    notes: tuple[Note, ...] = ()
     if busy:
-        actions = recorded(sit, status, Outcome.DISABLED)
-        status = progressing(ended(sit, status), reasons.COMPLETED, messages.DISABLED, sit.now)
+        actions = recorded(context, status, Outcome.DISABLED)
+        notes = (abandoned(End.DISABLED),) if moonshift_status(status).release else ()
+        status = progressing(
+            ended(context, status), reasons.COMPLETED, messages.DISABLED, context.now
+        )
     done = structs.replace(status, phase=Phase.DISABLED, message=messages.DISABLED)
-    if sit.seen.rollout.spec.disabled:
-        return Stop(done, actions)
-    return Advance(done, actions=actions)
+    if context.seen.rollout.spec.disabled:
+        return Stop(done, actions, notes=notes)
+    return Continue(done, notes, actions)
 
 
-def _terminating(sit: Situation, status: RolloutStatus) -> Turn:
-    status = routing.noted_routes(sit, status)
+def _terminating(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    status = routing.noted_routes(context, status)
     status = structs.replace(status, phase=Phase.TERMINATING, message=messages.TERMINATING)
     status = with_condition(
-        status, "Terminating", "True", reasons.IN_TERMINATING, messages.TERMINATING, sit.now
+        status, "Terminating", "True", reasons.IN_TERMINATING, messages.TERMINATING, context.now
     )
-    if ROLLOUT_FINALIZER not in sit.seen.rollout.metadata.finalizers:
-        return Stop(_terminated(sit, status))
-    problem = unseen_workload(sit)
+    if ROLLOUT_FINALIZER not in context.seen.rollout.metadata.finalizers:
+        return Stop(_terminated(context, status))
+    problem = unseen_workload(context)
     if problem is not None:
         return Stop(status, problem=problem)
-    has_workload = sit.seen.workload is not None
-    stop = finalise(sit, status, Goal.DELETING if has_workload else Goal.WORKLOAD_GONE)
+    has_workload = context.seen.workload is not None
+    goal = Goal.DELETING if has_workload else Goal.WORKLOAD_GONE
+    stop = own_template_first(context, status) or finalise(context, status, goal)
     if stop is not None:
         return stop
-    under_way = bool(position(status).release)
-    record = recorded(sit, status, Outcome.DELETED) if under_way else ()
-    return Stop(_terminated(sit, status), (*record, RemoveFinalizer()))
+    if not moonshift_status(status).release:
+        return Stop(_terminated(context, status), (RemoveFinalizer(),))
+    record = recorded(context, status, Outcome.DELETED)
+    note = abandoned(End.DELETED)
+    return Stop(_terminated(context, status), (*record, RemoveFinalizer()), notes=(note,))
 
 
-def _terminated(sit: Situation, status: RolloutStatus) -> RolloutStatus:
-    return with_condition(status, "Terminating", "False", reasons.COMPLETED, "", sit.now)
+def _terminated(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    return with_condition(status, "Terminating", "False", reasons.COMPLETED, "", context.now)

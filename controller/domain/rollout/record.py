@@ -1,7 +1,7 @@
-"""Writing a release down when it is over, however it ended.
+"""Writes the record of a release when it is over, however it ended.
 
-Invariant: decided in the pass that ends the release, before its position is wiped; a record that cannot be written
-holds nothing up.
+Invariant: decided in the pass that ends the release, before its status is reset; a record that cannot be written delays
+nothing.
 """
 
 import msgspec
@@ -9,41 +9,49 @@ import msgspec
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action, RecordRelease
 from controller.domain.history import Outcome, Release, history_of
-from controller.domain.rollout.situation import Situation, canary_status, position
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    moonshift_status,
+)
 
 
-def recorded(sit: Situation, status: RolloutStatus, outcome: Outcome) -> tuple[Action, ...]:
-    """The record of the release that `status` is about; nothing where none is kept, or none was under way."""
-    keep = sit.seen.histories_kept
+def recorded(
+    context: ReleaseContext, status: RolloutStatus, outcome: Outcome
+) -> tuple[Action, ...]:
+    """The record of the release that `status` is about; nothing where records are not kept, or no release was under
+    way.
+    """
+    keep = context.seen.histories_kept
     inner = canary_status(status)
-    if keep <= 0 or not position(status).visits:
+    if keep <= 0 or not moonshift_status(status).visits:
         return ()
     release = Release(
-        rollout=sit.seen.rollout,
-        ours=position(status),
+        rollout=context.seen.rollout,
+        ours=moonshift_status(status),
         rollout_id=inner.observed_rollout_id,
-        revision=position(status).revision,
-        steps=sit.steps,
+        revision=moonshift_status(status).revision,
+        steps=context.steps,
         outcome=outcome,
-        now=sit.now,
-        workload=_workload(sit, outcome),
-        pods=sit.promoted_pods if sit.seen.workload is not None else (),
-        routes=sit.seen.routes,
-        services=_services(sit),
+        now=context.now,
+        workload=_workload(context, outcome),
+        pods=context.promoted_pods if context.seen.workload is not None else (),
+        routes=context.seen.routes,
+        services=_services(context),
     )
     return (RecordRelease(history_of(release), keep),)
 
 
-def _workload(sit: Situation, outcome: Outcome) -> msgspec.Raw | None:
+def _workload(context: ReleaseContext, outcome: Outcome) -> msgspec.Raw | None:
     """The workload's spec, where it is still that of the release."""
-    if sit.seen.workload is None or outcome is Outcome.SUPERSEDED:
+    if context.seen.workload is None or outcome is Outcome.SUPERSEDED:
         return None
-    return msgspec.Raw(msgspec.json.encode(sit.workload.object.spec))
+    return msgspec.Raw(msgspec.json.encode(context.workload.object.spec))
 
 
-def _services(sit: Situation) -> tuple[tuple[str, msgspec.Raw], ...]:
+def _services(context: ReleaseContext) -> tuple[tuple[str, msgspec.Raw], ...]:
     return tuple(
         (name, msgspec.Raw(msgspec.json.encode(found.spec)))
-        for name in sit.stable_services
-        if (found := sit.service(name)) is not None
+        for name in context.stable_services
+        if (found := context.service(name)) is not None
     )

@@ -1,9 +1,9 @@
-"""A plan that was edited in mid-release: which of its steps the release is at.
+"""Finds the present step of a release in a plan that was edited in mid-release.
 
-The rule is the original's: the pods that the present step asked for are looked for in the new plan, first in the step
-of the same number, then from the first on. Pauses and thresholds are not part of a plan's hash: they take effect where
-they stand. Invariant: a step that says what it said before is not begun again, so an edit of later steps takes no
-approval back and starts no timer anew (the original begins the present step again on any edit).
+The rule is the original's: look for the number of pods that the present step asked for, first in the new plan's step of
+the same number, then from the first step on. Pauses and thresholds are not part of a plan's hash: they take effect
+immediately. Invariant: a step that did not change is not begun again, so an edit of later steps resets no approval and
+no timer (the original begins the present step again on any edit).
 """
 
 from controller.api.quantity import planned_replicas
@@ -11,42 +11,48 @@ from controller.api.rollout import RolloutStatus
 from controller.domain import reasons
 from controller.domain.decision import Note
 from controller.domain.rollout.jump import following, go_to
-from controller.domain.rollout.situation import Situation, canary_status, position
-from controller.domain.rollout.status import with_canary, with_position
-from controller.domain.rollout.turn import Advance
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    moonshift_status,
+)
+from controller.domain.rollout.status import with_canary, with_moonshift_status
+from controller.domain.rollout.transition import Continue
 
 
-def plan_was_edited(sit: Situation, status: RolloutStatus) -> bool:
-    """The plan is not the one that the position is about."""
+def plan_was_edited(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """The plan changed since the status was written."""
     known = canary_status(status).rollout_hash
-    return bool(known) and known != sit.seen.plan_hash
+    return bool(known) and known != context.seen.plan_hash
 
 
-def place_in_plan(sit: Situation, status: RolloutStatus) -> int:
-    """The 1-based step of the present plan that asks for no fewer pods than the step we were at did."""
-    ours = position(status)
-    steps = range(1, len(sit.steps) + 1)
-    # A release begun by an older version has not written down what its step asked for.
+def place_in_plan(context: ReleaseContext, status: RolloutStatus) -> int:
+    """The first 1-based step of the present plan that asks for at least as many pods as the step before the edit."""
+    ours = moonshift_status(status)
+    steps = range(1, len(context.steps) + 1)
+    # A release begun by an older version has not recorded the pods of its step.
     if not ours.step_plan:
-        return min(ours.step, len(sit.steps))
-    target = planned_replicas(ours.step_replicas, sit.replicas)
+        return min(ours.step, len(context.steps))
+    target = planned_replicas(ours.step_replicas, context.replicas)
     looked_at = (ours.step, *steps) if ours.step in steps else tuple(steps)
-    return next((index for index in looked_at if sit.batch(index) >= target), len(sit.steps))
+    return next(
+        (index for index in looked_at if context.batch(index) >= target), len(context.steps)
+    )
 
 
-def replan(sit: Situation, status: RolloutStatus) -> Advance | None:
-    """Take the edited plan up; None when it was not edited."""
-    if not plan_was_edited(sit, status):
+def replan(context: ReleaseContext, status: RolloutStatus) -> Continue | None:
+    """Continue with the edited plan; None when it was not edited."""
+    if not plan_was_edited(context, status):
         return None
-    ours = position(status)
-    index = place_in_plan(sit, status)
-    status = with_canary(status, rollout_hash=sit.seen.plan_hash)
+    ours = moonshift_status(status)
+    index = place_in_plan(context, status)
+    status = with_canary(status, rollout_hash=context.seen.plan_hash)
     text = f"the plan was edited in step({ours.step}): "
-    if index == ours.step and ours.step_plan in (sit.step(index).identity, ""):
-        kept = with_canary(status, next_step_index=following(sit, index))
-        kept = with_position(
-            kept, step_plan=sit.step(index).identity, step_replicas=sit.step(index).replicas
+    if index == ours.step and ours.step_plan in (context.step(index).identity, ""):
+        kept = with_canary(status, next_step_index=following(context, index))
+        kept = with_moonshift_status(
+            kept, step_plan=context.step(index).identity, step_replicas=context.step(index).replicas
         )
-        return Advance(kept, (Note(reasons.REPLANNED, f"{text}the step goes on as it was"),))
-    said = f"{text}the release goes on at the start of step({index}/{len(sit.steps)})"
-    return Advance(go_to(sit, status, index), (Note(reasons.REPLANNED, said),))
+        return Continue(kept, (Note(reasons.REPLANNED, f"{text}the step goes on as it was"),))
+    said = f"{text}the release goes on at the start of step({index}/{len(context.steps)})"
+    return Continue(go_to(context, status, index), (Note(reasons.REPLANNED, said),))

@@ -1,7 +1,7 @@
-"""Routes are their owners' again: what nothing points at at once, what is deeper after the margin of what was above.
+"""Restores routes: objects that nothing refers to at once, deeper ones a grace period after those above them.
 
-Invariant: a margin begins when it is first seen that everything above is given back, never with an instant that was
-kept of an earlier time: before a route that leads again is given back, status says that it led.
+Invariant: a grace period begins when all objects above are first seen restored, never at an instant kept from an
+earlier restore: before a route that is used again is restored, the status records that it was in use.
 """
 
 from typing import assert_never
@@ -11,78 +11,81 @@ from controller.domain.availability import NotServed
 from controller.domain.decision import Action, Refusal, RestoreRoutes
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
 from controller.domain.rollout import announcing, empty_sides, routing
-from controller.domain.rollout.situation import Situation, position
-from controller.domain.rollout.turn import Stop
-from controller.domain.traffic.descent import depth_reached, next_down
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.transition import Stop
+from controller.domain.traffic.teardown_order import lowest_depth_in_use, next_to_restore
 
 
-def restore(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Nothing goes to the new revision's Services first, then the objects are given back; None when all are."""
-    waiting = announcing.withdraw(sit, status)
+def restore(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """First send all traffic to the stable Services, then restore the objects; None when all are restored."""
+    waiting = announcing.withdraw(context, status)
     if waiting is not None:
         return waiting
-    depth = depth_reached(sit.seen.routes)
+    depth = lowest_depth_in_use(context.seen.routes)
     if depth is None:
         return None
     if depth == 0:
-        unpinned = _stable_gone(sit, status)
+        unpinned = _stable_gone(context, status)
         if unpinned is not None:
             return unpinned
-        actions = give_back_what_leads(sit, status)
+        actions = give_back_what_leads(context, status)
     else:
-        due = routing.margin_end(sit, status)
+        due = routing.grace_period_end(context, status)
         if due is not None:
             return Stop(status=status, wake_at=due)
-        actions = _given_back(sit, status, depth)
+        actions = _given_back(context, status, depth)
     return Stop(status=announcing.forgotten(status), actions=actions)
 
 
-def _stable_gone(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """A stable Service that is about to get everything leads nowhere, and un-pinned it would: then that comes first.
+def _stable_gone(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """The stable Service would get all requests and has no ready pod, but would have some un-pinned: un-pin it first.
 
-    Not of a workload without replicas: its new pods go as well, and no request is to come to them by another way.
+    Not for a workload without replicas: its new pods are removed as well, and must not get requests in another way.
     """
-    if sit.shared or sit.seen.workload is None or not sit.replicas:
+    if context.shared or context.seen.workload is None or not context.replicas:
         return None
     empty = [
         name
-        for name in sit.stable_services
-        if not empty_sides.reaches_somebody(sit, name) and empty_sides.would_lead_to(sit, name)
+        for name in context.stable_services
+        if not empty_sides.reaches_somebody(context, name)
+        and empty_sides.would_lead_to(context, name)
     ]
     if not empty:
         return None
-    return Stop(status, tuple(a for a in routing.unpin(sit) if a.service.name in empty))
+    return Stop(status, tuple(a for a in routing.unpin(context) if a.service.name in empty))
 
 
-def give_back_what_leads(sit: Situation, status: RolloutStatus) -> tuple[Action, ...]:
-    """What nothing points at, at once; nothing yet where the stored status says that it was given back before."""
-    known = position(sit.seen.rollout.status).route_plan
-    return () if routing.says_given_back(known) else _given_back(sit, status, depth=0)
-
-
-def _given_back(sit: Situation, status: RolloutStatus, depth: int) -> tuple[Action, ...]:
-    meta = sit.seen.rollout.metadata
-    references = next_down(sit.seen.routes, depth)
-    release = position(status).release
-    return (RestoreRoutes(sit.namespace, references, release, meta.name, meta.uid),)
-
-
-def unrestorable(sit: Situation, status: RolloutStatus) -> Refusal | None:
-    """A gateway object that may follow a plan of ours, and whose original cannot be told now.
-
-    Going on without it would take away what it leads to. A kind that is no longer served has no objects, and what
-    another Rollout uses does not follow us.
+def give_back_what_leads(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
+    """Restore objects that nothing refers to; nothing yet where the stored status says that they were restored
+    before.
     """
-    ours = position(status)
+    known = moonshift_status(context.seen.rollout.status).route_plan
+    return () if routing.says_given_back(known) else _given_back(context, status, depth=0)
+
+
+def _given_back(context: ReleaseContext, status: RolloutStatus, depth: int) -> tuple[Action, ...]:
+    meta = context.seen.rollout.metadata
+    references = next_to_restore(context.seen.routes, depth)
+    release = moonshift_status(status).release
+    return (RestoreRoutes(context.namespace, references, release, meta.name, meta.uid),)
+
+
+def unrestorable(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+    """A gateway object that may follow our plan, and whose original is not known now.
+
+    Going on without it could remove pods that it leads to. A kind that is no longer served has no objects, and an
+    object that another Rollout uses does not follow us.
+    """
+    ours = moonshift_status(status)
     if not (ours.route_plan or ours.endpoints_ready_since):
         return None
-    for route in sit.seen.routes:
+    for route in context.seen.routes:
         match route.state:
             case RouteUnreadable(why=NotServed()):
                 continue
             case RouteUnreadable(reason=reason, message=message):
                 if reason != routing.GATEWAY_OBJECT_IN_USE:
-                    named = f"{route.reference.kind} {sit.namespace}/{route.reference.name}"
+                    named = f"{route.reference.kind} {context.namespace}/{route.reference.name}"
                     return Refusal(reason=reason, message=message, object=named)
             case RouteAbsent() | RoutePresent():
                 continue

@@ -1,9 +1,9 @@
-"""The way back in batches: a release of the stable revision over the one that is given up, where that is asked for.
+"""The way back in batches: releases the stable revision step by step over the revision that was given up.
 
-Asked for by an annotation of the Rollout; without it, and where it can do nothing, the way back is taken at once.
-Invariants: the steps, pauses and approvals are those of the plan; the revision that is stable does not change; taking
-the annotation off ends it, and the rest goes back at once. A release that was given up without a person never waits for
-one on its way back.
+An annotation of the Rollout asks for it; without it, and where it has no effect, a rollback is immediate. Invariants:
+steps, pauses and approvals are those of the plan; the stable revision does not change; removing the annotation ends the
+way back, and the rest follows at once. A release that was given up automatically never waits for a person on its way
+back.
 """
 
 from controller.api import names
@@ -14,80 +14,80 @@ from controller.domain.decision import Action, MarkPod
 from controller.domain.pods.partition import ordinals
 from controller.domain.pods.returning import to_label
 from controller.domain.rollout.by_id import share_by_id
-from controller.domain.rollout.shared_routing import shared_routing_of
-from controller.domain.rollout.situation import (
-    Situation,
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
     Style,
     canary_status,
     known_template,
-    position,
+    moonshift_status,
 )
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.shared_routing import shared_routing_of
+from controller.domain.rollout.transition import Stop
 
 IN_BATCHES = (WorkloadKind.STATEFUL_SET, WorkloadKind.CLONE_SET)
 
 
-def may_return_in_batches(sit: Situation) -> bool:
-    """The annotation asks for it, and no traffic waits for the way back."""
-    rollout = sit.seen.rollout
+def may_return_in_batches(context: ReleaseContext) -> bool:
+    """The annotation asks for it, and no traffic waits for the rollback."""
+    rollout = context.seen.rollout
     asked = rollout.metadata.annotations.get(names.ROLLBACK_IN_BATCH) == "true"
-    routed = bool(sit.strategy.traffic_routings) or bool(shared_routing_of(rollout))
-    return asked and not routed and sit.style is Style.PARTITION and sit.kind in IN_BATCHES
+    routed = bool(context.strategy.traffic_routings) or bool(shared_routing_of(rollout))
+    return asked and not routed and context.style is Style.PARTITION and context.kind in IN_BATCHES
 
 
-def returns_in_batches(sit: Situation, status: RolloutStatus) -> bool:
-    """A template that is back to stable begins a way back in batches: there are pods to bring back."""
-    given_up = position(status).failed_template == known_template(status)
-    return may_return_in_batches(sit) and sit.old_revision_runs and not given_up
+def returns_in_batches(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """A template that is the stable one again begins a way back in batches: there are pods to bring back."""
+    given_up = moonshift_status(status).failed_template == known_template(status)
+    return may_return_in_batches(context) and context.old_revision_runs and not given_up
 
 
-def goes_on_returning(sit: Situation, status: RolloutStatus) -> bool:
+def goes_on_returning(context: ReleaseContext, status: RolloutStatus) -> bool:
     """A way back in batches is under way, and still asked for."""
-    return position(status).returning and may_return_in_batches(sit)
+    return moonshift_status(status).returning and may_return_in_batches(context)
 
 
-def returning_id(sit: Situation) -> str:
-    """The release's id on pods: another than that of the release which made the stable revision once."""
-    own = sit.rollout_id
-    return f"rollback-{own}" if own == sit.template_hash else own
+def returning_id(context: ReleaseContext) -> str:
+    """The release's id on pods: different from the id of the release that created the stable revision."""
+    own = context.rollout_id
+    return f"rollback-{own}" if own == context.template_hash else own
 
 
-def observed_id(sit: Situation, status: RolloutStatus) -> str:
+def observed_id(context: ReleaseContext, status: RolloutStatus) -> str:
     """The id of the release under way."""
-    return returning_id(sit) if position(status).returning else sit.rollout_id
+    return returning_id(context) if moonshift_status(status).returning else context.rollout_id
 
 
-def mark_those_that_stayed(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Before the first move every pod of the stable revision is marked as one that never left."""
-    if not (sit.returning and sit.latched):
+def mark_those_that_stayed(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Before the first move, mark every pod of the stable revision that was never replaced."""
+    if not (context.returning and context.admission_paused):
         return None
     rollout_id = canary_status(status).observed_rollout_id
     actions: tuple[Action, ...] = tuple(
         MarkPod(pod.metadata.key, pod.metadata.uid, rollout_id)
-        for pod in sit.new_pods
+        for pod in context.new_pods
         if not pod.metadata.deleting and pod.metadata.labels.get(names.NO_NEED_UPDATE) != rollout_id
     )
     return Stop(status, actions) if actions else None
 
 
-def unmark(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Nothing says any more that a pod never left."""
+def unmark(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Remove these marks from all pods."""
     actions: tuple[Action, ...] = tuple(
         MarkPod(pod.metadata.key, pod.metadata.uid, "")
-        for pod in sit.workload.pods
+        for pod in context.workload.pods
         if names.NO_NEED_UPDATE in pod.metadata.labels and not pod.metadata.deleting
     )
     return Stop(status, actions) if actions else None
 
 
-def pods_to_label(sit: Situation, status: RolloutStatus) -> tuple[Pod, ...]:
-    """The pods of the new revision that say which batch made them."""
-    index = max(1, position(status).step)
+def pods_to_label(context: ReleaseContext, status: RolloutStatus) -> tuple[Pod, ...]:
+    """The pods of the new revision that carry the number of their batch."""
+    index = max(1, moonshift_status(status).step)
     rollout_id = canary_status(status).observed_rollout_id
-    if sit.by_id:
-        return share_by_id(sit, index, rollout_id)
-    if not sit.returning:
-        return sit.new_pods
-    alive = [pod for pod in sit.new_pods if not pod.metadata.deleting]
+    if context.by_id:
+        return share_by_id(context, index, rollout_id)
+    if not context.returning:
+        return context.new_pods
+    alive = [pod for pod in context.new_pods if not pod.metadata.deleting]
     preferred = sorted(alive, key=lambda pod: (-max(ordinals([pod]), default=0), pod.metadata.name))
-    return to_label(preferred, rollout_id, sit.batch(index), sit.wanted(index))
+    return to_label(preferred, rollout_id, context.batch(index), context.wanted(index))

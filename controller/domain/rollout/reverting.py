@@ -1,8 +1,9 @@
-"""Giving a revision up without a person: its template is taken back, and it is held if it is asked for again.
+"""Gives a revision up automatically: restores the stable template, and stops the revision if it is applied again.
 
-Why held: whoever applied it (a pipeline, a GitOps tool) applies it again at once, and the release would begin, fail and
-be taken back for ever. Invariant: the template that comes back is that of the stable revision, from what Kubernetes
-itself kept of it; where that is gone nothing is written, and the release stays stalled with the reason.
+Why it is stopped: its source (a pipeline, a GitOps tool) applies it again at once, and the release would begin, fail
+and be reverted for ever. Invariant: the restored template is that of the stable revision, from the object in which
+Kubernetes keeps it, or from the status of the release; where both are gone nothing is written, and the release stays
+stalled with the reason.
 """
 
 from controller.api.meta import Key
@@ -11,45 +12,77 @@ from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, Refusal, RevertTemplate, Severity
 from controller.domain.rollout.naming import new_in_words
-from controller.domain.rollout.situation import Situation, position
-from controller.domain.rollout.status import with_position
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.status import with_moonshift_status
+from controller.domain.rollout.transition import Stop
 
 
-def given_up(sit: Situation, status: RolloutStatus, why: str) -> Stop | None:
-    """Take the template back because of `why`; None where the stable one is not kept any more, or is what runs."""
-    source = kept_template(sit, position(status).stable_revision)
-    if not source or position(status).by_id:
+def given_up(context: ReleaseContext, status: RolloutStatus, why: str) -> Stop | None:
+    """Restore the stable template because of `why`; None where it is not kept any more, or is in use already."""
+    source = kept_template(context, moonshift_status(status).stable_revision)
+    text = "" if source else moonshift_status(status).kept_template
+    if not (source or text) or moonshift_status(status).by_id:
         return None
-    text = f"{new_in_words(sit)} is given up: {why}"
-    failed = with_position(status, failed_template=sit.template_hash)
+    told = f"{new_in_words(context)} is given up: {why}"
+    failed = with_moonshift_status(status, failed_template=context.template_hash)
     action = RevertTemplate(
-        kind=sit.kind_name,
-        workload=sit.workload_key,
-        generation=sit.meta.generation,
-        source=Key(sit.namespace, source),
-        replica_sets=tuple(rs for rs, _ in sit.workload.replica_sets),
+        kind=context.kind_name,
+        workload=context.workload_key,
+        generation=context.meta.generation,
+        source=Key(context.namespace, source),
+        replica_sets=tuple(rs for rs, _ in context.workload.replica_sets),
+        template=text,
     )
-    return Stop(failed, (action,), notes=(Note(reasons.GIVEN_UP, text, Severity.WARNING),))
+    return Stop(failed, (action,), notes=(Note(reasons.GIVEN_UP, told, Severity.WARNING),))
 
 
-def held_as_failed(sit: Situation, status: RolloutStatus) -> Refusal | None:
-    """The revision that is asked for was given up before, and nobody has said to try it again."""
-    if sit.template_hash != position(status).failed_template:
+MAX_KEPT_BYTES = 65536
+"""Characters of a template that the status keeps. Larger templates are kept by their ReplicaSet alone."""
+
+
+def template_to_keep(context: ReleaseContext, status: RolloutStatus, stable: str) -> str:
+    """The template (JSON) of a Deployment's stable revision with the labels of its pods; empty where it is too
+    large.
+    """
+    found = [
+        bytes(rs.spec.template).decode()
+        for rs, _ in context.workload.replica_sets
+        if stable and rs.revision == stable
+    ]
+    known = (
+        moonshift_status(status).kept_template
+        if moonshift_status(status).stable_revision == stable
+        else ""
+    )
+    text = found[-1] if found else known
+    return text if len(text) <= MAX_KEPT_BYTES else ""
+
+
+def can_go_back(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """The stable template is kept in some object."""
+    ours = moonshift_status(status)
+    return bool(kept_template(context, ours.stable_revision) or ours.kept_template)
+
+
+def held_as_failed(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+    """This revision was given up before, and nobody asked to try it again."""
+    if context.template_hash != moonshift_status(status).failed_template:
         return None
-    name = sit.seen.rollout.metadata.name
+    name = context.seen.rollout.metadata.name
     return Refusal(
         reasons.REVISION_FAILED,
-        f"{new_in_words(sit)} was given up before and is held: change the template, or try it again with "
+        f"{new_in_words(context)} was given up before and is held: change the template, or try it again with "
         f"kubectl moonshift retry {name}",
-        object=sit.workload_name,
+        object=context.workload_name,
     )
 
 
-def kept_template(sit: Situation, stable: str) -> str:
+def kept_template(context: ReleaseContext, stable: str) -> str:
     """Name of the ReplicaSet or ControllerRevision that keeps the stable template; empty when none does."""
-    if sit.kind is WorkloadKind.DEPLOYMENT:
-        kept = [rs.metadata.name for rs, _ in sit.workload.replica_sets if rs.revision == stable]
+    if context.kind is WorkloadKind.DEPLOYMENT:
+        kept = [
+            rs.metadata.name for rs, _ in context.workload.replica_sets if rs.revision == stable
+        ]
     else:
-        kept = [found.object for found in sit.workload.revisions if found.name == stable]
+        kept = [found.object for found in context.workload.revisions if found.name == stable]
     return kept[-1] if stable and kept else ""

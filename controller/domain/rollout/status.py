@@ -1,7 +1,7 @@
-"""Building the next status: conditions with honest timestamps, the mirrored position, kstatus.
+"""Builds the next status: conditions with honest timestamps, the mirrored step and state, kstatus.
 
-Invariant: setting what is already so changes nothing (no write, no new timestamp). `currentStepState`
-always mirrors our own position.
+Invariant: setting a value that is already set changes nothing (no write, no new timestamp). `currentStepState` always
+mirrors our own state.
 """
 
 from datetime import datetime
@@ -13,8 +13,8 @@ from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, Rollout
 from controller.domain import reasons
 from controller.domain.conditions import find_condition, set_condition, settled_conditions
 from controller.domain.decision import Refusal
-from controller.domain.rollout import visits
-from controller.domain.rollout.situation import canary_status, position
+from controller.domain.rollout import step_history
+from controller.domain.rollout.release_context import canary_status, moonshift_status
 
 
 def with_canary(status: RolloutStatus, **changes: object) -> RolloutStatus:
@@ -23,20 +23,20 @@ def with_canary(status: RolloutStatus, **changes: object) -> RolloutStatus:
     return status.with_release(changed)
 
 
-def with_position(status: RolloutStatus, **changes: object) -> RolloutStatus:
-    """Our own position, changed."""
-    changed: MoonshiftStatus = structs.replace(position(status), **changes)
+def with_moonshift_status(status: RolloutStatus, **changes: object) -> RolloutStatus:
+    """Our own part of the status, changed."""
+    changed: MoonshiftStatus = structs.replace(moonshift_status(status), **changes)
     return structs.replace(status, moonshift=changed)
 
 
 def enter(status: RolloutStatus, state: StepState, now: datetime) -> RolloutStatus:
     """Move to a state of the present step; the mirror follows."""
-    seen = position(status).visits
+    seen = moonshift_status(status).visits
     if state in (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED):
-        seen = visits.ready(seen, now)
+        seen = step_history.ready(seen, now)
     elif state is StepState.COMPLETED:
-        seen = visits.closed(seen, now)
-    moved = with_position(status, state=state, state_since=now, visits=seen)
+        seen = step_history.closed(seen, now)
+    moved = with_moonshift_status(status, state=state, state_since=now, visits=seen)
     return with_canary(moved, current_step_state=state, last_update_time=now)
 
 
@@ -56,7 +56,7 @@ def with_condition(
 
 
 def without_condition(status: RolloutStatus, kind: str) -> RolloutStatus:
-    """Drop a condition."""
+    """The status without a condition."""
     return structs.replace(status, conditions=tuple(c for c in status.conditions if c.type != kind))
 
 
@@ -70,7 +70,7 @@ def progressing(status: RolloutStatus, reason: str, message: str, now: datetime)
 def with_kstatus(status: RolloutStatus, problem: Refusal | None, now: datetime) -> RolloutStatus:
     """Ready, Reconciling and Stalled, as kstatus, `helm --wait` and `kubectl wait` read them.
 
-    What waits for Ready shows Ready's message while it waits, so that says what is waited for.
+    Tools that wait for Ready print its message meanwhile, so the message names the reason of the wait.
     """
     busy = status.phase in (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
     idle = status.phase in (Phase.HEALTHY, Phase.DISABLED)
@@ -89,7 +89,7 @@ def with_kstatus(status: RolloutStatus, problem: Refusal | None, now: datetime) 
 
 
 def mirrored(status: RolloutStatus) -> RolloutStatus:
-    """Copy the step's index and state to the top level, where columns and blue-green clients look."""
+    """Copy the step's index and state to the top level, where printed columns and blue-green clients read them."""
     inner = canary_status(status)
     return structs.replace(
         status,
@@ -99,9 +99,9 @@ def mirrored(status: RolloutStatus) -> RolloutStatus:
 
 
 def settled(before: RolloutStatus, after: RolloutStatus) -> RolloutStatus:
-    """`after`; the very `before` where it says the same, and only instants differ.
+    """`after`; or `before` itself where only instants differ.
 
-    Why: a status that is written although it says nothing new wakes the pass that writes the next one.
+    Why: writing a status without news wakes the pass that writes the next one.
     """
     conditions = settled_conditions(before.conditions, after.conditions)
     after = structs.replace(after, conditions=conditions)
@@ -113,5 +113,5 @@ def _timeless(status: RolloutStatus) -> RolloutStatus:
     if status.of_release is not None:
         status = with_canary(status, last_update_time=None)
     if isinstance(status.moonshift, MoonshiftStatus):
-        status = with_position(status, state_since=None)
+        status = with_moonshift_status(status, state_since=None)
     return status

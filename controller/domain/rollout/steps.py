@@ -1,7 +1,8 @@
-"""The step machine: grow, ready, route, margin, give the old share back, metrics, pause, next.
+"""The step machine: create pods, wait until ready, route, grace period, remove the old share, metrics, pause, next
+step.
 
-Invariant: one function per state; a state that needs nothing is walked through. Pods come before traffic in every step,
-so traffic never points at pods that are not ready; the one thing done before pods is pinning the stable Service.
+Invariant: one function per state; a state that needs nothing is passed through. In every step pods come before traffic,
+so traffic never reaches pods that are not ready; only pinning the stable Service comes before the pods.
 """
 
 from typing import assert_never
@@ -11,194 +12,229 @@ from msgspec import structs
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Action, Note
-from controller.domain.rollout import announcing, batches, messages, pause, restoring, routing
+from controller.domain.rollout import (
+    analysing,
+    announcing,
+    batches,
+    messages,
+    pause,
+    restoring,
+    routing,
+)
 from controller.domain.rollout.drifting import drift_of, noted
 from controller.domain.rollout.jump import go_to
 from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.returning import pods_to_label
-from controller.domain.rollout.shared_routing import lane_is_shut
-from controller.domain.rollout.situation import Situation, position
-from controller.domain.rollout.status import enter, progressing, with_canary, with_position
-from controller.domain.rollout.turn import Advance, Stop, Turn
+from controller.domain.rollout.shared_routing import shared_route_is_closed
+from controller.domain.rollout.status import enter, progressing, with_canary, with_moonshift_status
+from controller.domain.rollout.transition import Continue, Stop, Transition
 
 
-def decide_step(sit: Situation, status: RolloutStatus) -> Turn:
-    """The next turn of a release that nothing disturbs."""
-    state = StepState(position(status).state)
+def decide_step(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    """The next transition of a release without a disturbance."""
+    state = StepState(moonshift_status(status).state)
     match state:
         case StepState.BEFORE_STEP_UPGRADE:
-            return _before_upgrade(sit, status)
+            return _before_upgrade(context, status)
         case StepState.STEP_UPGRADE:
-            return _upgrade(sit, status)
+            return _upgrade(context, status)
         case StepState.STEP_TRAFFIC_ROUTING:
-            return _route(sit, status)
+            return _route(context, status)
         case StepState.STEP_METRICS_ANALYSIS:
-            return _analyse(sit, status)
+            return _analyse(context, status)
         case StepState.STEP_PAUSED:
-            return _paused(sit, status)
+            return _paused(context, status)
         case StepState.STEP_READY:
-            return _next_step(sit, status)
+            return _next_step(context, status)
         case StepState.COMPLETED:
             return Stop(status)
         case _:
             assert_never(state)
 
 
-def _upgrading(sit: Situation, status: RolloutStatus) -> RolloutStatus:
-    text = messages.in_step(sit, position(status).step, messages.UPGRADING)
-    return progressing(status, reasons.IN_ROLLING, text, sit.now)
+def _upgrading(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    text = messages.in_step(context, moonshift_status(status).step, messages.UPGRADING)
+    return progressing(status, reasons.IN_ROLLING, text, context.now)
 
 
-def _before_upgrade(sit: Situation, status: RolloutStatus) -> Turn:
-    """A step that says nothing about traffic starts from the original routes.
+def _before_upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    """A step without traffic settings starts from the original routes.
 
-    Not one that takes all pods: its routes stay until every pod is a new one, or the new revision's share would fall.
+    Except a step that replaces all pods: its routes stay until every pod is new, because the new revision's share would
+    fall otherwise.
     """
-    index = position(status).step
-    status = _upgrading(sit, status)
-    if not sit.step(index).routes_traffic and not sit.takes_all(index):
-        restored = _following_pods(sit, status, index) or restoring.restore(sit, status)
+    index = moonshift_status(status).step
+    status = _upgrading(context, status)
+    if not context.step(index).routes_traffic and not context.takes_all(index):
+        restored = _following_pods(context, status, index) or restoring.restore(context, status)
         if restored is not None:
             return restored
-    mixed = routing.revisions_are_mixed(sit, status)
+    mixed = routing.revisions_are_mixed(context, status)
     if mixed is not None:
         return Stop(status, problem=mixed)
-    return Advance(enter(status, StepState.STEP_UPGRADE, sit.now))
+    return Continue(enter(status, StepState.STEP_UPGRADE, context.now))
 
 
-def _following_pods(sit: Situation, status: RolloutStatus, index: int) -> Stop | None:
-    """The stable Services lead to every revision before the routes give them everything: old pods may be few by now."""
-    if not sit.routes_lead or not routing.pin_is_over(sit, index):
+def _following_pods(context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
+    """The stable Services select every revision before the routes send them everything: few old pods may be left."""
+    if not context.routes_lead or not routing.pin_is_over(context, index):
         return None
-    actions = routing.unpin(sit)
-    waits = bool(actions) or routing.stable_services_are_blind(sit)
+    actions = routing.unpin(context)
+    waits = bool(actions) or routing.stable_services_are_blind(context)
     return Stop(status, actions) if waits else None
 
 
-def _upgrade(sit: Situation, status: RolloutStatus) -> Turn:
-    """Pods of the step: made, ready, labelled; without traffic the old share is given back at once."""
-    index = position(status).step
-    status = _upgrading(sit, status)
-    pins = routing.pin(sit, status, index)
-    blocked = mechanism_of(sit).clear(sit, status)
+def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    """The step's pods: created, ready, labelled; without traffic settings the old share is removed at once."""
+    index = moonshift_status(status).step
+    status = _upgrading(context, status)
+    pins = routing.pin(context, status, index)
+    blocked = mechanism_of(context).preconditions(context, status)
     if blocked is not None:
         return structs.replace(blocked, actions=(*pins, *blocked.actions))
-    if sit.takes_all(index) and (pins or routing.stable_services_are_blind(sit)):
-        # No old pod goes before the un-pinned Services are seen to lead to the new ones as well.
+    if context.takes_all(index) and (pins or routing.stable_services_are_blind(context)):
+        # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
         return Stop(status, pins)
-    counted = sit.ready(sit.new_pods)
-    status = with_canary(status, pod_template_hash=sit.new_revision)
-    status, announcements = announcing.announce(sit, status, index)
-    actions = (*pins, *_pods_of_step(sit, status, index), *announcements)
+    counted = context.ready(context.new_pods)
+    status = with_canary(status, pod_template_hash=context.new_revision)
+    status, announcements = announcing.announce(context, status, index)
+    actions = (*pins, *_pods_of_step(context, status, index), *announcements)
     if actions:
-        actions = (*routing.rehearsal(sit, status, index), *actions)
+        actions = (*routing.rehearsal(context, status, index), *actions)
         return Stop(status, actions, wake_at=counted.next_at)
-    if not batches.batch_is_ready(sit, index, counted):
+    if not batches.batch_is_ready(context, index, counted):
         return Stop(status, wake_at=counted.next_at)
     done = Note(reasons.STEP_UPGRADED, f"upgrade step({index}) canary pods with new versions done")
-    return Advance(enter(status, StepState.STEP_TRAFFIC_ROUTING, sit.now), (done,))
+    return Continue(enter(status, StepState.STEP_TRAFFIC_ROUTING, context.now), (done,))
 
 
-def _pods_of_step(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
-    """What makes and marks the pods of a step; the canary Service comes as soon as their revision is known."""
-    moves = mechanism_of(sit).grow(
-        sit, index, sit.ready(sit.new_pods), give_back=not sit.step(index).routes_traffic
+def _pods_of_step(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+    """The actions that create and label a step's pods; the canary Service follows as soon as their revision is
+    known.
+    """
+    moves = mechanism_of(context).grow(
+        context,
+        index,
+        context.ready(context.new_pods),
+        give_back=not context.step(index).routes_traffic,
     )
     services: tuple[Action, ...] = ()
-    if sit.step(index).routes_traffic and not sit.takes_all(index):
-        services = routing.canary_services(sit)
-    return (*moves, *services, *batches.missing_labels(sit, status, pods_to_label(sit, status)))
+    if context.step(index).routes_traffic and not context.takes_all(index):
+        services = routing.canary_services(context)
+    return (
+        *moves,
+        *services,
+        *batches.missing_labels(context, status, pods_to_label(context, status)),
+    )
 
 
-def _route(sit: Situation, status: RolloutStatus) -> Turn:
-    """Routes of the step, and after their margin the old share of the pods."""
-    index = position(status).step
-    regrown = mechanism_of(sit).regrow(sit, index)
+def _route(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    """The step's routes, and the old share of the pods after their grace period."""
+    index = moonshift_status(status).step
+    regrown = mechanism_of(context).regrow(context, index)
     if regrown:
         return Stop(status, regrown)
-    if sit.step(index).routes_traffic and sit.seen.routes and not sit.takes_all(index):
-        text = messages.in_step(sit, index, messages.ROUTING)
-        status = progressing(status, reasons.IN_ROLLING, text, sit.now)
-        status = routing.endpoints_seen(sit, status)
-        waiting = _services_ready(sit, status)
+    unused = routing.unused_canary_services(context, status, index)
+    if unused is not None:
+        return unused
+    if context.step(index).routes_traffic and context.seen.routes and not context.takes_all(index):
+        text = messages.in_step(context, index, messages.ROUTING)
+        status = progressing(status, reasons.IN_ROLLING, text, context.now)
+        status = routing.endpoints_seen(context, status)
+        waiting = _services_ready(context, status)
         if waiting is not None:
             return waiting
-        drift = drift_of(sit)
-        status, notes = noted(status, drift, sit.now)
+        drift = drift_of(context)
+        status, notes = noted(status, drift, context.now)
         if drift.held is not None:
             return Stop(status, wake_at=drift.wake_at, problem=drift.held)
-        actions = routing.ensure_routes(sit, status, index)
+        actions = routing.ensure_routes(context, status, index)
         if actions:
-            return Stop(with_position(status, withdrawn_at=None), actions, notes=notes)
-    shut = lane_is_shut(sit, status)
+            return Stop(with_moonshift_status(status, withdrawn_at=None), actions, notes=notes)
+    shut = shared_route_is_closed(context, status)
     if shut is not None:
         return shut
-    moved = mechanism_of(sit).old_share(sit, status, index)
+    moved = mechanism_of(context).old_share(context, status, index)
     if moved is not None:
         return moved
-    notes = (routing.routed_note(sit, index),) if sit.step(index).routes_traffic else ()
-    return Advance(enter(status, StepState.STEP_METRICS_ANALYSIS, sit.now), notes)
+    notes = (routing.routed_note(context, index),) if context.step(index).routes_traffic else ()
+    return Continue(enter(status, StepState.STEP_METRICS_ANALYSIS, context.now), notes)
 
 
-def _services_ready(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """The canary Services lead to the new pods, and have done so for the grace period."""
-    services = routing.canary_services(sit)
+def _services_ready(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """The canary Services have had the new pods among their endpoints for the grace period."""
+    services = routing.canary_services(context)
     if services:
         return Stop(status, services)
-    return routing.endpoints_margin(sit, status)
+    return routing.endpoints_grace_period(context, status)
 
 
-def _analyse(sit: Situation, status: RolloutStatus) -> Turn:
-    """The work of the step is done; on to its pause, once an approval of the step before cannot be repeated there."""
-    if pause.pause_is_too_soon(sit, status):
-        return _with_all_kept(sit, Stop(status, wake_at=position(status).pause_not_before))
-    passed = with_position(status, pause_not_before=None)
-    return Advance(enter(passed, StepState.STEP_PAUSED, sit.now))
-
-
-def _paused(sit: Situation, status: RolloutStatus) -> Turn:
-    """The end of a step; what the step brought about is kept so meanwhile."""
-    turn = pause.decide_pause(sit, status)
-    return turn if isinstance(turn, Advance) else _with_all_kept(sit, turn)
-
-
-def _with_all_kept(sit: Situation, turn: Stop) -> Stop:
-    """The same, and pods, Services and routes stay as the step left them."""
-    index = position(turn.status).step
-    due = [time for time in (turn.wake_at, sit.ready(sit.new_pods).next_at) if time is not None]
-    kept = _kept(sit, turn.status, index)
-    turn = structs.replace(turn, actions=kept, wake_at=min(due, default=None))
-    if not (sit.step(index).routes_traffic and sit.seen.routes) or sit.takes_all(index):
-        return turn
-    return _with_routes(sit, turn, index)
-
-
-def _with_routes(sit: Situation, turn: Stop, index: int) -> Stop:
-    """The same, and the routes are kept as they were written; or left, where somebody insists on another opinion."""
-    drift = drift_of(sit)
-    status, notes = noted(turn.status, drift, sit.now)
-    if drift.held is not None:
-        times = [time for time in (turn.wake_at, drift.wake_at) if time is not None]
-        return structs.replace(
-            turn, status=status, wake_at=min(times, default=None), problem=drift.held
+def _analyse(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    """On to the pause, when the step's metrics have passed and no approval of the step before can be repeated there."""
+    gate = analysing.analyse(context, status)
+    if isinstance(gate, Continue):
+        return gate
+    if gate is not None:
+        kept = _with_all_kept(context, gate)
+        return structs.replace(kept, actions=(*kept.actions, *gate.actions))
+    if pause.pause_is_too_soon(context, status):
+        return _with_all_kept(
+            context, Stop(status, wake_at=moonshift_status(status).pause_not_before)
         )
-    actions = (*turn.actions, *routing.ensure_routes(sit, status, index))
-    return structs.replace(turn, status=status, actions=actions, notes=(*turn.notes, *notes))
+    passed = with_moonshift_status(status, pause_not_before=None)
+    return Continue(enter(passed, StepState.STEP_PAUSED, context.now))
 
 
-def _kept(sit: Situation, status: RolloutStatus, index: int) -> tuple[Action, ...]:
+def _paused(context: ReleaseContext, status: RolloutStatus) -> Transition:
+    """The end of a step; its pods, Services and routes are kept as they are."""
+    transition = pause.decide_pause(context, status)
+    return transition if isinstance(transition, Continue) else _with_all_kept(context, transition)
+
+
+def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
+    """The same stop, with repairs of the step's pods, Services and routes."""
+    index = moonshift_status(transition.status).step
+    due = [
+        time
+        for time in (transition.wake_at, context.ready(context.new_pods).next_at)
+        if time is not None
+    ]
+    kept = _kept(context, transition.status, index)
+    transition = structs.replace(transition, actions=kept, wake_at=min(due, default=None))
+    if not (context.step(index).routes_traffic and context.seen.routes) or context.takes_all(index):
+        return transition
+    return _with_routes(context, transition, index)
+
+
+def _with_routes(context: ReleaseContext, transition: Stop, index: int) -> Stop:
+    """The same stop, with the routes kept as written; or left alone where another writer insists."""
+    drift = drift_of(context)
+    status, notes = noted(transition.status, drift, context.now)
+    if drift.held is not None:
+        times = [time for time in (transition.wake_at, drift.wake_at) if time is not None]
+        return structs.replace(
+            transition, status=status, wake_at=min(times, default=None), problem=drift.held
+        )
+    actions = (*transition.actions, *routing.ensure_routes(context, status, index))
+    return structs.replace(
+        transition, status=status, actions=actions, notes=(*transition.notes, *notes)
+    )
+
+
+def _kept(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
     """Repairs while a step waits: pins, the extra Deployment's size, labels, canary Services."""
-    actions: tuple[Action, ...] = routing.pin(sit, status, index)
-    actions += mechanism_of(sit).keep(sit, index)
-    actions += batches.missing_labels(sit, status, pods_to_label(sit, status))
-    if sit.step(index).routes_traffic and not sit.takes_all(index):
-        actions += routing.canary_services(sit)
+    actions: tuple[Action, ...] = routing.pin(context, status, index)
+    actions += mechanism_of(context).keep(context, index)
+    actions += batches.missing_labels(context, status, pods_to_label(context, status))
+    if context.step(index).routes_traffic and not context.takes_all(index):
+        actions += routing.canary_services(context)
     return actions
 
 
-def _next_step(sit: Situation, status: RolloutStatus) -> Turn:
+def _next_step(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """On to the next step, or to the end."""
-    index = position(status).step
-    if index >= len(sit.steps):
-        return Advance(enter(status, StepState.COMPLETED, sit.now))
-    return Advance(go_to(sit, status, index + 1))
+    index = moonshift_status(status).step
+    if index >= len(context.steps):
+        return Continue(enter(status, StepState.COMPLETED, context.now))
+    return Continue(go_to(context, status, index + 1))

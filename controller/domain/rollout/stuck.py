@@ -1,9 +1,8 @@
-"""Pods that cannot be made, or are made and fail: told in words after the first minute, with or without a deadline.
+"""Reports pods that cannot be created, or fail, after one minute, with or without a deadline.
 
-Why: a release that waits for pods looks like one that works. Quota, a policy, an image that is not there: somebody has
-said so on the workload, its ReplicaSets or its pods. A StatefulSet or DaemonSet says so in Events only; they are asked
-for once pods have been missing for a minute. Invariant: words that change while the matter stays the same are not
-written again.
+Why: a release that waits for pods looks like one that works. The reason (a quota, a policy, a missing image) is written
+on the workload, its ReplicaSets or its pods. For a StatefulSet or DaemonSet it is only in Events, which are read once
+pods have been missing for a minute. Invariant: a new text about the same problem is not written again.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -16,49 +15,53 @@ from controller.api.workloads import Deployment, Pod, StatusCondition
 from controller.domain import reasons
 from controller.domain.decision import AskWhyNotMade, Refusal
 from controller.domain.pods.trouble import Trouble, not_made, of_pods
-from controller.domain.rollout.situation import Situation, position
+from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import condition
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.transition import Stop
 
-PATIENCE = timedelta(minutes=1)
+TROUBLE_TOLERATED_FOR = timedelta(minutes=1)
 """How long pods may take before their trouble stalls the release."""
 
 
-def with_trouble(sit: Situation, stop: Stop, began: datetime) -> Stop:
-    """`stop`, stalled where the pods of the work that began then are in trouble; else looking again in time."""
-    trouble = trouble_of(sit, stop.status)
-    since = trouble.since if trouble is not None else _missing_since(sit)
+def with_trouble(context: ReleaseContext, stop: Stop, began: datetime) -> Stop:
+    """`stop`, stalled where pods of the work that began at `began` have a problem; else with a time to look again."""
+    trouble = trouble_of(context, stop.status)
+    since = trouble.since if trouble is not None else _missing_since(context)
     if trouble is None and since is None:
         return stop
-    due = max(began, since or began) + PATIENCE
-    if due > sit.now:
+    due = max(began, since or began) + TROUBLE_TOLERATED_FOR
+    if due > context.now:
         return structs.replace(stop, wake_at=min(stop.wake_at or due, due))
     if trouble is None:
-        asked = AskWhyNotMade(sit.workload_key, sit.meta.uid, _counts(sit, stop.status))
+        asked = AskWhyNotMade(context.workload_key, context.meta.uid, _counts(context, stop.status))
         return structs.replace(stop, actions=(*stop.actions, asked))
-    return structs.replace(stop, problem=_problem(sit, stop.status, trouble))
+    return structs.replace(stop, problem=_problem(context, stop.status, trouble))
 
 
-def trouble_of(sit: Situation, status: RolloutStatus) -> Trouble | None:
-    """What keeps the pods that are waited for from being made, or from being ready."""
-    return not_made(_conditions(sit)) or of_pods(_awaited(sit, status))
+def trouble_of(context: ReleaseContext, status: RolloutStatus) -> Trouble | None:
+    """The reason why pods that the step waits for are not created, or not ready."""
+    return not_made(_conditions(context)) or of_pods(_awaited(context, status))
 
 
 def told(trouble: Trouble) -> str:
-    """The trouble in one sentence."""
+    """The problem in one sentence."""
     pod = f"pod {trouble.pod}: " if trouble.pod else ""
     since = f" (since {trouble.since.astimezone(UTC):%Y-%m-%d %H:%M:%SZ})" if trouble.since else ""
     return f"{pod}{trouble.text}{since}"
 
 
-def _awaited(sit: Situation, status: RolloutStatus) -> tuple[Pod, ...]:
-    return sit.promoted_pods if position(status).goal else sit.new_pods
+def _awaited(context: ReleaseContext, status: RolloutStatus) -> tuple[Pod, ...]:
+    ours = moonshift_status(status)
+    if ours.goal == Goal.SCALED_AWAY:
+        return context.pods_of(ours.stable_revision)
+    return context.promoted_pods if ours.goal else context.new_pods
 
 
-def _conditions(sit: Situation) -> tuple[StatusCondition, ...]:
-    """Of the workload, its ReplicaSets that want pods, and the extra Deployments."""
+def _conditions(context: ReleaseContext) -> tuple[StatusCondition, ...]:
+    """Conditions of the workload, of its ReplicaSets that want pods, and of the extra Deployments."""
     found: tuple[StatusCondition, ...] = ()
-    for seen in (sit.workload, *sit.seen.canaries):
+    for seen in (context.workload, *context.seen.canaries):
         found += seen.object.status.conditions
         if isinstance(seen.object, Deployment):
             active = (rs for rs, _ in seen.replica_sets if rs.active)
@@ -66,56 +69,58 @@ def _conditions(sit: Situation) -> tuple[StatusCondition, ...]:
     return found
 
 
-def _counts(sit: Situation, status: RolloutStatus) -> str:
-    ours, pods = position(status), sit.ready(_awaited(sit, status))
+def _counts(context: ReleaseContext, status: RolloutStatus) -> str:
+    ours, pods = moonshift_status(status), context.ready(_awaited(context, status))
+    if ours.goal == Goal.SCALED_AWAY:
+        return f"back from zero replicas: {pods.ready} of {context.replicas} stable pods are ready"
     if ours.goal:
-        return (
-            f"the end of the release ({ours.goal}): {pods.ready} of {sit.replicas} pods are ready"
-        )
-    wanted = sit.wanted(ours.step)
+        return f"the end of the release ({ours.goal}): {pods.ready} of {context.replicas} pods are ready"
+    wanted = context.wanted(ours.step)
     made = f"{pods.pods} made, " if pods.pods < wanted else ""
     return f"step({ours.step}): of {wanted} new pods {made}{pods.ready} ready"
 
 
-def _problem(sit: Situation, status: RolloutStatus, trouble: Trouble) -> Refusal:
-    head = f"{_counts(sit, status)}; {f'pod {trouble.pod}: ' if trouble.pod else ''}"
-    text = steady(sit, trouble.reason, head, f"{_counts(sit, status)}; {told(trouble)}")
-    return Refusal(trouble.reason, text, object=sit.workload_name)
+def _problem(context: ReleaseContext, status: RolloutStatus, trouble: Trouble) -> Refusal:
+    head = f"{_counts(context, status)}; {f'pod {trouble.pod}: ' if trouble.pod else ''}"
+    text = steady(context, trouble.reason, head, f"{_counts(context, status)}; {told(trouble)}")
+    return Refusal(trouble.reason, text, object=context.workload_name)
 
 
-def steady(sit: Situation, reason: str, head: str, text: str) -> str:
-    """`text`, or what is said already where it is the same matter: details alternate from one look to the next."""
-    before = condition(sit.seen.rollout.status, "Stalled")
+def steady(context: ReleaseContext, reason: str, head: str, text: str) -> str:
+    """`text`, or the present text where it is about the same problem: details alternate between passes."""
+    before = condition(context.seen.rollout.status, "Stalled")
     same = before is not None and before.reason == reason and before.message.startswith(head)
     return before.message if before is not None and same else text
 
 
-def _missing_since(sit: Situation) -> datetime | None:
-    """When the newest pod of a set was made that has too few, and none on its way out: it says why in Events only."""
-    pods = sit.workload.pods
-    if sit.kind is WorkloadKind.DEPLOYMENT or len(pods) >= sit.replicas:
+def _missing_since(context: ReleaseContext) -> datetime | None:
+    """When the newest pod was created of a set with too few pods and none being deleted: the reason is only in
+    Events.
+    """
+    pods = context.workload.pods
+    if context.kind is WorkloadKind.DEPLOYMENT or len(pods) >= context.replicas:
         return None
     if any(pod.metadata.deleting for pod in pods):
         return None
     made = [pod.metadata.creation_timestamp for pod in pods]
-    return max((at for at in made if at is not None), default=sit.meta.creation_timestamp)
+    return max((at for at in made if at is not None), default=context.meta.creation_timestamp)
 
 
-def selects_no_new_pod(sit: Situation, status: RolloutStatus) -> Refusal | None:
-    """The step waits for endpoints behind a Service whose selector none of its ready pods has the labels for."""
-    ready = [pod for pod in sit.new_pods if pod.ready_since is not None]
-    if position(status).state != StepState.STEP_TRAFFIC_ROUTING or not ready:
+def selects_no_new_pod(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+    """The step waits for endpoints of a Service whose selector matches none of its ready pods."""
+    ready = [pod for pod in context.new_pods if pod.ready_since is not None]
+    if moonshift_status(status).state != StepState.STEP_TRAFFIC_ROUTING or not ready:
         return None
-    for name in map(sit.canary_service_of, sit.stable_services):
-        service = sit.service(name)
+    for name in map(context.canary_service_of, context.stable_services):
+        service = context.service(name)
         wanted = dict(service.spec.selector) if service is not None else {}
-        wanted.pop(sit.revision_label, None)
+        wanted.pop(context.revision_label, None)
         if wanted and not any(wanted.items() <= pod.metadata.labels.items() for pod in ready):
             selector = ",".join(f"{key}={value}" for key, value in sorted(wanted.items()))
             return Refusal(
                 reasons.SERVICE_SELECTS_NO_POD,
-                f"Service {sit.namespace}/{name}: its selector {selector} matches none of the new pods; give the pod "
-                "template these labels, or correct the Service",
-                object=f"Service {sit.namespace}/{name}",
+                f"Service {context.namespace}/{name}: its selector {selector} matches none of the new pods; give the "
+                "pod template these labels, or correct the Service",
+                object=f"Service {context.namespace}/{name}",
             )
     return None

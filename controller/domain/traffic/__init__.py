@@ -1,1 +1,1 @@
-"""Which routes: what gateway objects and Services have to say, as plans and values; nothing is written here."""
+"""Routes: the content of gateway objects and Services, as plans and values; nothing is written here."""

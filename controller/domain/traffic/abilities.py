@@ -1,17 +1,21 @@
-"""What a step asks of a gateway, in the words of a script's `--@can` line, and who can say it.
+"""The abilities that a step needs from a gateway, in the words of a script's `--@can` line, and the references that
+have them.
 
-The words are held against each other twice: when a Rollout is admitted, and when a release begins (a script may have
-changed in between), so that a step which a kind cannot say is refused before any pod is made and any traffic moves.
-A script without a `--@can` line promises everything. Where two kinds share the work (Consul's splitter has the shares,
-its router the matches) and the Rollout names both, what one cannot say the other may: `--@siblings` tells. Of several
-gateways, one that cannot match as a step asks sends the new revision nothing there, as long as another one can.
-Invariant: pure; the same words that `lint-script` puts to the test.
+A step is compared with these words twice: when a Rollout is admitted, and when a release begins, because a script may
+have changed in between. A step that a kind cannot express is therefore refused before any pod is made and any traffic
+moves. A script without a `--@can` line promises everything. Two kinds may share the work (Consul's splitter has the
+shares, its router the matches): when the Rollout names both, one may supply an ability that the other lacks;
+`--@siblings` says so. When a step has several gateways and one of them cannot match as the step asks, that gateway
+sends the alternatives that it can express to the new revision, or nothing, as long as another gateway can express all.
+Invariant: pure; `lint-script` tests the same words.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
 from controller.api.rollout import HttpRouteMatch, Step
-from controller.domain.decision import Reference
+from controller.domain.decision import PartlySaid, Reference
 from controller.domain.traffic.header import ScriptHeader
 from controller.domain.traffic.plan import share_of
 from controller.domain.traffic.scripts import kind_of, params_of
@@ -34,12 +38,17 @@ WORDS: Mapping[str, str] = {
 }
 """What a gateway is asked to do, by word."""
 
+Abilities = Sequence[tuple[Reference, frozenset[str] | None]]
+"""References with what their scripts can say; None: everything, or not known."""
+
 Headers = Callable[[Reference], ScriptHeader | None]
 """The header of a reference's script; None where there is no script."""
 
 
 def needs(step: Step, *, both: bool) -> frozenset[str]:
-    """The words a step needs. `both` says that its share counts besides its matches; else matches win over it."""
+    """The words that a step needs. With `both`, its share counts besides its matches; without, matches replace the
+    share.
+    """
     words: set[str] = set()
     for match in step.matches:
         words |= _of_match(match)
@@ -70,7 +79,7 @@ def _of_match(match: HttpRouteMatch) -> set[str]:
 def granted(
     reference: Reference, references: tuple[Reference, ...], headers: Headers
 ) -> frozenset[str] | None:
-    """What a reference's script can say, alone or with its siblings; None: everything, or not known."""
+    """The abilities of a reference's script, alone or with its siblings; None means everything, or not known."""
     own = headers(reference)
     if own is None or own.can is None:
         return None
@@ -83,7 +92,7 @@ def granted(
 
 
 def unsayable(step: Step, reference: Reference, can: frozenset[str] | None) -> tuple[str, ...]:
-    """What the step asks for and this reference cannot say, as verbs; empty where it can."""
+    """The parts of the step that this reference cannot express, as verbs; empty where it can express all."""
     if can is None:
         return ()
     both = "both" in can or params_of(reference).get("both") is True
@@ -91,23 +100,48 @@ def unsayable(step: Step, reference: Reference, can: frozenset[str] | None) -> t
     return tuple(text for word, text in WORDS.items() if word in missing)
 
 
-def left_out(
-    step: Step, abilities: Sequence[tuple[Reference, frozenset[str] | None]]
-) -> tuple[Reference, ...]:
-    """References that send nothing to the new revision at this step: they cannot match as it asks, and another can.
+def left_out(step: Step, abilities: Abilities) -> tuple[Reference, ...]:
+    """References that send nothing to the new revision at this step: they can express no alternative, another all."""
+    parts = [part.reference for part in partly(step, abilities)]
+    return tuple(found for found, _ in _unable(step, abilities) if found not in parts)
 
-    Empty where none can, and where one that cannot has one Service for both revisions: without its subsets, requests
-    would reach new pods.
+
+def partly(step: Step, abilities: Abilities) -> tuple[PartlySaid, ...]:
+    """References that can express some alternatives of a step, while another one can express all.
+
+    An Ingress class gets one alternative only: hardly any class has an "or", and only its script knows the exceptions.
+    """
+    found: list[PartlySaid] = []
+    for reference, can in _unable(step, abilities):
+        said = tuple(
+            match for match in step.matches if not unsayable(_only(step, match), reference, can)
+        )
+        if said and (len(said) == 1 or not reference.class_type):
+            found.append(PartlySaid(reference, said))
+    return tuple(found)
+
+
+def _only(step: Step, match: HttpRouteMatch) -> Step:
+    return msgspec.structs.replace(step, matches=(match,))
+
+
+def _unable(step: Step, abilities: Abilities) -> Abilities:
+    """References that cannot match as the step asks, while another can.
+
+    Empty where no reference can match, and where a reference that cannot match uses one Service for both revisions:
+    without its subsets, requests would reach new pods.
     """
     if not step.matches:
         return ()
-    cannot = tuple(reference for reference, can in abilities if unsayable(step, reference, can))
+    cannot = tuple(
+        (reference, can) for reference, can in abilities if unsayable(step, reference, can)
+    )
     some_can = len(cannot) < len(abilities)
-    return cannot if some_can and not any(reference.shared for reference in cannot) else ()
+    return cannot if some_can and not any(reference.shared for reference, _ in cannot) else ()
 
 
 def name_of_script(reference: Reference) -> str:
-    """What cannot say it, as a person knows it."""
+    """The name of the script as a person knows it."""
     if reference.class_type:
         return f"Ingress class {reference.class_type} ({reference})"
     return f"{reference}"

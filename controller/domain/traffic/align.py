@@ -1,10 +1,10 @@
-"""Which elements of two lists are the same thing, when lists carry no keys.
+"""Pairs the elements of two lists that have no keys: which element of one is which element of the other.
 
-A script inserts rules and changes others in place; people and tools do the same meanwhile. Elements are paired in
-order: equal ones first, then ones where the later list says all that the earlier one says, then, between these, the
-ones that look most alike. Elements that differ in their `name` are never paired: it is identity where it exists.
-Invariant: pairs are strictly increasing on both sides, and every pairing is the same for the same lists.
-Must not guess over a gap that is too large: `exact` is False then, and the caller says that it is ambiguous.
+A script inserts rules and changes others in place, and people and tools do the same meanwhile. Elements are paired in
+order: first equal ones, then pairs in which the later element contains all fields of the earlier one, then, between
+these, the most similar ones. Elements with different `name`s are never paired.
+Invariant: pairs are strictly increasing on both sides, and the same lists always give the same pairs.
+Must not guess over a gap that is too large: `exact` is False then, and the caller reports it as ambiguous.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ MAX_CELLS = 2500
 
 
 class Alignment(msgspec.Struct, frozen=True):
-    """Pairs of indexes; `exact` is False where a gap was too large to look into."""
+    """Pairs of indexes; `exact` is False where a gap was too large to compare."""
 
     pairs: tuple[Pair, ...]
     exact: bool = True
@@ -42,7 +42,7 @@ def _trimmed(
 
 
 def _around(inner: list[Pair], head: int, tail: int, rows: int, columns: int) -> list[Pair]:
-    """Pairs of the common beginning, of what lies between, and of the common end."""
+    """Pairs of the common beginning, of the part between, and of the common end."""
     return [
         *((i, i) for i in range(head)),
         *((i + head, j + head) for i, j in inner),
@@ -71,12 +71,12 @@ def _heaviest(scores: list[list[float]], rows: int, columns: int) -> list[Pair]:
 
 
 def _pair_gap(first: list[Node], second: list[Node], likeness: Likeness) -> list[Pair] | None:
-    """Pairs of what is left between equal elements; None when that is too much to look into."""
+    """Pairs of the elements left between equal ones; None when there are too many to compare."""
     head, tail = _trimmed(first, second, lambda a, b: likeness.covers(b, a))
     rows, columns = first[head : len(first) - tail], second[head : len(second) - tail]
     if len(rows) * len(columns) > MAX_CELLS:
         return None
-    # One equal pair outweighs any number of merely alike ones, so that elements nobody touched pair up first.
+    # One equal pair outweighs any number of similar ones, so that unchanged elements are paired first.
     weight = float(len(rows) + len(columns) + 1)
 
     def score(a: Node, b: Node) -> float:

@@ -1,41 +1,41 @@
-"""Judging what a script answered, before anything is written.
+"""Validates the answer of a script before anything is written.
 
-A script may be wrong, old, or anybody's; what it says becomes the routing of live traffic. Refused is an answer
-without a spec, with labels that are no strings, with unsound weights, with a destination that neither the original
-nor the Rollout names, and one in which a rule that has nothing to do with the Rollout was changed, moved or lost.
-Invariant: labels and annotations that the script does not return are kept; our own annotations are not its business.
+A script may be wrong, outdated or untrusted, and its answer becomes the routing of live traffic. An answer is refused
+when it has no spec, has labels that are not strings, has inconsistent weights, names a destination that neither the
+original nor the Rollout names, or changes, moves or drops a rule that does not concern the Rollout.
+Invariant: labels and annotations that the script does not return are kept; scripts cannot change our own annotations.
 Must not know gateway kinds: rules are the lists of objects directly under `spec`.
 """
 
 import msgspec
 
 from controller.domain.decision import Reference
-from controller.domain.traffic.flaw import Flaw
 from controller.domain.traffic.hosts import destinations_in, is_service, mentions
-from controller.domain.traffic.objects import judge_objects
-from controller.domain.traffic.original import OURS, strings_of
+from controller.domain.traffic.objects import validate_objects
+from controller.domain.traffic.original import MARKS, strings_of
 from controller.domain.traffic.scripts import params_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, same
-from controller.domain.traffic.weights import FACTORS, weight_flaw
+from controller.domain.traffic.violation import Violation
+from controller.domain.traffic.weights import FACTORS, weight_violation
 
 
-def _with_kept(answer: Tree, original: Tree, key: str) -> dict[str, str] | Flaw:
+def _with_kept(answer: Tree, original: Tree, key: str) -> dict[str, str] | Violation:
     """Labels or annotations: the original's, and what the script says on top."""
     said = answer.get(key)
     # An empty Lua table may come out as a list.
     if said is None or said == []:
         said = {}
     if not isinstance(said, dict):
-        return Flaw(f"the script's {key} are no table")
+        return Violation(f"the script's {key} are no table")
     for name, value in said.items():
         if not isinstance(value, str):
-            return Flaw(f"the script's {key} have a value for {name} that is no string")
+            return Violation(f"the script's {key} have a value for {name} that is no string")
     kept = {**strings_of(original.get(key)), **strings_of(said)}
-    return {name: value for name, value in kept.items() if name not in OURS}
+    return {name: value for name, value in kept.items() if name not in MARKS}
 
 
 def _foreign_host(spec: Json, original: Json, services: frozenset[str], namespace: str) -> str:
-    """A destination that nobody named, or an empty string."""
+    """A destination that neither the original nor the Rollout names, or an empty string."""
     known = {destination.host for destination in destinations_in(original)}
     for destination in destinations_in(spec):
         host = destination.host
@@ -45,7 +45,7 @@ def _foreign_host(spec: Json, original: Json, services: frozenset[str], namespac
 
 
 def _unweighed(rule: Json) -> Json:
-    """A rule but for its weight: all weights of a list may be multiplied, which `weight_flaw` checks."""
+    """A rule without its weight: all weights of a list may be multiplied, and `weight_violation` checks them."""
     if not isinstance(rule, dict):
         return rule
     return {key: item for key, item in rule.items() if key != "weight"}
@@ -58,7 +58,7 @@ def _keeps_in_order(rules: list[Json], wanted: list[Json]) -> bool:
 
 
 def _names_of(original: Tree, services: frozenset[str], namespace: str) -> frozenset[str]:
-    """The Services, and what the object itself calls them: named elements (upstreams, backends) that mention one."""
+    """The Services, and the object's own names for them: named elements (upstreams, backends) that mention one."""
     named = {
         item["name"]
         for items in original.values()
@@ -72,7 +72,7 @@ def _names_of(original: Tree, services: frozenset[str], namespace: str) -> froze
 
 
 def _lost_rules(spec: Tree, original: Tree, stable: frozenset[str], namespace: str) -> str:
-    """The list in which a rule of somebody else did not survive, or an empty string."""
+    """The list in which somebody else's rule was lost, or an empty string."""
     stable = _names_of(original, stable, namespace)
     for key, rules in original.items():
         if not isinstance(rules, list):
@@ -90,19 +90,21 @@ def _lost_rules(spec: Tree, original: Tree, stable: frozenset[str], namespace: s
 
 
 def _scales(references: tuple[Reference, ...]) -> frozenset[float]:
-    """What references ask their scripts to multiply weights by (`params.scale`)."""
+    """The factors by which references ask their scripts to multiply weights (`params.scale`)."""
     found = (params_of(reference).get("scale") for reference in references)
     return frozenset(
         float(scale) for scale in found if isinstance(scale, (int, float)) and 0 < scale < 10**6
     )
 
 
-def _spec_flaw(spec: Tree, before: Tree, references: tuple[Reference, ...], namespace: str) -> str:
-    """What is wrong with the routes themselves, or an empty string."""
+def _spec_violation(
+    spec: Tree, before: Tree, references: tuple[Reference, ...], namespace: str
+) -> str:
+    """The violation in the routes themselves, in words, or an empty string."""
     stable = frozenset(reference.stable_service for reference in references)
     services = stable | {reference.canary_service for reference in references}
-    if flaw := weight_flaw(spec, before, FACTORS | _scales(references)):
-        return flaw
+    if violation := weight_violation(spec, before, FACTORS | _scales(references)):
+        return violation
     if host := _foreign_host(spec, before, services, namespace):
         return f"the script leads to {host}, which neither the original nor the Rollout names"
     if key := _lost_rules(spec, before, services, namespace):
@@ -111,50 +113,53 @@ def _spec_flaw(spec: Tree, before: Tree, references: tuple[Reference, ...], name
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What an object has to say, and the manifests of what is to stand beside it."""
+    """The content to write into an object, and the manifests of its companion objects."""
 
     content: Tree
     objects: tuple[Tree, ...] = ()
 
 
-def judge_answer(
+def validate_answer(
     result: bytes,
     original: Tree,
     references: tuple[Reference, ...],
     namespace: str,
     around: tuple[Reference, ...] = (),
-) -> Answer | Flaw:
-    """The content to write, or why not. `references` are all that lead through this object; what may stand
-    beside it is said by those `around`, all of the Rollout."""
+) -> Answer | Violation:
+    """The content to write, or a violation. `references` are all that lead through this object; the references `around`
+    are all of the Rollout, and decide which companion objects are allowed.
+    """
     try:
         answer = decode_tree(result)
     except ValueError as problem:
-        return Flaw(f"the script's answer cannot be read: {problem}")
-    return judge_tree(answer, original, references, namespace, around)
+        return Violation(f"the script's answer cannot be read: {problem}")
+    return validate_tree(answer, original, references, namespace, around)
 
 
-def judge_tree(
+def validate_tree(
     answer: Tree,
     original: Tree,
     references: tuple[Reference, ...],
     namespace: str,
     around: tuple[Reference, ...] = (),
-) -> Answer | Flaw:
-    """The same of an answer that was read."""
+) -> Answer | Violation:
+    """As `validate_answer`, for an answer that is decoded already."""
     spec, before = answer.get("spec"), original.get("spec")
     if not isinstance(spec, dict):
-        return Flaw("the script's answer has no spec; a script returns obj.data, changed as needed")
+        return Violation(
+            "the script's answer has no spec; a script returns obj.data, changed as needed"
+        )
     before = before if isinstance(before, dict) else {}
-    if flaw := _spec_flaw(spec, before, references, namespace):
-        return Flaw(flaw)
+    if violation := _spec_violation(spec, before, references, namespace):
+        return Violation(violation)
     content: Tree = {"spec": spec}
     for name in ("labels", "annotations"):
         part = _with_kept(answer, original, name)
-        if isinstance(part, Flaw):
+        if isinstance(part, Violation):
             return part
         if part:
             content[name] = {**part}
-    objects = judge_objects(
+    objects = validate_objects(
         answer.get("objects"), original, references, around or references, namespace
     )
-    return objects if isinstance(objects, Flaw) else Answer(content, objects)
+    return objects if isinstance(objects, Violation) else Answer(content, objects)

@@ -1,10 +1,12 @@
-"""The canary Service: a copy of the stable one that selects the new revision.
+"""The canary Service: a copy of the stable Service that selects the new revision.
 
-It must not take what belongs to the stable one alone: addresses, ports on nodes, a load balancer, DNS records,
-certificates, or the tracking marks by which a GitOps tool would delete it. Its labels are the stable one's, since what
-selects Services by label (a ServiceMonitor) should find both. It carries the Rollout's UID as an annotation and no
-ownerReference, so that a foreground deletion of the Rollout does not take it before the routes are restored.
-Invariant: pure; the same stable Service and wish give the same body. What cannot be copied is a refusal.
+It does not copy fields that only one Service can have: addresses, node ports, a load balancer, DNS records,
+certificates, or the tracking marks by which a GitOps tool would delete the copy. It has the stable Service's labels,
+because objects that select Services by label (a ServiceMonitor) should find both. It carries the Rollout's UID as an
+annotation and has no ownerReference, so that a foreground deletion of the Rollout does not delete the Service before
+the routes are restored.
+Invariant: pure; the same stable Service and the same request give the same body. A Service that cannot be copied is a
+refusal.
 """
 
 from controller.api import names
@@ -31,7 +33,7 @@ _OWN_FIELDS = frozenset(
         "loadBalancerSourceRanges",
     }
 )
-"""Fields of a Service's spec that are its own, or mean nothing in a ClusterIP Service."""
+"""Fields of a Service's spec that belong to one Service only, or have no meaning in a ClusterIP Service."""
 _OWN_MARKS = (
     "kubectl.kubernetes.io/last-applied-configuration",
     "external-dns.alpha.kubernetes.io/",
@@ -53,11 +55,13 @@ def _marks(value: Json) -> dict[str, str]:
     return {key: text for key, text in strings_of(value).items() if not key.startswith(_OWN_MARKS)}
 
 
-def canary_selector(
-    stable: dict[str, str], label: str, revision: str, patch: dict[str, str]
-) -> dict[str, str]:
-    """The canary Service's selector: the patch counts only for keys the stable Service selects by."""
-    patched = {key: patch.get(key, value) for key, value in stable.items()}
+def canary_selector(stable: dict[str, str], wish: EnsureCanaryService) -> dict[str, str]:
+    """The canary Service's selector. A patch changes keys that the stable Service selects by; other keys only where
+    asked.
+    """
+    patch, label, revision = wish.selector_patch, wish.label, wish.revision
+    kept = patch if wish.appends else patch.keys() & stable.keys()
+    patched = {**stable, **{key: patch[key] for key in sorted(kept)}}
     return {**patched, label: revision}
 
 
@@ -114,7 +118,7 @@ def canary_service_body(wish: EnsureCanaryService, stable: bytes) -> bytes | Ref
             names.ROLLOUT_UID: wish.rollout_uid,
         },
     }
-    selected = canary_selector(selector, wish.label, wish.revision, wish.selector_patch)
+    selected = canary_selector(selector, wish)
     return encode(
         {"apiVersion": "v1", "kind": "Service", "metadata": named, "spec": _spec(before, selected)}
     )

@@ -1,8 +1,8 @@
-"""Where a live object differs from what was written, place by place, for people and for telling changes apart.
+"""The places where a live object differs from the written one: for messages, and to tell one change from another.
 
-Invariant: what the server adds inside what was written is no difference, as everywhere; a place is the path a person
-would type (`spec.http[0].route[1].weight`). Lists of different lengths differ as a whole: which element is which is a
-question for `restore`, not for a message.
+Invariant: fields that the server adds inside a written object are no difference; a place is the path that a person
+would type (`spec.http[0].route[1].weight`). Lists of different lengths differ as a whole: `restore` pairs elements, a
+message does not need to.
 """
 
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ import msgspec
 
 from controller.domain.traffic.tree import Json, Tree, covers, encode
 
-MOST = 8
-"""Places that are told; one change of a tool's is rarely more."""
+MAX_DIFFERENCES = 8
+"""Places that a message names; one change by a tool rarely has more."""
 _LONG = 60
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One place: what was written there and what is there now; empty texts where there is nothing."""
+    """One place: the written text and the live text, each empty where the field is missing."""
 
     path: str
     wanted: str
@@ -29,11 +29,11 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def differences(written: Tree, live: Tree) -> tuple[Difference, ...]:
-    """The first places where the live content does not say what was written."""
+    """The first places where the live content differs from the written content."""
     found: list[Difference] = []
     for item in _object(written, live, ""):
         found.append(item)
-        if len(found) == MOST:
+        if len(found) == MAX_DIFFERENCES:
             break
     return tuple(found)
 

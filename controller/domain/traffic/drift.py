@@ -1,14 +1,16 @@
-"""How a live gateway object stands: untouched, in use by us, changed by others, or damaged.
+"""The state of a live gateway object: untouched, in use by us, changed by others, or damaged.
 
-Reads our two annotations and compares the live content with what our last write said. The three ways to stand:
- * neither annotation: nobody leads traffic with it; what it says now is the original;
- * a stored original without our own record: the original controller wrote it and its release is being taken over.
-   Its original is adopted; what it wrote is not known, so nothing can be told apart and the original comes back whole;
- * both: checksums must agree. Then `restore` says what the original is by now, others' changes folded in.
-Anything else is damaged: nothing is written, because a restore from a damaged original would wipe the object.
-Drift is judged against what our write said, not against what the server made of it: fields that a server adds inside
-what we wrote are no drift. (Servers that *change* what they are given are the effect's business: it records what
-came back.) Must be cheap: it runs for every object on every pass.
+Reads our two annotations and compares the live content with the content of our last write. There are three valid
+states:
+ * neither annotation: the object is not in use; its present content is the original;
+ * a stored original without our record: the original controller wrote it, and we take over its release. We adopt that
+   original. We do not know what that controller wrote, so no changes can be recognised and the whole original is
+   restored;
+ * both: the checksums must agree. `restore` then computes the present original, including changes by others.
+Everything else is damaged: nothing is written, because a restore from a damaged original would wipe the object.
+Drift is measured against the content we sent, not against the content the server stored: fields that a server adds
+inside our part are no drift. (Where a server *changes* fields that it is sent, the effect records the stored form.)
+This must be cheap, because it runs for every object in every pass.
 """
 
 from datetime import datetime
@@ -18,23 +20,28 @@ import msgspec
 from controller.api import names
 from controller.domain.decision import Reference, Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
+from controller.domain.traffic.companion import (
+    CompanionObject,
+    disturbances,
+    read_companion,
+    stands,
+)
 from controller.domain.traffic.difference import Difference, differences
-from controller.domain.traffic.made import Made, disturbances, see_made, stands
 from controller.domain.traffic.original import content_of, read_original, strings_of
 from controller.domain.traffic.restore import restore
 from controller.domain.traffic.state import RouteRecord, read_state, unpack
 from controller.domain.traffic.tree import Json, Tree, decode_tree, same
 
-HOLD = "hold"
-"""Value of the annotation: a change of what we wrote stops the release, and is not put back."""
+LEAVE_CHANGES = "hold"
+"""Value of the annotation: a change of our part stops the release and is not reverted."""
 
 
-class Standing(msgspec.Struct, frozen=True):
-    """A gateway object and what is ours of it.
+class ObjectState(msgspec.Struct, frozen=True):
+    """A gateway object and our part of it.
 
-    `original` is what the content is without our part. `record` is None when we have not written yet; `in_use` is
-    true as soon as anybody stored an original. `touched`: somebody wrote over our part. `edited`: somebody changed
-    something else. `ambiguous`: the two could not be told apart. `changes` are the places they touched.
+    `original` is the content without our part. `record` is None while we have not written yet; `in_use` is true as soon
+    as any controller stored an original. `touched`: somebody overwrote our part. `edited`: somebody changed another
+    part. `ambiguous`: the two changes could not be separated. `changes` are the changed places.
     """
 
     live: Tree
@@ -46,17 +53,17 @@ class Standing(msgspec.Struct, frozen=True):
     ambiguous: bool = False
     changes: tuple[Difference, ...] = ()
     written: Tree | None = None
-    """What our last write said; None where there was none."""
+    """The content of our last write; None where there was none."""
 
     @property
     def held(self) -> bool:
-        """The owner asked for changes to be left where they are: the release stops instead."""
+        """The owner wants changes left in place: the release stops instead."""
         metadata = self.live.get("metadata")
         found = strings_of(metadata.get("annotations") if isinstance(metadata, dict) else None)
-        return found.get(names.DRIFT) == HOLD
+        return found.get(names.DRIFT) == LEAVE_CHANGES
 
     def follows(self, plan: str) -> bool:
-        """Nothing has to be written for this plan."""
+        """The object follows this plan already; nothing has to be written."""
         return (
             self.record is not None
             and self.record.plan == plan
@@ -65,7 +72,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 def name_of(reference: Reference, namespace: str) -> str:
-    """The object as messages name it."""
+    """The object's name in messages."""
     return f"{reference.kind} {namespace}/{reference.name}"
 
 
@@ -80,8 +87,8 @@ def _damaged(subject: str, what: str) -> Refusal:
     )
 
 
-def judge(raw: bytes, subject: str) -> Standing | Refusal:
-    """How the object in `raw` stands; `subject` names it in messages."""
+def read_object_state(raw: bytes, subject: str) -> ObjectState | Refusal:
+    """The state of the object in `raw`; `subject` names it in messages."""
     try:
         live = decode_tree(raw)
     except ValueError as problem:
@@ -91,7 +98,7 @@ def judge(raw: bytes, subject: str) -> Standing | Refusal:
     stored, state = annotations.get(names.ORIGINAL_SPEC), annotations.get(names.ROUTE_STATE)
     content = content_of(live)
     if stored is None and state is None:
-        return Standing(live=live, original=content)
+        return ObjectState(live=live, original=content)
     if stored is None:
         return _damaged(subject, "the stored original was removed")
     original = read_original(stored)
@@ -100,13 +107,13 @@ def judge(raw: bytes, subject: str) -> Standing | Refusal:
     if state is None:
         if "spec" in content and "spec" not in original:
             return _damaged(subject, "the stored original has no spec")
-        return Standing(live=live, original=original, in_use=True)
+        return ObjectState(live=live, original=original, in_use=True)
     record = read_state(state)
     desired = unpack(record, stored) if record is not None else None
     if record is None or desired is None:
         return _damaged(subject, "the stored original or our record of it was changed")
     without = restore(original, desired, content)
-    return Standing(
+    return ObjectState(
         live=live,
         original=without.content,
         record=record,
@@ -120,7 +127,9 @@ def judge(raw: bytes, subject: str) -> Standing | Refusal:
 
 
 class Editor(msgspec.Struct, frozen=True):
-    """Who wrote an object last, other than us, and when; both empty when the object does not say."""
+    """The field manager, other than us, that wrote an object last, and when; both empty when the object does not
+    say.
+    """
 
     manager: str = ""
     at: datetime | None = None
@@ -173,58 +182,69 @@ def see_route(
     *,
     rollout: str = "",
     namespace: str = "",
-    made: tuple[bytes, ...] = (),
+    raw_companions: tuple[bytes, ...] = (),
 ) -> RouteState:
-    """What a pass may know of the object: `raw` as the cache holds it, None when it does not exist.
+    """The route as a pass sees it. `raw` is the object in the cache, None when it does not exist.
 
     With `rollout` (and its `namespace`) given, an object that another Rollout uses is unreadable for this one.
-    `made` is what was made beside it for this Rollout.
+    `raw_companions` are the companion objects made for this Rollout.
     """
-    beside = tuple(item for item in map(see_made, made) if item is not None and not item.leaving)
+    companions = tuple(
+        item
+        for item in map(read_companion, raw_companions)
+        if item is not None and not item.leaving
+    )
     if raw is None:
-        return RouteAbsent(left=bool(beside))
-    found = judge(raw, str(reference))
+        return RouteAbsent(left=bool(companions))
+    found = read_object_state(raw, str(reference))
     if isinstance(found, Refusal):
         return RouteUnreadable(reason=found.reason, message=found.message)
     taken = other_user(found.record, rollout, str(reference), namespace)
     if taken is not None:
         return RouteUnreadable(reason=taken.reason, message=taken.message)
+    return _present(raw, found, companions)
+
+
+def _present(
+    raw: bytes, found: ObjectState, companions: tuple[CompanionObject, ...]
+) -> RoutePresent:
     record = found.record
-    disturbed = disturbances(record.objects, beside) if record is not None else ()
-    others = record is not None and not stands(record.objects, beside)
+    disturbed = disturbances(record.objects, companions) if record is not None else ()
+    others = record is not None and not stands(record.objects, companions)
     editor = _editor(found, disturbed)
     return RoutePresent(
         raw=msgspec.Raw(raw),
         plan=record.plan if record else "",
         release=record.release if record else "",
         touched=found.touched or others,
-        in_use=found.in_use or bool(beside),
+        in_use=found.in_use or bool(companions),
         edited=found.edited,
         editor=editor.manager if found.touched or found.edited or disturbed else "",
         edited_at=editor.at if found.touched or disturbed else None,
         held=found.held,
-        changes=(*map(str, found.changes), *map(_told, disturbed)),
+        changes=(*map(str, found.changes), *map(_disturbance_in_words, disturbed)),
         places=(*(item.path for item in found.changes), *map(_name, disturbed)),
         corrected=record.corrected if record else (),
         corrected_at=record.corrected_at if record else None,
+        corrected_before=record.corrected_before if record else None,
         announced=record.announced if record else False,
         depth=record.depth if record else 0,
     )
 
 
-def _editor(found: Standing, disturbed: tuple[Made | str, ...]) -> Editor:
-    """Who changed the object, else what stands beside it; a deletion leaves no name."""
+def _editor(found: ObjectState, disturbed: tuple[CompanionObject | str, ...]) -> Editor:
+    """The editor of the object, or of its first changed companion object; a deletion leaves no name."""
     if found.touched or found.edited or not disturbed:
         return editor_of(found.live)
-    changed = [item for item in disturbed if isinstance(item, Made)]
+    changed = [item for item in disturbed if isinstance(item, CompanionObject)]
     return editor_of(changed[0].live) if changed else Editor()
 
 
-def _name(item: Made | str) -> str:
-    return item.identity if isinstance(item, Made) else item
+def _name(item: CompanionObject | str) -> str:
+    return item.identity if isinstance(item, CompanionObject) else item
 
 
-def _told(item: Made | str) -> str:
-    if isinstance(item, Made):
+def _disturbance_in_words(item: CompanionObject | str) -> str:
+    if isinstance(item, CompanionObject):
         return f"{item.identity} beside it"
     return f"{item} beside it, which is gone"

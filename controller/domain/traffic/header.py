@@ -1,8 +1,8 @@
-"""What a script says about itself, in comments at its top.
+"""The header of a script: statements about itself in comments at its top.
 
-Lines such as `--@after networking.istio.io/DestinationRule` are comments to any Lua, so a script with a header still
-runs under the original controller, and one without a header still runs here.
-Invariant: reading never fails; what is not understood is ignored, as a later version may say more.
+Lines such as `--@after networking.istio.io/DestinationRule` are ordinary comments for Lua, so a script with a header
+still runs under the original controller, and a script without a header still runs here.
+Invariant: reading never fails; unknown lines are ignored, because a later version may add keywords.
 """
 
 import msgspec
@@ -19,11 +19,12 @@ class GroupKind(msgspec.Struct, frozen=True):
 
 
 class ScriptHeader(msgspec.Struct, frozen=True):
-    """`after`: kinds that are written before this one's objects. `siblings`: kinds the script wants to read.
+    """`after`: kinds that are written before this kind's objects. `siblings`: kinds whose objects the script wants to
+    read.
 
-    `uses`: modules of the script library, by name. `same_as`: the text is that of another kind's packaged script.
-    `can` is what admission checks a step against; None when the script does not say, which allows everything.
-    `announces`: proxies learn of Services from objects of the kind, so a Service is named without a share first.
+    `uses`: modules of the script library, by name. `same_as`: the script of another kind is used. `can`: the abilities
+    that admission compares with a step; None when the header has none, which allows everything. `announces`: proxies
+    learn of Services from objects of this kind, so a Service is first named without a share.
     """
 
     name: str = ""
@@ -45,7 +46,7 @@ def _kinds(words: str) -> tuple[GroupKind, ...]:
 
 
 def parse_header(text: str) -> ScriptHeader:
-    """The header of a script: its leading comment lines. A keyword that comes twice adds up."""
+    """The header of a script: its leading comment lines. The values of a repeated keyword are joined."""
     said: dict[str, str] = {}
     for line in text.splitlines():
         bare = line.strip().removeprefix("\ufeff")

@@ -1,10 +1,10 @@
-"""How gateway objects name Services, and where in a tree they do.
+"""How gateway objects name Services, and where in a tree such names are.
 
 A Service is written short (`web`), qualified by the namespace (`web.demo`, `web.demo.svc`,
-`web.demo.svc.cluster.local`, `demo/web`), or in a name that is made of both and a port (`web_demo_svc_8080`,
+`web.demo.svc.cluster.local`, `demo/web`), or as a name made of namespace, Service and port (`web_demo_svc_8080`,
 `demo-web-8080`, `demo/web:8080`). Destinations are found by shape, whatever the kind: an object under `destination`
 with a `host`, and the elements of `backendRefs` and of `services` with a `name`.
-Must not know any kind by name; what cannot be recognised is not a destination.
+Must not know any kind by name; a value of another shape is not a destination.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _LISTS = ("backendRefs", "services")
 
 
 class Destination(msgspec.Struct, frozen=True):
-    """Something a rule sends requests to; `subset` tells pods of one host apart."""
+    """A destination that a rule sends requests to; `subset` separates pods of one host."""
 
     host: str
     subset: str = ""

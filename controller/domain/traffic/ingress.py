@@ -1,31 +1,31 @@
-"""Classes of Ingress: what their scripts are given, and what an answer of theirs means.
+"""Classes of Ingress: the input of their scripts, and the meaning of their answers.
 
-The original's contract, unchanged: a script gets the annotations the canary Ingress would have (nil where there are
-none), the share as a string, and its answer is that Ingress's annotations; the Ingress itself is made here, a copy of
-the owner's with the paths that lead to the stable Service. On top comes all that scripts of other kinds are given, and
-`canaryIngress`, that very copy; and an answer may be of the other kinds' form as well: `spec` (the owner's Ingress is
-changed in place) or `objects` (the copies to make, for a class that needs several).
-Invariant: a script starts from the owner's annotations at every step (the original hands it what it said before, so
-that what a script forgets to take away stays, B31). Must not know any class.
+The original's contract is kept. A script gets the annotations of the canary Ingress (nil where there is none) and the
+share as a string, and answers with the new annotations of that Ingress. Moonshift makes the canary Ingress: a copy of
+the owner's with only the paths that lead to the stable Service. The script also gets the input that scripts of other
+kinds get, and this copy as `canaryIngress`. An answer may also have the form of other kinds: `spec` (the owner's
+Ingress is changed in place) or `objects` (the copies to make, for a class that needs several).
+Invariant: a script starts from the owner's annotations at every step. (The original hands it its own last answer, so
+that an annotation that the script stops writing stays, B31.) Must not know any class.
 """
 
 from controller.domain.decision import Reference, RoutePlan
-from controller.domain.traffic.answer import Answer, judge_tree
-from controller.domain.traffic.flaw import Flaw
+from controller.domain.traffic.answer import Answer, validate_tree
 from controller.domain.traffic.objects import carried
-from controller.domain.traffic.original import OURS, strings_of
+from controller.domain.traffic.original import MARKS, strings_of
 from controller.domain.traffic.scripts import script_input
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode
+from controller.domain.traffic.violation import Violation
 
 
-def canary_ingress(content: Tree, reference: Reference, namespace: str) -> Tree | Flaw:
+def canary_ingress(content: Tree, reference: Reference, namespace: str) -> Tree | Violation:
     """The copy of an Ingress that leads to the new revision, as a manifest."""
     spec = content.get("spec")
     spec = spec if isinstance(spec, dict) else {}
     rules = [kept for rule in _list(spec.get("rules")) if (kept := _rule(rule, reference))]
     backend = _backend(spec.get("defaultBackend"), reference)
     if not rules and backend is None:
-        return Flaw(
+        return Violation(
             f"no path of this Ingress leads to Service {reference.stable_service}: there is nothing to divide"
         )
     hosts = {strings_of(rule).get("host", "") for rule in rules}
@@ -76,7 +76,7 @@ def _backend(backend: Json, reference: Reference) -> Tree | None:
 
 
 def _concerns(entry: Json, hosts: set[str]) -> bool:
-    """A certificate for one of the hosts, or for whichever there are."""
+    """A certificate for one of the hosts, or for all hosts."""
     named = entry.get("hosts") if isinstance(entry, dict) else None
     return (
         not isinstance(named, list)
@@ -88,10 +88,10 @@ def _concerns(entry: Json, hosts: set[str]) -> bool:
 
 def class_input(
     reference: Reference, plan: RoutePlan, content: Tree, siblings: tuple[Json, ...] = ()
-) -> bytes | Flaw:
+) -> bytes | Violation:
     """The global `obj` of one call, as JSON; `content` is that of the owner's Ingress."""
     copy = canary_ingress(content, reference, plan.namespace)
-    if isinstance(copy, Flaw):
+    if isinstance(copy, Violation):
         return copy
     obj = decode_tree(script_input(reference, plan, content, siblings))
     share = obj["canaryWeight"]
@@ -102,32 +102,32 @@ def class_input(
     return encode(obj)
 
 
-def judge_class_answer(
+def validate_class_answer(
     result: bytes,
     content: Tree,
     reference: Reference,
     plan: RoutePlan,
-) -> Answer | Flaw:
-    """What the owner's Ingress has to say, and the copies to stand beside it, or why not."""
+) -> Answer | Violation:
+    """The content of the owner's Ingress and its companion objects, or a violation."""
     try:
         # An empty Lua table may come out as a list.
         answer = decode_tree(b"{}" if result.strip() == b"[]" else result)
     except ValueError as problem:
-        return Flaw(f"the script's answer cannot be read: {problem}")
+        return Violation(f"the script's answer cannot be read: {problem}")
     if not isinstance(answer.get("spec"), dict) and not isinstance(
         answer.get("objects"), list | dict
     ):
         annotations = _annotations(answer)
-        if isinstance(annotations, Flaw):
+        if isinstance(annotations, Violation):
             return annotations
         copy = canary_ingress(content, reference, plan.namespace)
-        if isinstance(copy, Flaw):
+        if isinstance(copy, Violation):
             return copy
-        # Also with a share of nothing, as the original: going back to such a step takes no Ingress away.
+        # Also with a share of 0 %, as the original does: going back to such a step deletes no Ingress.
         answer = {"objects": [_annotated(copy, annotations)]}
     if not isinstance(answer.get("spec"), dict):
         answer = {**content, "objects": answer.get("objects")}
-    return judge_tree(answer, content, (reference,), plan.namespace, plan.references)
+    return validate_tree(answer, content, (reference,), plan.namespace, plan.references)
 
 
 def _annotated(copy: Tree, annotations: dict[str, str]) -> Tree:
@@ -139,8 +139,8 @@ def _annotated(copy: Tree, annotations: dict[str, str]) -> Tree:
     return {**copy, "metadata": metadata}
 
 
-def _annotations(answer: Tree) -> dict[str, str] | Flaw:
+def _annotations(answer: Tree) -> dict[str, str] | Violation:
     for name, value in answer.items():
         if not isinstance(value, str):
-            return Flaw(f"the script's annotation {name} is no string; use tostring")
-    return {name: value for name, value in strings_of(answer).items() if name not in OURS}
+            return Violation(f"the script's annotation {name} is no string; use tostring")
+    return {name: value for name, value in strings_of(answer).items() if name not in MARKS}

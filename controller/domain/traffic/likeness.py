@@ -1,15 +1,15 @@
-"""How much two JSON values have in common, asked many times about the same few parts.
+"""Measures how similar two JSON values are, for many questions about the same few parts.
 
-Aligning two lists compares every element with every other, and elements of one object share most of their parts. So
-equal parts become one node, and what was once compared is not compared again: a list of fifty rules costs
-milliseconds. Invariant: two values are equal exactly when they have the same node.
-Must not outlive one alignment: nodes hold on to all they have seen.
+Aligning two lists compares every element with every other, and elements of one object share most of their parts. Equal
+parts therefore become one node, and a comparison is remembered: a list of fifty rules costs milliseconds. Invariant:
+two values are equal exactly when they have the same node.
+Must not be kept after one alignment: nodes keep everything they have seen in memory.
 """
 
 from controller.domain.traffic.tree import Json, encode
 
 _LEVELS = 4
-"""How deep unequal values are looked into."""
+"""How deep unequal values are compared."""
 
 
 class Node:

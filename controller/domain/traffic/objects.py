@@ -1,24 +1,25 @@
-"""Judging the objects a script wants beside the one it was asked about, before any of them is made.
+"""Validates the companion objects that a script asks for, before any of them is made.
 
-Allowed is a kind that the Rollout itself refers to, in the Rollout's namespace, under a name that no reference has;
-it may lead to Services and listen for hosts that the original or the Rollout names, nothing else. Where the original
-says for which hosts it is, an object beside it says so too: one without a host would take everybody's requests.
-Must not know gateway kinds: hosts and Services are known by the names of the fields that carry them.
+An object is allowed when the Rollout itself refers to its kind, it is in the Rollout's namespace, and no reference has
+its name. It may lead only to Services, and serve only hosts, that the original or the Rollout names. When the original
+names its hosts, a companion object must name hosts as well: an object without a host would take the requests of all
+hosts.
+Must not know gateway kinds: hosts and Services are recognised by the names of their fields.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
 from controller.domain.decision import Reference
-from controller.domain.traffic.flaw import Flaw
+from controller.domain.traffic.companion import wanted_part
 from controller.domain.traffic.hosts import is_service
-from controller.domain.traffic.made import wanted_part
 from controller.domain.traffic.original import strings_of
 from controller.domain.traffic.scripts import kind_of
 from controller.domain.traffic.tree import Json, Tree
+from controller.domain.traffic.violation import Violation
 
 MAX_OBJECTS = 16
-"""Alternatives of a step are at most sixteen."""
+"""A step has at most sixteen alternatives."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?\Z", re.ASCII)
 _MAX_NAME = 253
 _FIELDS = frozenset({"apiVersion", "kind", "metadata", "spec"})
@@ -35,41 +36,42 @@ NOT_COPIED = re.compile(
     r"|app\.kubernetes\.io/(instance|managed-by)$|rollouts\.kruise\.io/|moonshift\.dev/"
     r"|nginx\.ingress\.kubernetes\.io/(server-snippet|configuration-snippet)$"
 )
-"""Labels and annotations that stay with the owner's object (B35): they make certificates, names in the DNS or a GitOps
-tool's claim of the object, or are refused twice for one host. The original copies them all."""
+"""Labels and annotations that are not copied (B35): they would create certificates or DNS names, let a GitOps tool
+claim the object, or be refused for a second object of the same host. The original copies them all.
+"""
 
 
 def carried(part: Json) -> dict[str, str]:
-    """Labels or annotations without those that stay with the owner's object."""
+    """Labels or annotations without those that must not be copied."""
     return {key: text for key, text in strings_of(part).items() if not NOT_COPIED.match(key)}
 
 
-def judge_objects(
+def validate_objects(
     found: Json,
     original: Tree,
     through: tuple[Reference, ...],
     around: tuple[Reference, ...],
     namespace: str,
-) -> tuple[Tree, ...] | Flaw:
-    """The manifests to make beside the object that references lead `through`, complete, or why not.
+) -> tuple[Tree, ...] | Violation:
+    """The complete manifests of the companion objects, or a violation. References `through` lead through this object.
 
-    Those `around` are all of the Rollout: they say which kinds are allowed and which names are taken.
+    The references `around` are all of the Rollout: they say which kinds are allowed and which names are taken.
     """
     if found is None or found in ([], {}):
         return ()
     if not isinstance(found, list):
-        return Flaw("the script's objects are no list")
+        return Violation("the script's objects are no list")
     if len(found) > MAX_OBJECTS:
-        return Flaw(
+        return Violation(
             f"the script wants {len(found)} further objects; at most {MAX_OBJECTS} are made"
         )
     objects: list[Tree] = []
     for item in found:
-        judged = _judge(item, original, through, around, namespace)
-        if isinstance(judged, Flaw):
+        judged = _validated(item, original, through, around, namespace)
+        if isinstance(judged, Violation):
             return judged
         if _identity(judged) in map(_identity, objects):
-            return Flaw(f"the script wants {_identity(judged)} twice")
+            return Violation(f"the script wants {_identity(judged)} twice")
         objects.append(judged)
     return tuple(objects)
 
@@ -78,28 +80,28 @@ def _identity(manifest: Tree) -> str:
     return f"{manifest.get('kind')}/{wanted_part(manifest, 'name')}"
 
 
-def _judge(
+def _validated(
     item: Json,
     original: Tree,
     through: tuple[Reference, ...],
     around: tuple[Reference, ...],
     namespace: str,
-) -> Tree | Flaw:
+) -> Tree | Violation:
     if not isinstance(item, dict):
-        return Flaw("one of the script's objects is no table")
+        return Violation("one of the script's objects is no table")
     kind = _kind_among(item, around)
     if kind is None:
-        return Flaw(
+        return Violation(
             f"the script wants a {item.get('kind')} of {item.get('apiVersion')}; only kinds that the Rollout refers to "
             "are made"
         )
-    if problem := _metadata_flaw(item, kind, around, namespace) or _unknown_fields(item):
-        return Flaw(f"the script's object {_identity(item)} {problem}")
+    if problem := _metadata_violation(item, kind, around, namespace) or _unknown_fields(item):
+        return Violation(f"the script's object {_identity(item)} {problem}")
     spec = item.get("spec")
     if not isinstance(spec, dict):
-        return Flaw(f"the script's object {_identity(item)} has no spec")
-    if problem := _place_flaw(spec, original, through, namespace):
-        return Flaw(f"the script's object {_identity(item)} {problem}")
+        return Violation(f"the script's object {_identity(item)} has no spec")
+    if problem := _place_violation(spec, original, through, namespace):
+        return Violation(f"the script's object {_identity(item)} {problem}")
     metadata: Tree = {"name": wanted_part(item, "name"), "namespace": namespace}
     for part in ("labels", "annotations"):
         given = item["metadata"].get(part) if isinstance(item["metadata"], dict) else None
@@ -109,13 +111,13 @@ def _judge(
 
 
 def _kind_among(item: Tree, references: tuple[Reference, ...]) -> Reference | None:
-    """A reference of the same kind; its version is the one the object is written in."""
+    """A reference of the same kind; the object is written in that reference's version."""
     group, slash, _ = str(item.get("apiVersion", "")).partition("/")
     wanted = (group if slash else "", item.get("kind"))
     return next((r for r in references if (kind_of(r).group, r.kind) == wanted), None)
 
 
-def _metadata_flaw(
+def _metadata_violation(
     item: Tree, kind: Reference, references: tuple[Reference, ...], namespace: str
 ) -> str:
     metadata = item.get("metadata")
@@ -143,7 +145,7 @@ def _unknown_fields(item: Tree) -> str:
 # --- where it leads and what it listens for --------------------------------------------------------
 
 
-def _place_flaw(
+def _place_violation(
     spec: Tree,
     original: Tree,
     through: tuple[Reference, ...],
@@ -166,7 +168,7 @@ def _place_flaw(
 
 
 def _walk(value: Json, path: str = "spec") -> Iterator[tuple[str, Tree]]:
-    """Every object in a tree with the names of the fields that lead to it."""
+    """Every object in a tree with its path."""
     if isinstance(value, dict):
         yield path, value
         for key, item in value.items():

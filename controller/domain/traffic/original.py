@@ -1,21 +1,21 @@
-"""What a release may change of a gateway object, and the annotation that keeps how it was.
+"""The part of a gateway object that a release may change, and the annotation that keeps the original of it.
 
-The *content* of an object is a tree of `spec`, `labels` and `annotations` (each absent when empty), without the two
-annotations Moonshift puts on. The original content is kept on the object itself, under the key and in the form of the
-original controller, so that either controller can give back what the other one took.
-Invariant: `read_original(write_original(content))` is `content`, and unknown fields and big numbers survive.
-Must not decide whether a stored original may be trusted: that is `drift`.
+The *content* of an object is a tree of `spec`, `labels` and `annotations` (each absent when empty), without Moonshift's
+two annotations. The original content is kept on the object itself, under the key and in the form of the original
+controller, so that each of the two controllers can restore an object that the other one changed.
+Invariant: `read_original(write_original(content))` is `content`; unknown fields and big numbers survive.
+Must not decide whether a stored original may be trusted: `drift` does.
 """
 
 from controller.api.names import ORIGINAL_SPEC, ROUTE_STATE
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode
 
-OURS = (ORIGINAL_SPEC, ROUTE_STATE)
-"""Annotations that are never part of the content."""
+MARKS = (ORIGINAL_SPEC, ROUTE_STATE)
+"""Annotations of an object in use. They are never part of the content."""
 
 
 def strings_of(value: Json) -> dict[str, str]:
-    """`value` as a map of strings; what is not one counts as empty."""
+    """`value` as a map of strings; a value of another type counts as empty."""
     if not isinstance(value, dict):
         return {}
     return {key: item for key, item in value.items() if isinstance(item, str)}
@@ -40,12 +40,19 @@ def content_of(live: Tree) -> Tree:
     return _content(
         live.get("spec"),
         strings_of(metadata.get("labels")),
-        {key: value for key, value in annotations.items() if key not in OURS},
+        {key: value for key, value in annotations.items() if key not in MARKS},
     )
 
 
+def marks_of(live: Tree) -> dict[str, str]:
+    """Our annotations, as far as the object has them."""
+    metadata = live.get("metadata")
+    found = strings_of(metadata.get("annotations") if isinstance(metadata, dict) else None)
+    return {key: value for key, value in found.items() if key in MARKS}
+
+
 def with_content(live: Tree, content: Tree, ours: dict[str, str]) -> bytes:
-    """Bytes of the object with `content` and, besides, the annotations `ours`; all else as it is."""
+    """The object in bytes with `content` and the annotations `ours`; everything else is unchanged."""
     metadata = live.get("metadata")
     metadata = {**metadata} if isinstance(metadata, dict) else {}
     parts: dict[str, dict[str, str]] = {
@@ -72,7 +79,7 @@ def write_original(content: Tree) -> str:
 
 
 def read_original(text: str) -> Tree | None:
-    """The content a stored original says, whoever wrote it; None when it is not one."""
+    """The content in a stored original, of either controller; None when it is not valid."""
     try:
         stored = decode_tree(text.encode("utf-8", "replace"))
     except ValueError:
@@ -82,9 +89,9 @@ def read_original(text: str) -> Tree | None:
         return None
     if not isinstance(stored.get("spec"), dict | None):
         return None
-    kept = {k: v for k, v in strings_of(annotations).items() if k not in OURS}
+    kept = {k: v for k, v in strings_of(annotations).items() if k not in MARKS}
     content = _content(stored.get("spec"), strings_of(labels), kept)
-    # An empty value would wipe the object on restore; every gateway object says something.
+    # An empty value would wipe the object on restore; every gateway object has some content.
     return content or None
 
 

@@ -1,11 +1,11 @@
-"""What all gateway objects of a Rollout have to say during a step, as one value.
+"""The content of all gateway objects of a Rollout during a step, as one value.
 
 Every way to name a gateway (Ingress, HTTPRoute, any custom object) becomes a reference with two Services; a step
-becomes a plan over all references. Several entries and several references per entry are all led.
-Invariant: the plan's identity is a function of what scripts are given, so that equal identities mean that nothing has
-to be written, and the same step has the same identity in every process.
-Must not validate (admission does); a share that is no percentage stays None, and a plan without share and matches is
-refused by whoever would carry it out, never taken for 0 %.
+becomes a plan over all references. Several entries and several references per entry are all used.
+Invariant: the plan's identity is a function of the scripts' input. Equal identities mean that nothing has to be
+written, and a step has the same identity in every process.
+Must not validate (admission does). A share that is no percentage stays None, and the effect refuses a plan without
+share and matches; it never means 0 %.
 """
 
 import msgspec
@@ -14,7 +14,7 @@ from controller.api import names
 from controller.api.quantity import parse_share
 from controller.api.rollout import PatchMetadata, Step, TrafficRoutingRef
 from controller.api.workloads import safe_hash
-from controller.domain.decision import Reference, RoutePlan
+from controller.domain.decision import PartlySaid, Reference, RoutePlan
 
 HTTP_ROUTE_API = "gateway.networking.k8s.io/v1"
 INGRESS_API = "networking.k8s.io/v1"
@@ -22,7 +22,7 @@ DEFAULT_INGRESS_CLASS = "nginx"
 
 
 class ServicePair(msgspec.Struct, frozen=True):
-    """A stable Service and the one of the new revision; one and the same where they share it on purpose."""
+    """A stable Service and the Service of the new revision; both are the same where they are shared on purpose."""
 
     stable: str
     canary: str
@@ -82,7 +82,7 @@ def _of_entry(entry: TrafficRoutingRef, canary: str) -> list[Reference]:
 def references_of(
     traffic_routings: tuple[TrafficRoutingRef, ...], disable_generate: bool
 ) -> tuple[Reference, ...]:
-    """All gateway objects with the Services each tells apart; one that is named twice alike counts once."""
+    """All gateway objects with their two Services each; an identical second mention counts once."""
     found = [
         reference
         for entry in traffic_routings
@@ -94,7 +94,7 @@ def references_of(
 def services_of(
     traffic_routings: tuple[TrafficRoutingRef, ...], disable_generate: bool
 ) -> tuple[ServicePair, ...]:
-    """The Services traffic is led to, each pair once."""
+    """The Services that receive traffic, each pair once."""
     pairs = (
         ServicePair(entry.service, canary_service_of(entry.service, disable_generate))
         for entry in traffic_routings
@@ -108,7 +108,7 @@ def share_of(traffic: str | None) -> float | None:
 
 
 def identified(plan: RoutePlan) -> RoutePlan:
-    """The plan with the identity of what it says."""
+    """The plan with its identity."""
     said = (
         plan.namespace,
         plan.rollout,
@@ -120,6 +120,7 @@ def identified(plan: RoutePlan) -> RoutePlan:
         plan.pod_metadata,
         plan.announces,
         *((plan.left_out,) if plan.left_out else ()),
+        *((plan.partly,) if plan.partly else ()),
     )
     return msgspec.structs.replace(
         plan, identity=safe_hash(msgspec.json.encode(said, order="sorted"), 16)
@@ -136,8 +137,9 @@ def route_plan(
     pod_metadata: PatchMetadata | None = None,
     rollout_uid: str = "",
     left_out: tuple[Reference, ...] = (),
+    partly: tuple[PartlySaid, ...] = (),
 ) -> RoutePlan:
-    """What the gateway objects have to say at `step`; those that are left out of it lead to the stable revision."""
+    """The content of the gateway objects at `step`; references left out of the step lead to the stable revision."""
     return identified(
         RoutePlan(
             identity="",
@@ -151,6 +153,7 @@ def route_plan(
             pod_metadata=pod_metadata or PatchMetadata(),
             rollout_uid=rollout_uid,
             left_out=left_out,
+            partly=partly,
         )
     )
 
@@ -159,11 +162,19 @@ def announcement(plan: RoutePlan) -> RoutePlan:
     """The plan that names the new revision's Services and sends nothing there."""
     return identified(
         msgspec.structs.replace(
-            plan, weight=0.0, matches=(), header_modifier=None, left_out=(), announces=True
+            plan,
+            weight=0.0,
+            matches=(),
+            header_modifier=None,
+            left_out=(),
+            partly=(),
+            announces=True,
         )
     )
 
 
 def all_to_new(plan: RoutePlan) -> RoutePlan:
     """The plan that sends everything to the new revision, with the same changes of headers."""
-    return identified(msgspec.structs.replace(plan, weight=100.0, matches=(), left_out=()))
+    return identified(
+        msgspec.structs.replace(plan, weight=100.0, matches=(), left_out=(), partly=())
+    )

@@ -1,32 +1,33 @@
-"""Taking back what we changed of an object, and only that.
+"""Takes back our changes of an object, and only ours.
 
-Three trees are compared: the original O, what we made of it D, and the live object L. Where nobody else wrote, L
-still says what D says and O comes back as it was; elsewhere our change goes back and the others' stays. The same
-computation serves the next step: an original with the others' changes folded in is exactly "L without our part".
+Three trees are compared: the original O, our desired version D, and the live object L. Where nobody else wrote, L
+equals D and O is restored; elsewhere our change is taken back and the changes of others stay. The next step uses the
+same computation: the original that includes the changes of others is exactly "L without our part".
 
 Rules, from the outside in:
- * what L still says as D does becomes O again; what D had not changed is the others' and stays as L has it;
- * what L says as O did, somebody has put back already: it stays, and counts as *touched*;
- * what both changed becomes O again, and counts as *touched*: somebody wrote over our part;
- * fields that L has on top of an object D also has are kept when O had that object (the others' additions), and go
-   with the object when we had made it (mostly defaults of the server); labels and annotations are always the owner's;
- * list elements are paired (see `align`); where our part of a list and somebody's new elements stand in the same
-   place and cannot be told apart, our part goes, theirs stays, and the result is *ambiguous*.
+ * a part of L that equals D becomes O again; a part that D did not change belongs to others and stays as it is in L;
+ * a part of L that equals O was restored by somebody already: it stays, and counts as *touched*;
+ * a part that both changed becomes O again, and counts as *touched*: somebody overwrote our part;
+ * fields that L has in addition, in an object that D also has, are kept when O had that object (others added them), and
+   are removed with the object when we added it (they are mostly server defaults); labels and annotations always belong
+   to the owner;
+ * list elements are paired (see `align`); where our part of a list and new elements of somebody else are in the same
+   place and cannot be separated, our part is removed, theirs stays, and the result is *ambiguous*.
 
-Invariant: total on all JSON values; restore(O, D, D) is O, restore(O, O, L) is L. Must not look at any field by name
-but `labels` and `annotations` of the content.
+Invariant: total on all JSON values; restore(O, D, D) is O, restore(O, O, L) is L. Must not treat any field by name
+except `labels` and `annotations` of the content.
 """
 
 from typing import Final, TypeAlias
 
 import msgspec
 
-from controller.domain.traffic.relist import relist
+from controller.domain.traffic.merge_list import merge_list
 from controller.domain.traffic.tree import Json, Tree, covers, same
 
 
 class _Missing(msgspec.Struct, frozen=True):
-    """The field does not exist: not the same as null."""
+    """The field does not exist, which is different from null."""
 
 
 MISSING: Final = _Missing()
@@ -37,7 +38,8 @@ _OWNERS_MAPS = ("labels", "annotations")
 class Restored(msgspec.Struct, frozen=True):
     """The live content without our part.
 
-    `touched`: somebody wrote over something we had changed. `ambiguous`: it could not be told what was whose.
+    `touched`: somebody overwrote something that we had changed. `ambiguous`: our part and theirs could not be
+    separated.
     """
 
     content: Tree
@@ -53,13 +55,14 @@ class _Merge:
         self.ambiguous = False
 
     def value(self, original: _Value, desired: _Value, live: _Value) -> _Value:
-        """What becomes of one value."""
+        """The restored form of one value."""
         if _equal(live, desired):
             return original
         if _equal(original, desired):
             return live
         if _equal(live, original):
-            # Put back already; pairing the elements of such a list could take one of them for somebody's new one.
+            # Restored already; pairing the elements of such a list could mistake one of them for a new element of
+            # somebody else.
             self.touched = True
             return original
         if isinstance(desired, dict) and isinstance(live, dict) and isinstance(original, dict):
@@ -72,7 +75,7 @@ class _Merge:
 
     @staticmethod
     def _filled_up(desired: _Value, live: _Value) -> bool:
-        """We made the whole value, and the server only added defaults to it."""
+        """We added the whole value, and the server added only defaults to it."""
         if isinstance(desired, _Missing) or isinstance(live, _Missing):
             return False
         return covers(live, desired)
@@ -89,7 +92,7 @@ class _Merge:
         return merged
 
     def _list(self, original: list[Json], desired: list[Json], live: list[Json]) -> list[Json]:
-        found = relist(original, desired, live, self._element)
+        found = merge_list(original, desired, live, self._element)
         self.touched |= found.touched
         self.ambiguous |= found.ambiguous
         return found.items
@@ -107,12 +110,12 @@ def _equal(one: _Value, other: _Value) -> bool:
 
 
 def _with_maps(content: Tree) -> Tree:
-    """The content with both maps present, so that what others add to an empty one is theirs."""
+    """The content with both maps present, so that additions of others to an empty map are recognised as theirs."""
     return {**{key: {} for key in _OWNERS_MAPS}, **content}
 
 
 def restore(original: Tree, desired: Tree, live: Tree) -> Restored:
-    """The live content without what leads from `original` to `desired`."""
+    """The live content without the changes from `original` to `desired`."""
     if same(live, desired):
         return Restored(original)
     merge = _Merge()

@@ -1,8 +1,8 @@
-"""What scripts are given, and in which order their answers are written.
+"""The input of scripts, and the order in which their answers are written.
 
-The input is the original controller's contract to the letter, and a superset: the content of the *original* (never of
-the live object, so that no step depends on the one before), both weights, matches, both Services, changes of headers;
-besides, the pods' metadata, the object's identity, its siblings among the references and the reference's parameters.
+The input follows the original controller's contract exactly and extends it: the *original* content (never the live
+object, so that no step depends on the one before), both weights, matches, both Services and header changes. We add the
+pods' metadata, the object's identity, its siblings among the references, and the reference's parameters.
 Invariant: the same original and plan give the same bytes. The order depends on headers only, never on the list.
 """
 
@@ -18,7 +18,7 @@ NO_SHARE = -1
 
 
 class Cycle(msgspec.Struct, frozen=True):
-    """Kinds that want to be written after each other."""
+    """Kinds of which each has to be written after the other."""
 
     kinds: tuple[GroupKind, ...]
 
@@ -32,9 +32,11 @@ def kind_of(reference: Reference) -> GroupKind:
 
 
 def depths_of(headers: tuple[tuple[Reference, ScriptHeader], ...]) -> tuple[int, ...] | Cycle:
-    """Depth of each reference: 0 where nothing points at it, else one more than the deepest that is written after it.
+    """Depth of each reference: 0 where no other object refers to it, else one more than the deepest object written
+    after it.
 
-    Writing goes upwards and giving back downwards; references of one depth do not depend on each other.
+    Objects are written from the greatest depth to 0 and restored from 0 to the greatest; references of one depth do not
+    depend on each other.
     """
     above: dict[GroupKind, list[GroupKind]] = {kind_of(reference): [] for reference, _ in headers}
     for reference, header in headers:
@@ -56,7 +58,7 @@ def depths_of(headers: tuple[tuple[Reference, ScriptHeader], ...]) -> tuple[int,
 def _cycle(
     start: GroupKind, above: dict[GroupKind, list[GroupKind]], depths: dict[GroupKind, int]
 ) -> Cycle:
-    """Follow what cannot be ordered until a kind comes again."""
+    """The cycle that a kind is part of."""
     path = [start]
     while True:
         following = next(kind for kind in above[path[-1]] if kind not in depths)
@@ -104,7 +106,7 @@ def _number(value: float) -> int | float:
 
 
 def params_of(reference: Reference) -> Tree:
-    """The reference's own parameters; what is no object counts as none (admission refuses it)."""
+    """The reference's own parameters; parameters that are no object count as none (admission refuses them)."""
     try:
         return decode_tree(bytes(reference.params))
     except ValueError:

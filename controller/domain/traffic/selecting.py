@@ -1,8 +1,8 @@
-"""Which Services can lead to one revision only: those that find their pods by a selector.
+"""Services that can lead to one revision only: Services that find their pods by a selector.
 
-Why: a Service without one has EndpointSlices that somebody else writes, and a selector of ours would make the endpoint
-controller throw them away; an ExternalName has no endpoints at all. Invariant: asked before the first write on a
-Service, and again before each pin, since a Service may be changed in mid-release.
+Why: somebody else writes the EndpointSlices of a Service without a selector, and the endpoint controller would delete
+them if we added one; an ExternalName has no endpoints at all. Invariant: checked before the first write on a Service,
+and again before each pin, because a Service may be changed in mid-release.
 """
 
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ EXTERNAL = "ExternalName"
 
 
 def selects_pods(service: Service, revision_labels: Iterable[str] = ()) -> bool:
-    """Its owner wrote a selector; what we may have added is none."""
+    """The Service's owner wrote a selector; keys that we may have added do not count."""
     own = service.spec.selector.keys() - set(revision_labels)
     return bool(own) and service.spec.type != EXTERNAL
 
 
 def unusable(service: Service, revision_labels: Iterable[str] = ()) -> Refusal | None:
-    """Why a release cannot lead traffic by this Service; None where it can."""
+    """Why a release cannot use this Service for traffic; None where it can."""
     if selects_pods(service, revision_labels):
         return None
     named = f"Service {service.metadata.key}"
@@ -39,7 +39,7 @@ def unusable(service: Service, revision_labels: Iterable[str] = ()) -> Refusal |
 
 
 def warning_about(service: Service) -> str:
-    """What the author of a Rollout should know of a Service; empty where there is nothing."""
+    """A warning about a Service for the author of a Rollout; empty where there is nothing to warn of."""
     refusal = unusable(service)
     if refusal is not None:
         return refusal.message

@@ -1,9 +1,9 @@
-"""Services around a release: rules over whole Services and what gateway objects make of them.
+"""Rules about Services before a release, together with the gateway objects that use them.
 
-Where no canary Service is made, a new pod is behind the Service from the moment it is ready, and receives whatever is
-sent to the Service as a whole. Only subsets keep it out, and they have to be there before the first new pod.
-Judged are the Istio kinds, on their original content; other kinds tell pods apart in ways of their own.
-Must not judge what a script writes later: this is about the state before the first step.
+Where no canary Service is made, a new pod is behind the Service from the moment it is ready, and receives all requests
+to the Service as a whole. Only subsets prevent this, and they must exist before the first new pod. Istio kinds are
+checked, on their original content; other kinds separate pods in their own ways.
+Must not judge a later answer of a script: this is about the state before the first step.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import msgspec
 from controller.domain.decision import Refusal
 from controller.domain.observation import RoutePresent, RouteSeen
 from controller.domain.traffic.canary_service import canary_selector, canary_service_body
-from controller.domain.traffic.drift import judge
+from controller.domain.traffic.drift import read_object_state
 from controller.domain.traffic.hosts import Destination, destinations_in, is_service
 from controller.domain.traffic.original import strings_of
 from controller.domain.traffic.tree import Tree
@@ -40,7 +40,7 @@ def _objects(routes: tuple[RouteSeen, ...], kind: str) -> Iterator[_Istio]:
             continue
         if not isinstance(route.state, RoutePresent):
             continue
-        found = judge(bytes(route.state.raw), str(reference))
+        found = read_object_state(bytes(route.state.raw), str(reference))
         if isinstance(found, Refusal):
             continue
         metadata = strings_of(found.live.get("metadata"))
@@ -66,7 +66,7 @@ def _subset(rules: list[_Istio], destination: Destination) -> tuple[_Istio, dict
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> str:
-    """What a subset could go by, in words."""
+    """Labels that a subset could use, in words."""
     keys = sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))
     if not keys:
         return "stable and new pods carry the same labels: give the new ones another by patchPodTemplateMetadata"
@@ -78,7 +78,9 @@ def shared_service_tells_apart(
     pod_labels_stable: dict[str, str],
     pod_labels_canary: dict[str, str],
 ) -> str | None:
-    """Why new pods would get a share as soon as they are ready; None when they would not, or nobody can tell."""
+    """Why new pods would get a share as soon as they are ready; None when they would not, or when it cannot be
+    known.
+    """
     rules = list(_objects(routes, "DestinationRule"))
     for route in _objects(routes, "VirtualService"):
         for destination in destinations_in(route.spec):

@@ -1,10 +1,10 @@
-"""Our own annotation on a gateway object in use: whose it is, which plan it follows, and what we wrote.
+"""Our own annotation on a gateway object in use: its Rollout, the plan it follows, and the content we wrote.
 
-It is set in the same write as the routes themselves, so a crash can never leave one without the other. What we wrote
-(D) is kept whole, because taking our part out again must need no script: compressed with the original as dictionary,
-which leaves little more than the difference. The checksum of the original tells a damaged one from a good one.
-Invariant: `read_state(write_state(…))` gives back the same record; a record that anybody damaged reads as None.
-Must not be trusted beyond its checksums: the text is in the reach of everybody who may edit the object.
+It is set in the same write as the routes themselves, so a crash cannot separate the two. The content we wrote (D) is
+kept completely, because removing our part must not need a script. It is compressed with the original as dictionary, so
+that little more than the difference is stored. The checksum of the original shows whether it is damaged.
+Invariant: `read_state(write_state(…))` returns the same record; a damaged record reads as None.
+Must not be trusted beyond its checksums: everybody who may edit the object can edit the text.
 """
 
 import base64
@@ -18,19 +18,19 @@ import msgspec
 from controller.domain.traffic.tree import Tree, decode_tree, encode
 
 MAX_CONTENT = 4 * 1024 * 1024
-"""More than the API server would store: where unpacking stops."""
+"""More than the API server would store; unpacking stops here."""
 _DICTIONARY = 32 * 1024
 
 
 class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What `moonshift.dev/route` says.
+    """The content of `moonshift.dev/route`.
 
-    `depth` is the object's place in dependency order: those of a lesser depth may point at it, nothing at one of 0.
-    `original` and `desired` are SHA-256 sums, of the stored original's text and of D; `packed` is D.
-    `objects` are the checksums of what was made beside the object, by kind and name. `corrected` are the places where
-    somebody's change was put back last, and `corrected_at` when. `namespace` is the Rollout's: an object without one
-    may be led from several.
-    `announced`: the object's kind is one whose proxies learn of Services from it.
+    `depth` is the object's place in the dependency order: objects of a lesser depth may refer to it, and none refers to
+    an object of depth 0. `original` and `desired` are SHA-256 sums, of the stored original's text and of D; `packed` is
+    D. `objects` are the checksums of the companion objects, by kind and name. `corrected` are the places of the last
+    put-back, `corrected_at` is its time, and `corrected_before` the time of the put-back before it. `namespace` is the
+    Rollout's: an object without one may be used from several namespaces. `announced`: proxies learn of Services from
+    objects of this kind.
     """
 
     release: str
@@ -43,6 +43,7 @@ class RouteRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     objects: dict[str, str] = {}
     corrected: tuple[str, ...] = ()
     corrected_at: datetime | None = None
+    corrected_before: datetime | None = None
     announced: bool = False
     namespace: str = ""
 
@@ -67,6 +68,7 @@ def write_state(
     objects: dict[str, str] | None = None,
     corrected: tuple[str, ...] = (),
     corrected_at: datetime | None = None,
+    corrected_before: datetime | None = None,
     announced: bool = False,
     namespace: str = "",
 ) -> str:
@@ -85,6 +87,7 @@ def write_state(
         objects=objects or {},
         corrected=corrected,
         corrected_at=corrected_at,
+        corrected_before=corrected_before,
         announced=announced,
         namespace=namespace,
     )
@@ -100,7 +103,7 @@ def read_state(text: str) -> RouteRecord | None:
 
 
 def unpack(record: RouteRecord, original: str) -> Tree | None:
-    """What we wrote; None when record and original do not belong together or one is damaged."""
+    """The content we wrote; None when record and original do not belong together or one is damaged."""
     if checksum(original.encode("utf-8", "replace")) != record.original:
         return None
     try:

@@ -1,30 +1,24 @@
-"""JSON trees: reading, writing and comparing objects whose schema nobody told us.
+"""JSON trees: reads, writes and compares objects whose schema is not known.
 
 Gateway objects are somebody else's, of any kind; they are kept as plain JSON values from the first byte to the last.
-Invariant: reading and writing loses nothing a JSON parser may see (integers of any size stay exact, an empty list
-stays a list), and equal values have equal bytes. Bytes are what Go's encoder prints: compact, keys sorted, `<`, `>`,
-`&` and the two Unicode line separators escaped, because other controllers read and compare them.
-Must not raise anything but `ValueError`, and that for unreadable bytes only.
+Invariant: reading and writing loses nothing that a JSON parser may see (integers of any size stay exact, an empty list
+stays a list), and equal values have equal bytes. Bytes are those of Go's encoder: compact, keys sorted, `<`, `>`, `&`
+and the two Unicode line separators escaped, because other controllers read and compare them.
+Must not raise anything but `ValueError`, and only for unreadable bytes.
 """
 
 import json
 from typing import Final, TypeAlias
 
+from controller.api.jsontree import as_go_writes
+
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Tree: TypeAlias = dict[str, Json]
 
 MAX_DEPTH = 100
-"""Deeper values are refused: no gateway object is, and every rule here recurses."""
+"""Deeper values are refused: no gateway object is that deep, and every rule here recurses."""
 _EXACT: Final = 10.0**21
 """From here on Go prints a float with an exponent, so that it stays a float."""
-
-_ESCAPES = {
-    "<": "\\u003c",
-    ">": "\\u003e",
-    "&": "\\u0026",
-    "\u2028": "\\u2028",
-    "\u2029": "\\u2029",
-}
 
 
 def _number(text: str) -> int | float:
@@ -53,7 +47,7 @@ def _depth(value: Json) -> int:
 
 
 def decode(raw: bytes) -> Json:
-    """The value in `raw`. Raises ValueError for what is not JSON or nests deeper than `MAX_DEPTH`."""
+    """The value in `raw`. Raises ValueError when it is not JSON or nests deeper than `MAX_DEPTH`."""
     try:
         value: Json = json.loads(raw, parse_float=_number, parse_constant=_constant)
     except RecursionError:
@@ -77,9 +71,7 @@ def encode(value: Json, *, sort: bool = True) -> bytes:
         members = (encode(key) + b":" + encode(item) for key, item in value.items())
         return b"{" + b",".join(members) + b"}"
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    for char, escape in _ESCAPES.items():
-        text = text.replace(char, escape)
-    return text.encode("utf-8", "replace")
+    return as_go_writes(text).encode("utf-8", "replace")
 
 
 def same(one: Json, other: Json) -> bool:
@@ -88,7 +80,7 @@ def same(one: Json, other: Json) -> bool:
 
 
 def covers(live: Json, wanted: Json) -> bool:
-    """`live` says all that `wanted` says; objects in it may say more (defaults of the server)."""
+    """`live` contains all of `wanted`; objects in it may have more fields (server defaults)."""
     if isinstance(wanted, dict):
         return isinstance(live, dict) and all(
             key in live and covers(live[key], item) for key, item in wanted.items()

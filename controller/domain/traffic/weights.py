@@ -1,8 +1,10 @@
-"""Whether weights in a script's answer are sound.
+"""Validates the weights in a script's answer.
 
-A list with numeric `weight`s shares requests out. Each weight is a number from 0 up; a list of several has the sum
-the original had for such a list, or 100, or a hundred times either (for shares that do not divide evenly).
-Invariant: what the original already says is never refused. Single destinations get everything, whatever they weigh.
+A list with numeric `weight`s divides requests. Each weight is a number from 0 up; the weights of a list of several
+elements have the sum that the original had for such a list, or 100, or a hundred times either (for shares that do not
+divide evenly).
+Invariant: weights that the original has already are never refused. A single destination gets all requests, whatever its
+weight.
 """
 
 from collections.abc import Iterator
@@ -66,10 +68,10 @@ def _are_rules(objects: list[dict[str, Json]]) -> bool:
     return any(next(_lists(value, ""), None) for item in objects for value in item.values())
 
 
-def weight_flaw(answer: Json, original: Json, factors: frozenset[float] = FACTORS) -> str:
-    """What is wrong with the weights in `answer`, or an empty string.
+def weight_violation(answer: Json, original: Json, factors: frozenset[float] = FACTORS) -> str:
+    """The violation in the weights of `answer`, in words, or an empty string.
 
-    `factors` are what a sum may be multiplied by, for shares that do not divide evenly.
+    `factors` are the numbers by which a sum may be multiplied, for shares that do not divide evenly.
     """
     allowed = _allowed(original, factors)
     known = set(destinations_in(original))

@@ -11,13 +11,13 @@ from typing import assert_never
 import msgspec
 
 from controller.domain.decision import Reference, Refusal, RoutePlan
-from controller.domain.traffic.answer import Answer, judge_answer
-from controller.domain.traffic.flaw import Flaw
-from controller.domain.traffic.ingress import class_input, judge_class_answer
-from controller.domain.traffic.made import wanted_part
+from controller.domain.traffic.answer import Answer, validate_answer
+from controller.domain.traffic.companion import wanted_part
+from controller.domain.traffic.ingress import class_input, validate_class_answer
 from controller.domain.traffic.plan import announcement
 from controller.domain.traffic.scripts import script_input
 from controller.domain.traffic.tree import Json, Tree
+from controller.domain.traffic.violation import Violation
 from controller.effects.gateways import refusals
 from controller.effects.gateways.contracts import ScriptRunner
 from controller.errors import WorkerUnavailable
@@ -52,21 +52,25 @@ class Question(msgspec.Struct, frozen=True):
     scripts: tuple[tuple[Reference, Script], ...]
     siblings: tuple[tuple[Json, ...], ...]
     """For each script what its header asks to see."""
+    named: tuple[Reference, ...]
+    """The references as the plan names them; those in `scripts` have the version that is served."""
     left_out: frozenset[int] = frozenset()
     """Places of the references that the plan leaves out."""
 
 
 def _input(
     reference: Reference, plan: RoutePlan, content: Tree, siblings: tuple[Json, ...]
-) -> bytes | Flaw:
+) -> bytes | Violation:
     make = class_input if reference.class_type else script_input
     return make(reference, plan, content, siblings)
 
 
-def _judged(result: bytes, content: Tree, reference: Reference, plan: RoutePlan) -> Answer | Flaw:
+def _judged(
+    result: bytes, content: Tree, reference: Reference, plan: RoutePlan
+) -> Answer | Violation:
     if reference.class_type:
-        return judge_class_answer(result, content, reference, plan)
-    return judge_answer(result, content, (reference,), plan.namespace, plan.references)
+        return validate_class_answer(result, content, reference, plan)
+    return validate_answer(result, content, (reference,), plan.namespace, plan.references)
 
 
 def _named_twice(objects: list[Tree]) -> str:
@@ -91,15 +95,15 @@ class Answers:
             left = place in question.left_out
             if left and not script.header.announces:
                 continue
-            said = announcement(plan) if left else plan
+            said = announcement(plan) if left else plan.said_by(question.named[place])
             obj = _input(reference, said, content, siblings)
-            if isinstance(obj, Flaw):
+            if isinstance(obj, Violation):
                 return refusals.not_dividable(obj.message, question.subject)
             result = await self._run(script, obj, said, question.subject)
             if isinstance(result, Refusal):
                 return result
             judged = _judged(result, content, reference, said)
-            if isinstance(judged, Flaw):
+            if isinstance(judged, Violation):
                 return refusals.answer_refused(judged.message, script, question.subject)
             content = judged.content
             objects += judged.objects

@@ -1,7 +1,8 @@
-"""What writing routes needs of the world: gateway objects, what is made beside them, scripts, and who runs them.
+"""The ports through which routes are written: gateway objects, companion objects, scripts, and their runner.
 
-The composition root binds these to the API client, the script library and the worker's client; tests bind them to
-an in-memory server. Invariant: failures of the world are `controller.errors`; what is wrong with a script is a value.
+The composition root binds these to the API client, the script library and the worker's client; tests bind them to an
+in-memory server. Invariant: failures of the API server or the worker are `controller.errors`; a defect of a script is a
+value.
 """
 
 from enum import StrEnum
@@ -27,25 +28,28 @@ class GatewayObjects(Protocol):
         ...
 
     async def read(self, reference: Reference, namespace: str) -> bytes:
-        """The object as it is now. Raises NotFound, Forbidden …"""
+        """The present object. Raises NotFound, Forbidden …"""
         ...
 
     async def replace(self, reference: Reference, namespace: str, body: bytes) -> bytes:
         """PUT; the object as stored. Raises Conflict unless `body` has the resource version that is stored."""
         ...
 
-    async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
-        """No field of the object as it was stored is ours any more; somebody else's write in between is left alone."""
+    async def take_marks_off(self, reference: Reference, namespace: str, stored: bytes) -> None:
+        """Remove our annotations and our field manager in one write.
+
+        Raises Conflict when the spec has changed since it was stored.
+        """
         ...
 
 
-class MadeObjects(Protocol):
-    """Objects that were made for a Rollout beside its gateway objects. `kind` is any reference of their kind."""
+class CompanionObjects(Protocol):
+    """Companion objects of a Rollout. `kind` is any reference of their kind."""
 
     async def made_for(
         self, kind: Reference, namespace: str, rollout_uid: str
     ) -> tuple[bytes, ...]:
-        """All of the kind; none where the kind is not served."""
+        """All objects of the kind; none where the kind is not served."""
         ...
 
     async def create(self, kind: Reference, namespace: str, body: bytes) -> None:
@@ -53,7 +57,7 @@ class MadeObjects(Protocol):
         ...
 
     async def remove(self, kind: Reference, namespace: str, name: str, uid: str) -> None:
-        """DELETE of this very object; one that is gone is no failure."""
+        """DELETE of exactly this object; an object that is gone is no failure."""
         ...
 
 
@@ -61,7 +65,7 @@ class ScriptSource(Protocol):
     """Finds a reference's script."""
 
     def resolve(self, reference: Reference) -> Script | MissingScript:
-        """The script, or where it was looked for in vain."""
+        """The script, or the places where it was not found."""
         ...
 
 
@@ -71,5 +75,5 @@ class ScriptRunner(Protocol):
     async def execute(
         self, script: Script, obj: bytes, *, tenant: str, request_id: str
     ) -> ScriptAnswer:
-        """One call. Raises WorkerUnavailable when nothing can be said about the script."""
+        """One call. Raises WorkerUnavailable when the failure is not the script's."""
         ...

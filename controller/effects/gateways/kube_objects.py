@@ -1,7 +1,8 @@
 """Gateway objects through the API client, kinds by discovery.
 
-Invariant: a kind is asked for by its group and kind and addressed in a version that is served. Every write is told to
-the ledger, so that no pass decides on a cache that does not show it yet; a deletion is not, it brings its own event.
+Invariant: a kind is looked up by its group and kind and addressed in a served version. Every write is recorded in the
+ledger, so that no pass decides on a cache that does not show it yet; a deletion is not recorded, because it causes an
+event.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,14 +13,15 @@ import msgspec
 
 from controller.api.meta import Key, ObjectMeta
 from controller.domain.decision import Reference
+from controller.domain.traffic.original import MARKS
 from controller.effects.gateways.contracts import Scope
-from controller.effects.ownership import hand_back
+from controller.effects.ownership import Marks, take_off
 from controller.errors import NotFound
 from controller.kube.resources import Resource
 
 
 class KubeObjects(Protocol):
-    """What is needed of the API client."""
+    """The methods of the API client that are used here."""
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes: ...
 
@@ -47,7 +49,7 @@ class KubeObjects(Protocol):
 
 
 class WriteLedger(Protocol):
-    """What was written and not seen yet."""
+    """Writes that the caches do not show yet."""
 
     def wrote(self, resource_name: str, key: Key, resource_version: str) -> None: ...
 
@@ -64,7 +66,7 @@ class KubeGatewayObjects:
         self._ledger = ledger
 
     async def resource(self, reference: Reference) -> Resource | None:
-        """The reference's kind as it is served; None when it is not."""
+        """The reference's kind as it is served; None when it is not served."""
         return await self._kube.served(reference.api_version, reference.kind)
 
     async def scope(self, reference: Reference) -> Scope | None:
@@ -89,7 +91,7 @@ class KubeGatewayObjects:
     async def made_for(
         self, kind: Reference, namespace: str, rollout_uid: str
     ) -> tuple[bytes, ...]:
-        """What was made for a Rollout, of one kind."""
+        """The companion objects of a Rollout, of one kind."""
         resource = await self.resource(kind)
         if resource is None:
             return ()
@@ -107,15 +109,15 @@ class KubeGatewayObjects:
         with suppress(NotFound):
             await self._kube.delete(resource, namespace, name, uid)
 
-    async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
-        """Take our field manager off the object."""
+    async def take_marks_off(self, reference: Reference, namespace: str, stored: bytes) -> None:
+        """Take our annotations and our field manager off the object."""
         resource = await self._existing(reference)
 
         async def patch(operations: list[dict[str, object]]) -> None:
             answer = await self._kube.json_patch(resource, namespace, reference.name, operations)
             self._told(resource, answer)
 
-        await hand_back(stored, patch, lambda: self.read(reference, namespace))
+        await take_off(stored, patch, lambda: self.read(reference, namespace), marks=Marks(MARKS))
 
     def _told(self, resource: Resource, stored: bytes) -> None:
         metadata = msgspec.json.decode(stored, type=_Stored).metadata

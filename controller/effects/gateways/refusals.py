@@ -1,25 +1,24 @@
-"""Failures around gateway objects in words that name the object, the script and what to do.
+"""Messages about failures of gateway objects: each names the object, the script and the remedy.
 
-Invariant: the text of the API server is kept where it says more than we know (a missing right: verb, resource,
-namespace and user). Must not decide what is a failure.
+Invariant: the text of the API server is kept where it contains more than we know (a missing right: verb, resource,
+namespace and user). Must not decide which events are failures.
 """
 
 from typing import assert_never
 
-from controller.api.names import DRIFT
+from controller.domain.availability import NotServed
 from controller.domain.decision import NotYet, Reference, Refusal, RoutePlan
-from controller.domain.traffic.drift import Standing, editor_of
 from controller.domain.traffic.scripts import Cycle
 from controller.errors import Conflict, Forbidden, Invalid, NotFound
 from controller.scripts.answer import Refused
 from controller.scripts.lookup import MissingScript, Script
 
 UNWATCHED = 30.0
-"""Seconds until something is tried again that no watch tells about: rights, and kinds that are served."""
+"""Seconds until a retry where no watch reports the change: rights, and served kinds."""
 UNAVAILABLE = 1.0
-"""Seconds until a worker is asked again that gave no answer."""
+"""Seconds until a worker that did not answer is asked again."""
 OVERLOADED = 10.0
-"""Seconds until a script is run again that failed in a way that may be the machine's fault."""
+"""Seconds until a script is run again whose failure may be the machine's fault."""
 CONFLICT = 0.5
 """Seconds until an object is read again that somebody else wrote at the same time."""
 
@@ -37,7 +36,7 @@ _WORDS = {
     "CIRCUIT_OPEN": "failed repeatedly and is not run for a while",
 }
 _MISSING_RIGHT = " is forbidden: User "
-"""How the API server's authorizer begins; an admission plugin's no has other words."""
+"""The first words of a refusal by the API server's authorizer; an admission plugin uses other words."""
 _GIVE_RIGHT = (
     "give it get, list, watch, patch and update by a ClusterRole labelled "
     'moonshift.dev/aggregate-to-controller: "true" (examples: deploy/kustomize/gateways)'
@@ -49,7 +48,7 @@ WriteFailure = NotFound | Forbidden | Invalid | Conflict
 
 
 def of_write(failure: WriteFailure, subject: str) -> Refusal | NotYet:
-    """An answer of the API server about one object."""
+    """The message for an answer of the API server about one object."""
     match failure:
         case NotFound():
             return not_found(subject)
@@ -68,7 +67,7 @@ def of_write(failure: WriteFailure, subject: str) -> Refusal | NotYet:
 
 
 def forbidden(failure: Forbidden, subject: str) -> Refusal:
-    """A right is missing, or an admission plugin said no."""
+    """A right is missing, or an admission plugin refused."""
     return Refusal(
         "Forbidden",
         unreadable(failure.message, subject),
@@ -79,7 +78,7 @@ def forbidden(failure: Forbidden, subject: str) -> Refusal:
 
 
 def unreadable(message: str, subject: str) -> str:
-    """The API server's words about one object, and how a right is given where one is missing."""
+    """The API server's words about one object, and the way to grant a right where one is missing."""
     said = f"{subject}: {message}"
     if " cannot " not in message or _MISSING_RIGHT not in message:
         return said
@@ -98,7 +97,7 @@ def not_found(subject: str) -> Refusal:
 def kind_not_served(reference: Reference, subject: str) -> Refusal:
     """The cluster does not know the kind."""
     return Refusal(
-        "KindNotServed",
+        NotServed.reason,
         f"{subject}: the cluster does not serve {reference.kind} in {reference.api_version}; install its CRD, or "
         "correct apiVersion and kind of the reference",
         object=subject,
@@ -107,7 +106,7 @@ def kind_not_served(reference: Reference, subject: str) -> Refusal:
 
 
 def cluster_scoped(reference: Reference, subject: str) -> Refusal:
-    """The kind is not the namespace's to change."""
+    """The kind is cluster-scoped, so a namespace must not change it."""
     return Refusal(
         "ClusterScopedKind",
         f"{subject} cannot be referred to: {reference.kind} is cluster-scoped, and a Rollout leads traffic by objects "
@@ -127,12 +126,12 @@ def nothing_to_route(plan: RoutePlan) -> Refusal:
 
 
 def not_dividable(message: str, subject: str) -> Refusal:
-    """Nothing of the object leads to the stable Service."""
+    """No part of the object leads to the stable Service."""
     return Refusal("NothingToDivide", f"{subject}: {message}", object=subject)
 
 
 def named_twice(name: str, subject: str) -> Refusal:
-    """Two Services behind one object, whose copies would have one name."""
+    """Two Services behind one object whose copies would have the same name."""
     return Refusal(
         "SiblingNamedTwice",
         f"{subject}: two entries of trafficRoutings want a {name} beside it; give each Service an object of its own",
@@ -141,7 +140,7 @@ def named_twice(name: str, subject: str) -> Refusal:
 
 
 def somebody_elses(name: str, subject: str) -> Refusal:
-    """An object of the name we need was not made for this Rollout."""
+    """An object of the needed name was not made for this Rollout."""
     return Refusal(
         "ObjectNotOurs",
         f"{name} exists and was not made for this Rollout, so it is not written: delete or rename it, or name another "
@@ -165,7 +164,7 @@ def script_cycle(cycle: Cycle) -> Refusal:
 
 
 def script_failed(failed: Refused, script: Script, subject: str) -> Refusal:
-    """The script did not come to its end."""
+    """The script did not finish."""
     what = _WORDS.get(failed.code, f"failed ({failed.code})")
     where = f" in line {failed.line}" if failed.line else ""
     at = f" at {failed.json_path}" if failed.json_path else ""
@@ -180,7 +179,7 @@ def script_failed(failed: Refused, script: Script, subject: str) -> Refusal:
 
 
 def answer_refused(message: str, script: Script, subject: str) -> Refusal:
-    """The script came to its end, and what it wants is not written."""
+    """The script finished, and its answer is not written."""
     return Refusal(
         "ScriptAnswerRefused",
         f"{subject}: script {script.name}: {message}",
@@ -190,7 +189,7 @@ def answer_refused(message: str, script: Script, subject: str) -> Refusal:
 
 
 def not_deterministic(script: Script, subject: str) -> Refusal:
-    """The script gave two answers to one question."""
+    """The script gave two answers to the same input."""
     return Refusal(
         "ScriptNotDeterministic",
         f"{subject}: script {script.name} gave two different answers for the same input; a script may depend on obj "
@@ -201,7 +200,7 @@ def not_deterministic(script: Script, subject: str) -> Refusal:
 
 
 def worker_unavailable(problem: Exception, script: Script, subject: str) -> Refusal:
-    """Nobody runs scripts right now."""
+    """No worker runs scripts now."""
     return Refusal(
         "WorkerUnavailable",
         f"{subject}: script {script.name} could not be run: {problem}; no gateway object is touched meanwhile",
@@ -211,31 +210,8 @@ def worker_unavailable(problem: Exception, script: Script, subject: str) -> Refu
     )
 
 
-def ambiguous_change(standing: Standing, subject: str) -> Refusal:
-    """Somebody changed a list in a way that cannot be told apart from ours."""
-    editor = editor_of(standing.live).manager
-    by = f" by {editor}" if editor else ""
-    return Refusal(
-        "AmbiguousChange",
-        f"{subject} was changed{by} where this release changed it too, and the two cannot be told apart; take the "
-        "change back, or make it again after the release",
-        object=subject,
-    )
-
-
-def held(standing: Standing, subject: str) -> Refusal:
-    """Somebody changed our part, and the owner wants such changes left alone."""
-    editor = editor_of(standing.live).manager or "somebody"
-    what = ", ".join(map(str, standing.changes))
-    return Refusal(
-        "RouteHeld",
-        f"{editor} changed {subject}: {what}; {DRIFT} asks to leave it, so nothing is written",
-        object=subject,
-    )
-
-
 def change_not_kept(subject: str) -> Refusal:
-    """The API server took the write and dropped what it said."""
+    """The API server accepted the write and dropped its content."""
     return Refusal(
         "ChangeNotKept",
         f"the API server accepted the change of {subject} but kept nothing of it; the script writes fields that this "

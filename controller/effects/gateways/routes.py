@@ -1,17 +1,17 @@
-"""Gateway objects follow a plan, or are what they were before.
+"""Makes gateway objects follow a plan, and restores them.
 
-`ensure` first finds out everything that could go wrong (kinds, rights, objects, scripts, answers) and writes nothing
-unless every object's new content is known; then objects are written in the order the scripts' headers ask for.
+`ensure` first checks everything that can fail (kinds, rights, objects, scripts, answers) and writes nothing unless
+every object's new content is known; then objects are written in the order of the scripts' headers.
 
-One write per object sets the content, the stored original and our record together, so a crash cannot part them. The
-record holds what we *sent*. A later pass compares the live object with that, and fields the server adds inside what
-we sent are no difference; so servers that default fields need no second write and no dry run. Only when the server
-*changed* what it was given (it normalised a value, or an admission plugin added to a part that was the owner's) the
-record is written once more with what came back, because otherwise that would look like somebody's edit for ever.
+One write per object sets the content, the stored original and our record together, so a crash cannot separate them. The
+record holds the content that we *sent*. A later pass compares the live object with that. Fields that the server adds
+inside our part are no difference, so servers that default fields need no second write and no dry run. Only when the
+server *changed* content that it was given (it normalised a value, or an admission plugin added to a part that was the
+owner's) the record is written once more with the stored form; otherwise that would look like somebody's edit for ever.
 
-`restore` needs no script, no workload and no Service: the order comes from the records. It stops above an object that
-could not be restored, because what is below may still be pointed at. How long to wait in between is not decided here.
-Invariant: every write carries the resource version that was judged; a conflict means that nothing was written.
+`restore` needs no script, no workload and no Service: the order comes from the records. It stops when an object cannot
+be restored, because deeper objects may still be referred to. It does not decide how long to wait in between.
+Invariant: every write carries the resource version that was checked; a conflict means that nothing was written.
 """
 
 from datetime import datetime
@@ -29,24 +29,31 @@ from controller.domain.decision import (
     RestoreRoutes,
     RoutePlan,
 )
-from controller.domain.traffic.drift import Standing, other_user
-from controller.domain.traffic.header import GroupKind, ScriptHeader
-from controller.domain.traffic.made import (
-    Made,
-    disturbances,
+from controller.domain.traffic.companion import (
+    CompanionObject,
     place_of,
-    stands,
     wanted_part,
     written_sum,
 )
-from controller.domain.traffic.original import content_of, with_content, write_original
-from controller.domain.traffic.restore import restore
+from controller.domain.traffic.drift import ObjectState
+from controller.domain.traffic.drift_policy import PutBacks
+from controller.domain.traffic.header import GroupKind, ScriptHeader
+from controller.domain.traffic.leading import (
+    Stored,
+    corrections,
+    depth_of,
+    follows,
+    is_led,
+    refusal_to_lead,
+    stored_how,
+)
+from controller.domain.traffic.original import content_of, marks_of, with_content, write_original
 from controller.domain.traffic.scripts import Cycle, depths_of, kind_of, sibling_of
 from controller.domain.traffic.state import write_state
-from controller.domain.traffic.tree import Json, Tree, decode_tree, same
+from controller.domain.traffic.tree import Tree, decode_tree, encode, same
 from controller.effects.gateways import refusals
 from controller.effects.gateways.answers import Answers, Question, Tried
-from controller.effects.gateways.beside import Beside, BesideObjects, MadeOf
+from controller.effects.gateways.companions import Companions, CompanionsByPlace, RoutedObjects
 from controller.effects.gateways.contracts import ScriptRunner, ScriptSource
 from controller.effects.gateways.targets import Look, Target, targets_of
 from controller.errors import Conflict, Forbidden, Invalid, NotFound
@@ -67,24 +74,23 @@ class _Change(msgspec.Struct, frozen=True):
 
     target: Target
     depth: int
-    standing: Standing
+    object_state: ObjectState
     desired: Tree
     objects: tuple[Tree, ...] = ()
-    corrected: tuple[tuple[str, ...], datetime | None] = ((), None)
-    """The places that were put back last, and when."""
+    corrected: PutBacks = PutBacks()
     announced: bool = False
 
     @property
     def sums(self) -> dict[str, str]:
-        """Checksums of what stands beside it, by kind and name."""
+        """Checksums of its companion objects, by kind and name."""
         return {f"{o['kind']}/{wanted_part(o, 'name')}": written_sum(o) for o in self.objects}
 
 
 class _Foreseen(msgspec.Struct, frozen=True):
-    """All that has to be written, and what stands beside the objects now."""
+    """All objects to write, and the present companion objects."""
 
     changes: list[_Change]
-    made: MadeOf
+    companions: CompanionsByPlace
 
 
 class GatewayRoutes:
@@ -92,7 +98,7 @@ class GatewayRoutes:
 
     def __init__(
         self,
-        objects: BesideObjects,
+        objects: RoutedObjects,
         scripts: ScriptSource,
         runner: ScriptRunner,
         *,
@@ -100,7 +106,7 @@ class GatewayRoutes:
         tried: Tried | None = None,
     ) -> None:
         self._objects = objects
-        self._beside = Beside(objects)
+        self._companions = Companions(objects)
         self._scripts = scripts
         self._answers = Answers(runner, tried)
         self._look = Look(objects, allow_cluster_scoped=allow_cluster_scoped)
@@ -108,18 +114,21 @@ class GatewayRoutes:
     # --- ensure -----------------------------------------------------------------------------------
 
     async def ensure(self, plan: RoutePlan, at: datetime | None = None) -> Outcome:
-        """All gateway objects follow the plan. Where somebody's change is put back, `at` is noted with the places."""
+        """All gateway objects follow the plan. Where somebody's change is reverted, `at` is recorded with the
+        places.
+        """
         return await (self._announce(plan) if plan.announces else self._lead(plan, at))
 
     async def _announce(self, plan: RoutePlan) -> Outcome:
-        """Objects whose kinds ask for it name the new revision's Services; what cannot be done is not needed."""
+        """Name the new revision's Services in objects whose kinds ask for it; a failure here is ignored."""
         wanted = tuple(filter(self._announces, plan.references))
         if not wanted:
             return Done()
         outcome = await self._lead(
             msgspec.structs.replace(plan, references=wanted), among=plan.references
         )
-        # A script that fails says so when it is asked for the step itself, and never keeps an object from its owner.
+        # A script that fails reports it when it runs for the step itself, and never keeps an object from being
+        # restored.
         return Done() if isinstance(outcome, Refusal) else outcome
 
     def _announces(self, reference: Reference) -> bool:
@@ -133,67 +142,65 @@ class GatewayRoutes:
         *,
         among: tuple[Reference, ...] = (),
     ) -> Outcome:
-        """The plan's references follow it; `among` are all there are, where the plan is about some."""
+        """The plan's references follow it; `among` are all references, where the plan is about some of them."""
         foreseen = await self._foresee(plan, among or plan.references)
         if isinstance(foreseen, Refusal):
             return foreseen
         if not foreseen.changes:
             return Done()
         for change in sorted(foreseen.changes, key=lambda change: -change.depth):
-            present = foreseen.made.get(place_of(change.target.reference), ())
-            noted = msgspec.structs.replace(change, corrected=_corrections(change, present, at))
+            present = foreseen.companions.get(place_of(change.target.reference), ())
+            noted = msgspec.structs.replace(
+                change, corrected=corrections(change.object_state, present, at)
+            )
             outcome = await self._write(noted, present, plan)
             if not isinstance(outcome, Done):
                 return outcome
         return Done(wrote=True)
 
     async def rehearse(self, plan: RoutePlan) -> Outcome:
-        """What `ensure` would refuse before it writes is refused; nothing is written."""
+        """Return the refusals of `ensure` without writing anything."""
         foreseen = await self._foresee(plan, plan.references)
         return foreseen if isinstance(foreseen, Refusal) else Done()
 
     async def _foresee(self, plan: RoutePlan, among: tuple[Reference, ...]) -> _Foreseen | Refusal:
-        """What has to be written; a refusal where anything is known to stand in the way."""
+        """The objects to write; a refusal where a problem is known."""
         if plan.weight is None and not plan.matches:
             return refusals.nothing_to_route(plan)
         targets = targets_of(plan.references, plan.namespace)
-        standings = await self._standings(targets, plan)
-        if isinstance(standings, Refusal):
-            return standings
-        made = await self._beside.seen(plan.references, plan.namespace, plan.rollout_uid)
+        object_states = await self._object_states(targets, plan)
+        if isinstance(object_states, Refusal):
+            return object_states
+        companions = await self._companions.seen(plan.references, plan.namespace, plan.rollout_uid)
         follow = [
-            _follows(standing, made.get(place_of(target.reference), ()), plan)
-            for target, standing in zip(targets, standings, strict=True)
+            follows(object_state, companions.get(place_of(target.reference), ()), plan)
+            for target, object_state in zip(targets, object_states, strict=True)
         ]
         if all(follow):
-            return _Foreseen([], made)
+            return _Foreseen([], companions)
         scripted = self._scripted(targets, among)
         if isinstance(scripted, Refusal):
             return scripted
-        changes = await self._changes(scripted, standings, follow, plan)
-        return changes if isinstance(changes, Refusal) else _Foreseen(changes, made)
+        changes = await self._changes(scripted, object_states, follow, plan)
+        return changes if isinstance(changes, Refusal) else _Foreseen(changes, companions)
 
-    async def _standings(
+    async def _object_states(
         self, targets: tuple[Target, ...], plan: RoutePlan
-    ) -> list[Standing] | Refusal:
-        """How all objects stand; a refusal if one cannot be led."""
+    ) -> list[ObjectState] | Refusal:
+        """The states of all objects; a refusal if one must not be written."""
         for target in targets:
             if refused := await self._look.refused_kind(target):
                 return refused
-        found: list[Standing] = []
+        found: list[ObjectState] = []
         seen = await self._look.read_all(targets, plan.namespace)
-        for target, standing in zip(targets, seen, strict=True):
-            if standing is None:
+        for target, object_state in zip(targets, seen, strict=True):
+            if object_state is None:
                 return refusals.not_found(target.subject)
-            if isinstance(standing, Refusal):
-                return standing
-            if taken := other_user(standing.record, plan.rollout, target.subject, plan.namespace):
-                return taken
-            if standing.touched and standing.held:
-                return refusals.held(standing, target.subject)
-            if standing.ambiguous:
-                return refusals.ambiguous_change(standing, target.subject)
-            found.append(standing)
+            if isinstance(object_state, Refusal):
+                return object_state
+            if refused := refusal_to_lead(object_state, plan, target.subject):
+                return refused
+            found.append(object_state)
         return found
 
     def _scripted(
@@ -234,84 +241,70 @@ class GatewayRoutes:
     async def _changes(
         self,
         scripted: list[_Scripted],
-        standings: list[Standing],
+        object_states: list[ObjectState],
         follow: list[bool],
         plan: RoutePlan,
     ) -> list[_Change] | Refusal:
-        """What has to be written; a refusal if one script does not know."""
+        """All objects to write; a refusal if a script's answer is not valid."""
         originals = [
-            (item.target.reference, standing.original)
-            for item, standing in zip(scripted, standings, strict=True)
+            (item.target.reference, object_state.original)
+            for item, object_state in zip(scripted, object_states, strict=True)
         ]
-
-        def siblings(item: _Scripted, header: ScriptHeader) -> tuple[Json, ...]:
-            return tuple(
-                sibling_of(reference, plan, original)
-                for reference, original in originals
-                if reference != item.target.reference and kind_of(reference) in header.siblings
-            )
-
         changes: list[_Change] = []
-        for item, standing, follows in zip(scripted, standings, follow, strict=True):
-            if follows:
+        for item, object_state, done in zip(scripted, object_states, follow, strict=True):
+            if done:
                 continue
-            served = _as_served(item.target.references, standing.live)
-            question = Question(
-                subject=item.target.subject,
-                original=standing.original,
-                scripts=tuple(zip(served, item.scripts, strict=True)),
-                siblings=tuple(siblings(item, header) for header in item.headers),
-                left_out=frozenset(
-                    place
-                    for place, reference in enumerate(item.target.references)
-                    if reference in plan.left_out
-                ),
+            desired = await self._answers.desired(
+                _question(item, object_state, originals, plan), plan
             )
-            desired = await self._answers.desired(question, plan)
             if isinstance(desired, Refusal):
                 return desired
-            announced = any(header.announces for header in item.headers)
             change = _Change(
                 item.target,
                 item.depth,
-                standing,
+                object_state,
                 desired.content,
                 desired.objects,
-                announced=announced,
+                announced=any(header.announces for header in item.headers),
             )
             changes.append(change)
         return changes
 
-    async def _write(self, change: _Change, present: tuple[Made, ...], plan: RoutePlan) -> Outcome:
-        """Make what has to stand beside the object, write it, and remove what stands there no more."""
+    async def _write(
+        self, change: _Change, present: tuple[CompanionObject, ...], plan: RoutePlan
+    ) -> Outcome:
+        """Create the object's companion objects, write the object, and delete companion objects that are no longer
+        wanted.
+        """
         reference = change.target.reference
-        made = await self._beside.make(change.objects, present, plan, reference)
-        if not isinstance(made, Done):
-            return made
+        companions = await self._companions.make(change.objects, present, plan, reference)
+        if not isinstance(companions, Done):
+            return companions
         written = await self._write_object(change, plan)
         if not isinstance(written, Done):
             return written
-        return await self._beside.clear(present, change.sums, plan.namespace, reference)
+        return await self._companions.remove_except(present, change.sums, plan.namespace, reference)
 
     async def _write_object(self, change: _Change, plan: RoutePlan) -> Outcome:
-        """Write one object, and once more if the server changed what it was given."""
-        original, desired = change.standing.original, change.desired
-        stored = await self._replace(change, plan, change.standing.live, desired)
+        """Write one object, and its record again if the server changed the content."""
+        original, desired = change.object_state.original, change.desired
+        stored = await self._replace(change, plan, change.object_state.live, desired)
         if isinstance(stored, (Refusal, NotYet)):
             return stored
         kept = content_of(stored)
-        without = restore(original, desired, kept)
-        if not without.touched and same(without.content, original):
-            return Done(wrote=True)
-        if same(kept, original):
-            return refusals.change_not_kept(change.target.subject)
-        again = await self._replace(change, plan, stored, kept)
-        return again if isinstance(again, (Refusal, NotYet)) else Done(wrote=True)
+        match stored_how(original, desired, kept):
+            case Stored.AS_SENT:
+                return Done(wrote=True)
+            case Stored.DROPPED:
+                return refusals.change_not_kept(change.target.subject)
+            case Stored.NORMALISED:
+                again = await self._replace(change, plan, stored, kept)
+                return again if isinstance(again, (Refusal, NotYet)) else Done(wrote=True)
 
     async def _replace(
         self, change: _Change, plan: RoutePlan, live: Tree, desired: Tree
     ) -> Tree | Refusal | NotYet:
-        original = write_original(change.standing.original)
+        original = write_original(change.object_state.original)
         state = write_state(
             release=plan.release,
             rollout=plan.rollout,
@@ -320,8 +313,9 @@ class GatewayRoutes:
             original=original,
             desired=desired,
             objects=change.sums,
-            corrected=change.corrected[0],
-            corrected_at=change.corrected[1],
+            corrected=change.corrected.places,
+            corrected_at=change.corrected.at,
+            corrected_before=change.corrected.before,
             announced=change.announced,
             namespace=plan.namespace,
         )
@@ -339,86 +333,110 @@ class GatewayRoutes:
     # --- restore ----------------------------------------------------------------------------------
 
     async def restore(self, action: RestoreRoutes) -> Outcome:
-        """All gateway objects are what they were, with what others changed since."""
+        """Restore all gateway objects, keeping changes by others."""
         targets = targets_of(action.references, action.namespace)
         seen = await self._look.read_all(targets, action.namespace)
-        made = await self._beside.seen(action.references, action.namespace, action.rollout_uid)
-        in_use: list[tuple[int, int, Target, Standing | None]] = []
-        for index, (target, standing) in enumerate(zip(targets, seen, strict=True)):
-            if isinstance(standing, Refusal):
-                return standing
-            ours = standing if standing is not None and _is_led(standing, action, target) else None
-            if ours is None and place_of(target.reference) not in made:
+        companions = await self._companions.seen(
+            action.references, action.namespace, action.rollout_uid
+        )
+        in_use: list[tuple[int, int, Target, ObjectState | None]] = []
+        for index, (target, object_state) in enumerate(zip(targets, seen, strict=True)):
+            if isinstance(object_state, Refusal):
+                return object_state
+            led = object_state is not None and is_led(object_state, action, target.subject)
+            ours = object_state if led else None
+            if ours is None and place_of(target.reference) not in companions:
                 continue
-            record = ours.record if ours is not None else None
-            in_use.append((record.depth if record else 0, -index, target, ours))
+            in_use.append((depth_of(ours), -index, target, ours))
         in_use.sort(key=lambda item: item[:2])
         for _, alike in groupby(in_use, key=lambda item: item[0]):
             outcomes = [
-                await self._give_back(target, action.namespace, standing, made)
-                for _, _, target, standing in alike
+                await self._give_back(target, action.namespace, object_state, companions)
+                for _, _, target, object_state in alike
             ]
             if failed := next((item for item in outcomes if not isinstance(item, Done)), None):
                 return failed
         return Done(wrote=bool(in_use))
 
     async def _give_back(
-        self, target: Target, namespace: str, standing: Standing | None, made: MadeOf
+        self,
+        target: Target,
+        namespace: str,
+        object_state: ObjectState | None,
+        companions: CompanionsByPlace,
     ) -> Outcome:
-        """The object is its owner's again, and then nothing stands beside it."""
-        if standing is not None:
-            outcome = await self._put_back(target, namespace, standing)
+        """Restore the object, then delete its companion objects."""
+        if object_state is not None:
+            outcome = await self._put_back(target, namespace, object_state)
             if not isinstance(outcome, Done):
                 return outcome
-        present = made.get(place_of(target.reference), ())
-        return await self._beside.clear(present, (), namespace, target.reference)
+        present = companions.get(place_of(target.reference), ())
+        return await self._companions.remove_except(present, (), namespace, target.reference)
 
-    async def _put_back(self, target: Target, namespace: str, standing: Standing) -> Outcome:
-        body = with_content(standing.live, standing.original, {})
-        stored = await self._put(target, namespace, body)
+    async def _put_back(self, target: Target, namespace: str, object_state: ObjectState) -> Outcome:
+        """First the original content, then our marks: while the marks are there, an interrupted restore is repeated."""
+        stored = await self._original_back(target, namespace, object_state)
         match stored:
             case Refusal(reason="GatewayObjectNotFound"):
                 return Done()
             case Refusal() | NotYet():
                 return stored
             case _:
-                await self._objects.disown(target.reference, namespace, stored)
-                return Done(wrote=True)
+                return await self._unmark(target, namespace, stored)
+
+    async def _original_back(
+        self, target: Target, namespace: str, object_state: ObjectState
+    ) -> bytes | Refusal | NotYet:
+        """The object as stored, with its original content and our marks."""
+        if same(content_of(object_state.live), object_state.original):
+            return encode(object_state.live)
+        body = with_content(object_state.live, object_state.original, marks_of(object_state.live))
+        return await self._put(target, namespace, body)
+
+    async def _unmark(self, target: Target, namespace: str, stored: bytes) -> Outcome:
+        try:
+            await self._objects.take_marks_off(target.reference, namespace, stored)
+        except (NotFound, Forbidden, Invalid, Conflict) as failure:
+            return refusals.of_write(failure, target.subject)
+        return Done(wrote=True)
 
 
 def _header_of(script: Script) -> ScriptHeader:
     return script.header
 
 
-def _follows(standing: Standing, made: tuple[Made, ...], plan: RoutePlan) -> bool:
-    """The object and what stands beside it say what the plan says."""
-    record = standing.record
-    objects = record.objects if record is not None else {}
-    return standing.follows(plan.identity) and stands(objects, made)
-
-
-def _corrections(
-    change: _Change, made: tuple[Made, ...], at: datetime | None
-) -> tuple[tuple[str, ...], datetime | None]:
-    """What this write puts back, at `at`; else what the one before did."""
-    record = change.standing.record
-    if record is None:
-        return (), None
-    beside = disturbances(record.objects, made)
-    names = (item.identity if isinstance(item, Made) else item for item in beside)
-    places = (*(item.path for item in change.standing.changes), *names)
-    return (places, at) if places and at is not None else (record.corrected, record.corrected_at)
-
-
-def _is_led(standing: Standing, action: RestoreRoutes, target: Target) -> bool:
-    """This Rollout leads traffic with the object."""
-    taken = other_user(standing.record, action.rollout, target.subject, action.namespace)
-    return standing.in_use and taken is None
-
-
 def _as_served(references: tuple[Reference, ...], live: Tree) -> tuple[Reference, ...]:
-    """References in the version the server speaks: what scripts are told and what they make is of that version."""
+    """References in the version that the server returns: scripts read and write objects of that version."""
     version = live.get("apiVersion")
     if not isinstance(version, str):
         return references
     return tuple(msgspec.structs.replace(item, api_version=version) for item in references)
+
+
+def _question(
+    item: _Scripted,
+    object_state: ObjectState,
+    originals: list[tuple[Reference, Tree]],
+    plan: RoutePlan,
+) -> Question:
+    """The input for the scripts of one object."""
+    target = item.target
+    served = _as_served(target.references, object_state.live)
+    others = [pair for pair in originals if pair[0] != target.reference]
+    return Question(
+        subject=target.subject,
+        original=object_state.original,
+        scripts=tuple(zip(served, item.scripts, strict=True)),
+        siblings=tuple(
+            tuple(
+                sibling_of(reference, plan, original)
+                for reference, original in others
+                if kind_of(reference) in header.siblings
+            )
+            for header in item.headers
+        ),
+        named=tuple(target.references),
+        left_out=frozenset(
+            place for place, reference in enumerate(target.references) if reference in plan.left_out
+        ),
+    )

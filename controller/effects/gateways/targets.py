@@ -1,15 +1,13 @@
-"""Which objects a plan is about, and how they stand.
+"""The gateway objects of a plan, and their states.
 
 Several references may name one object (two Services behind one VirtualService): it is read and written once, and the
-references' scripts work on it one after the other. Invariant: nothing is written here.
+references' scripts run on it one after the other. Invariant: nothing is written here.
 """
-
-import asyncio
 
 import msgspec
 
 from controller.domain.decision import Reference, Refusal
-from controller.domain.traffic.drift import Standing, judge, name_of
+from controller.domain.traffic.drift import ObjectState, name_of, read_object_state
 from controller.effects.gateways import refusals
 from controller.effects.gateways.contracts import GatewayObjects, Scope
 from controller.errors import Forbidden, NotFound
@@ -43,7 +41,7 @@ class Look:
         self._allow_cluster_scoped = allow_cluster_scoped
 
     async def refused_kind(self, target: Target) -> Refusal | None:
-        """A kind that is not served, or not the namespace's to change."""
+        """A refusal for a kind that is not served, or that is cluster-scoped."""
         match await self._objects.scope(target.reference):
             case None:
                 return refusals.kind_not_served(target.reference, target.subject)
@@ -52,26 +50,20 @@ class Look:
             case _:
                 return None
 
-    async def read(self, target: Target, namespace: str) -> Standing | Refusal | None:
-        """How the object stands; None when it does not exist."""
+    async def read(self, target: Target, namespace: str) -> ObjectState | Refusal | None:
+        """The state of the object; None when it does not exist."""
         try:
             raw = await self._objects.read(target.reference, namespace)
         except NotFound:
             return None
         except Forbidden as failure:
             return refusals.forbidden(failure, target.subject)
-        return judge(raw, target.subject)
+        return read_object_state(raw, target.subject)
 
     async def read_all(
         self, targets: tuple[Target, ...], namespace: str
-    ) -> list[Standing | Refusal | None]:
-        """All of them at once; a failure of the server is raised when all reads have ended."""
-        found = await asyncio.gather(
-            *(self.read(target, namespace) for target in targets), return_exceptions=True
-        )
-        answers: list[Standing | Refusal | None] = []
-        for item in found:
-            if isinstance(item, BaseException):
-                raise item
-            answers.append(item)
-        return answers
+    ) -> list[ObjectState | Refusal | None]:
+        """The states of all objects, read one after the other: an object in use is watched, so reading it causes no
+        request.
+        """
+        return [await self.read(target, namespace) for target in targets]

@@ -7,6 +7,7 @@ a `Conflict`, as `KubeClient` tells it.
 import copy
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from jsonpath import patch as rfc6902
 from jsonpath.exceptions import JSONPatchError, JSONPatchTestFailure
 
@@ -32,7 +33,7 @@ def patched(
     obj: JsonObject, operations: Sequence[Mapping[str, object]], subject: str
 ) -> JsonObject:
     """`obj` with a JSON patch applied; `subject` names the object in errors."""
-    changed = copy.deepcopy(obj)
+    changed = msgspec.json.decode(msgspec.json.encode(obj), type=JsonObject)
     try:
         rfc6902.apply([dict(operation) for operation in operations], changed)
     except JSONPatchTestFailure as failure:

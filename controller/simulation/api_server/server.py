@@ -48,7 +48,7 @@ WITHOUT_STATUS = frozenset(
 
 
 class Admission(Protocol):
-    """What the server asks before it stores a write."""
+    """The server's calls to admission before it stores a write."""
 
     def review(self, resource: Resource, old: JsonObject | None, new: JsonObject) -> JsonObject:
         """The object to store; Invalid or Forbidden when the write is refused."""
@@ -162,12 +162,11 @@ class MemoryApi:
             raise AlreadyExists(
                 f'{resource.name} "{name}" already exists', status=409, reason="AlreadyExists"
             )
-        self._made += 1
         made = created(
             resource,
             namespace,
             given,
-            f"uid-{self._made}",
+            self.new_uid(),
             self._now(),
             status=_has_status(resource),
         )
@@ -257,6 +256,16 @@ class MemoryApi:
             deletion.delete(self.storage, _kind(resource), key, self._now(), orphan=orphan)
             self._wake()
         return _encoded({"kind": "Status", "status": "Success"})
+
+    @property
+    def now(self) -> datetime:
+        """The server's clock."""
+        return self._now()
+
+    def new_uid(self) -> str:
+        """A UID that no object has."""
+        self._made += 1
+        return f"uid-{self._made}"
 
     # --- what happens to a server -------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ never changed in place: a reader may keep what it was given.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -39,6 +39,7 @@ class Storage:
         self._objects: dict[Kind, dict[Key, JsonObject]] = {}
         self._changes: deque[Change] = deque(maxlen=kept_changes)
         self._forgotten = 0
+        self._listeners: list[Callable[[Change], None]] = []
         self.version = 1
 
     def get(self, kind: Kind, key: Key) -> JsonObject | None:
@@ -69,6 +70,10 @@ class Storage:
         if before is not None:
             self._note(kind, key, "DELETED", self._stamped(before), before)
 
+    def subscribe(self, listener: Callable[[Change], None]) -> None:
+        """Tell `listener` of every change, when it has been made."""
+        self._listeners.append(listener)
+
     def since(self, version: int) -> Iterator[Change]:
         """The changes after `version`, oldest first; Gone when some of them are not kept any more."""
         full = len(self._changes) == self._changes.maxlen
@@ -92,4 +97,7 @@ class Storage:
     def _note(
         self, kind: Kind, key: Key, what: str, obj: JsonObject, before: JsonObject | None
     ) -> None:
-        self._changes.append(Change(self.version, kind, key, what, obj, before))
+        change = Change(self.version, kind, key, what, obj, before)
+        self._changes.append(change)
+        for listener in self._listeners:
+            listener(change)

@@ -45,7 +45,7 @@ async def watch_lines(
 
 
 def _event(change: Change, kind: Kind, namespace: str, chosen: Selects) -> str:
-    """What the watch says of a change; empty when it does not concern the watch."""
+    """The watch's events for a change; empty when the change does not concern the watch."""
     if change.kind != kind or namespace not in ("", change.key.namespace):
         return ""
     was = change.before is not None and chosen(change.before)

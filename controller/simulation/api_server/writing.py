@@ -1,4 +1,4 @@
-"""What the API server makes of a write before it is stored: metadata it alone decides, generations, subresources.
+"""The changes that an API server makes to a write before storing it: its own metadata, generations, subresources.
 
 Invariant: the identity of an object (name, namespace, UID, creation, deletion) never changes by an update; a write to
 the object leaves its status alone and a write to the status leaves everything else alone; the generation grows exactly
@@ -40,7 +40,7 @@ def created(
 
 
 def updated(old: JsonObject, new: JsonObject, subresource: str, *, status: bool) -> JsonObject:
-    """An object after an update: what the request may change taken from `new`, everything else from `old`."""
+    """An object after an update: fields that the request may change from `new`, all others from `old`."""
     if subresource == "status":
         result = {**old, "metadata": {**child(old, "metadata"), **_version_asked(new)}}
         return _with(result, "status", new.get("status"))
@@ -79,11 +79,11 @@ def changes_nothing(old: JsonObject, new: JsonObject) -> bool:
 def signed(
     old: JsonObject | None, new: JsonObject, manager: str, subresource: str, api_version: str
 ) -> JsonObject:
-    """`new` with its writer among the field managers; a write to the list of managers itself signs nothing.
+    """`new` with its writer among the field managers. Removing labels, annotations or managers signs nothing.
 
     Which fields a manager owns is not modelled: only that it owns some.
     """
-    if old is not None and same(_without_managers(old), _without_managers(new)):
+    if old is not None and _only_removes_metadata(_without_managers(old), _without_managers(new)):
         return new
     entries = [
         entry
@@ -95,6 +95,19 @@ def signed(
         entry["subresource"] = subresource
     metadata = {**child(new, "metadata"), "managedFields": [*entries, entry]}
     return {**new, "metadata": metadata}
+
+
+def _only_removes_metadata(old: JsonObject, new: JsonObject) -> bool:
+    """Labels and annotations of `new` are among those of `old`, and all else is the same."""
+    if not same({**old, "metadata": None}, {**new, "metadata": None}):
+        return False
+    before, after = child(old, "metadata"), child(new, "metadata")
+    return all(
+        child(after, name).items() <= child(before, name).items()
+        if name in ("labels", "annotations")
+        else same(before.get(name), after[name])
+        for name in after
+    )
 
 
 def _version_asked(new: JsonObject) -> JsonObject:
@@ -118,4 +131,5 @@ def _without_version(obj: JsonObject) -> JsonObject:
 
 def _without_managers(obj: JsonObject) -> JsonObject:
     metadata = child(_without_version(obj), "metadata")
-    return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
+    servers = ("managedFields", "generation")
+    return {**obj, "metadata": {k: v for k, v in metadata.items() if k not in servers}}

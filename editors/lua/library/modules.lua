@@ -1,6 +1,6 @@
 ---@meta modules
 
--- The script library's modules for the Lua language server. Generated from lua_configuration/library: do not edit, run `make docs`.
+-- The script library's modules for the Lua language server. Generated from lua_configuration/library: do not edit, run `make generate`.
 -- A script finds a module where its header asks for it: --@use steps, weights
 
 ---What a step asks for; made by `steps.of`.
@@ -499,8 +499,8 @@ function ingresses.one_header(matches, kind) end
 ---@return string
 function ingresses.cookie_name(header, kind) end
 
----Adds the annotations for one header or cookie, as ingress-nginx has them. An expression is searched for, so it is bound to
----the whole value.
+---Adds the annotations for one header or cookie, as ingress-nginx has them. An expression is written as it is, which is what it
+---has always meant there: it is searched for, so whoever means the whole value says ^ and $.
 ---@param annotations table<string, string>
 ---@param kind string
 ---@param prefix string

@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 from controller.api.jsontree import JsonObject, child, items
 from controller.api.names import MUTATING_CONFIGURATION, VALIDATING_CONFIGURATION
 from controller.certificates.authority import Pair, facts, issued_by, matches
-from controller.certificates.directory import DirectoryStore, read_files
+from controller.certificates.directory import read_files
 from controller.certificates.identity import Identity
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import (
@@ -53,6 +53,7 @@ from controller.errors import (
 from controller.webhook import endpoint as endpoint_module
 from controller.webhook.endpoint import Endpoint
 from controller.webhook.server import NoMetrics, webhook_app
+from controller.webhook.stores import FolderSecrets
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = ("a.b.svc", "127.0.0.1")
@@ -317,6 +318,21 @@ async def test_the_authority_is_published_once_everywhere() -> None:
     assert child(entries[0])["failurePolicy"] == "Fail"
 
 
+async def test_an_old_replica_leaves_webhook_entries_it_does_not_know_alone() -> None:
+    store, newer = Configurations(), SERVED | {"/gone"}
+    at = (MUTATING, MUTATING_CONFIGURATION)
+    await Publisher(store, Address(namespace="ms"), newer, US).publish(b"ca", START)
+    known, unknown = items(store.kept[at], "webhooks")
+    assert child(unknown, "clientConfig")["caBundle"] == "Y2E="
+    old = Publisher(store, Address(namespace="ms", url="https://old"), SERVED, US)
+    await old.publish(b"another", START)
+    await old.let_pass()
+    rewritten, left = items(store.kept[at], "webhooks")
+    assert left == unknown
+    assert rewritten != known
+    assert child(rewritten, "clientConfig")["url"] == "https://old/mutate-apps-v1-deployment"
+
+
 async def test_what_is_not_installed_is_named() -> None:
     store = Configurations()
     del store.kept[VALIDATING, VALIDATING_CONFIGURATION]
@@ -379,7 +395,7 @@ class Calendar:
 
 
 async def test_one_round_puts_everything_in_place(tmp_path: Path) -> None:
-    store, secrets = Configurations(), DirectoryStore(tmp_path / "secrets")
+    store, secrets = Configurations(), FolderSecrets(tmp_path / "secrets")
     places = Places("s", tmp_path / "serving", "lua", tmp_path / "client")
     address = Address(url="https://127.0.0.1:1")
     keeper = CertificateKeeper(
@@ -397,7 +413,7 @@ async def test_one_round_puts_everything_in_place(tmp_path: Path) -> None:
 
 
 async def test_a_directory_holds_what_was_written_last(tmp_path: Path) -> None:
-    store = DirectoryStore(tmp_path)
+    store = FolderSecrets(tmp_path)
     assert await store.read("s") is None
     await store.create("s", {"a": b"1", "b": b"2"})
     await store.replace("s", {"a": b"3"}, "")

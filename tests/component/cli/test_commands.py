@@ -71,6 +71,16 @@ async def test_an_exact_approval_tests_the_step(tmp_path: Path) -> None:
     assert "at step 2/2 (StepPaused), not at step 1" in refused.stderr
 
 
+async def test_a_message_goes_with_an_approval_of_the_step_that_waits(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(step=2)) as api:
+        result = await api.run("approve", "web", "--message", "load test")
+    assert result.exit_code == 0
+    ((_, content_type, operations),) = api.patches
+    assert content_type == JSON
+    assert operations[0] == {"op": "test", "path": "/status/moonshift/step", "value": 2}
+    assert (operations[2]["value"]["step"], operations[2]["value"]["message"]) == (2, "load test")
+
+
 async def test_an_exact_approval_that_loses_the_race_approves_nothing(tmp_path: Path) -> None:
     said = "the server rejected our request due to an error in our request"
     async with cluster(tmp_path, make_rollout()) as api:
@@ -294,8 +304,25 @@ async def test_history_lists_the_newest_release_first(tmp_path: Path) -> None:
     assert result.exit_code == 0
     head, first, second = result.output.splitlines()
     assert head.split()[:4] == ["RELEASE", "OUTCOME", "STEPS", "WORKED"]
-    assert first.split()[:6] == ["newer", "RolledBack", "1/2", "12s", "60m", "ann"]
+    assert first.split()[:7] == ["newer", "RolledBack", "1/2", "12s", "60m", "-", "ann"]
     assert second.split()[0] == "older"
+
+
+async def test_history_shows_how_the_gates_of_steps_ended(tmp_path: Path) -> None:
+    item = record("web1", "2026-01-01T00:00:00Z", "RolledBack")
+    item["status"]["canarySteps"] = [
+        {"canaryStepIndex": 1, "visits": [{"step": 1, "analysis": "Passed: 1 of 1 passed"}]},
+        {"canaryStepIndex": 2, "visits": [{"step": 2, "analysis": "Failed: errors"}, {"step": 2}]},
+    ]
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.overrides["GET", HISTORIES] = (200, {"metadata": {}, "items": [item]})
+        result = await api.run("history", "web")
+        data = await api.run("history", "web", "-o", "json")
+    assert "1 Passed, 2 Failed" in result.output
+    assert json.loads(data.output)[0]["status"]["canarySteps"][1]["visits"][0] == {
+        "step": 2,
+        "analysis": "Failed: errors",
+    }
 
 
 async def test_history_says_why_there_is_none(tmp_path: Path) -> None:
@@ -325,6 +352,16 @@ async def test_a_retry_lets_go_of_the_revision_that_was_seen(tmp_path: Path) -> 
     ]
     assert nothing.exit_code == 1
     assert "has given no revision up" in nothing.stderr
+
+
+async def test_a_retry_measures_a_gate_again_that_failed(tmp_path: Path) -> None:
+    rollout = make_rollout()
+    rollout["status"]["moonshift"]["analyses"] = [{"step": 1, "verdict": "Failed"}]
+    async with cluster(tmp_path, rollout) as api:
+        result = await api.run("retry", "web")
+    assert result.output == "rollout.rollouts.kruise.io/web: its metrics are measured again\n"
+    ((_, _, operations),) = api.patches
+    assert operations == [{"op": "remove", "path": "/status/moonshift/analyses"}]
 
 
 async def test_pause_and_resume_are_the_originals_patches(tmp_path: Path) -> None:

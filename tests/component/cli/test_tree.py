@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.api import names
-from controller.domain.traffic.made import made_body, written_sum
+from controller.domain.traffic.companion import companion_body, written_sum
 from controller.domain.traffic.original import write_original
 from controller.domain.traffic.state import write_state
 from controller.domain.traffic.tree import decode_tree
@@ -124,7 +124,7 @@ def canary_ingress() -> tuple[dict[str, Any], dict[str, Any]]:
         "metadata": {"name": "app-canary", "namespace": "default"},
         "spec": {"rules": [{"host": "app"}], "ingressClassName": "nginx"},
     }
-    body = made_body(
+    body = companion_body(
         decode_tree(json.dumps(made).encode()),
         None,
         rollout="web",

@@ -1,15 +1,17 @@
 """The pin of a Service: who owns its fields afterwards."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import pytest
 
+from controller.api import names
 from controller.api.meta import Key
 from controller.api.names import FIELD_MANAGER, POD_TEMPLATE_HASH
 from controller.domain.decision import PinService, UnpinService
 from controller.effects import services
 from controller.effects.writes import Writes
+from controller.errors import ServerFault
 from controller.kube.resources import SERVICES, Resource
 from tests.component.effects.api_double import ApiDouble, LedgerDouble, Object
 
@@ -20,6 +22,25 @@ UNPIN = UnpinService(KEY, "1", POD_TEMPLATE_HASH)
 
 class Owned(ApiDouble):
     """Notes who owns fields, as the API server does: who patches, beside those who were there."""
+
+    down = False
+    """Every JSON patch fails."""
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        operations: Sequence[Mapping[str, object]],
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> bytes:
+        if self.down:
+            raise ServerFault("down", status=500)
+        return await super().json_patch(
+            resource, namespace, name, operations, subresource, dry_run=dry_run
+        )
 
     async def merge_patch(
         self,
@@ -67,6 +88,19 @@ async def test_nothing_of_a_service_is_ours_once_the_pin_is_off(operation: str) 
     await services.unpin(Writes(api, LedgerDouble()), UNPIN)
     assert managers(api) == ["owner"]
     assert api.one(SERVICES, "web")["spec"]["selector"] == {"app": "web"}
+
+
+async def test_a_service_keeps_its_mark_until_nothing_of_it_is_ours() -> None:
+    api = service({"manager": "owner", "operation": "Apply"})
+    await services.pin(Writes(api, LedgerDouble()), PIN)
+    api.down = True
+    with pytest.raises(ServerFault):
+        await services.unpin(Writes(api, LedgerDouble()), UNPIN)
+    api.down = False
+    assert names.PINNED in api.one(SERVICES, "web")["metadata"]["labels"]
+    await services.unpin(Writes(api, LedgerDouble()), UNPIN)
+    assert managers(api) == ["owner"]
+    assert not api.one(SERVICES, "web")["metadata"].get("labels")
 
 
 async def test_a_pin_is_in_nobodys_way_who_applies_server_side() -> None:

@@ -7,10 +7,10 @@ import pytest
 
 from controller.api.meta import Key, ObjectMeta, OwnerReference
 from controller.api.names import (
+    ADMISSION_PAUSE,
     CONFIG_HASH,
-    HOLD_MIN_READY_SECONDS,
+    FREEZE_MIN_READY_SECONDS,
     IN_PROGRESSING,
-    LATCH,
     POD_TEMPLATE_HASH,
     ROLLOUT_ID,
     WORKLOAD_TYPE,
@@ -74,7 +74,7 @@ def stamping(kind: KindName = DEPLOYMENT, generation: int = 7, text: str = "d2")
     return StampTemplate(kind, KEY, generation, text, replica_sets)
 
 
-async def test_a_deployment_is_stamped_held_and_latched_in_one_write() -> None:
+async def test_a_deployment_is_stamped_held_and_admission_paused_in_one_write() -> None:
     api = ApiDouble()
     api.put(DEPLOYMENTS, workload())
     writes = Writes(api, LedgerDouble())
@@ -84,8 +84,8 @@ async def test_a_deployment_is_stamped_held_and_latched_in_one_write() -> None:
     assert stored["spec"]["template"]["metadata"]["annotations"] == {CONFIG_HASH: "d2"}
     assert stored["spec"]["template"]["spec"] == TEMPLATE["spec"]
     assert stored["spec"]["paused"] is True
-    assert stored["spec"]["minReadySeconds"] == HOLD_MIN_READY_SECONDS
-    assert {LATCH, IN_PROGRESSING} <= stored["metadata"]["annotations"].keys()
+    assert stored["spec"]["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
+    assert {ADMISSION_PAUSE, IN_PROGRESSING} <= stored["metadata"]["annotations"].keys()
 
 
 async def test_a_set_of_pods_is_stamped_and_held_in_one_write() -> None:

@@ -81,7 +81,18 @@ class Reply:
         self.writer.transport.abort()
 
 
+ACCEPTING = 5
+"""Turns of the loop in which a connection that was accepted before the server closed has become known."""
 Responder = Callable[[Request, Reply], Awaitable[None]]
+
+
+def _being_accepted() -> list[asyncio.Task[object]]:
+    """Connections that the event loop has taken, and has not handed to the server yet."""
+    return [
+        task
+        for task in asyncio.all_tasks()
+        if getattr(task.get_coro(), "__name__", "") == "_accept_connection2"
+    ]
 
 
 @dataclass
@@ -95,6 +106,7 @@ class FaultyServer:
     connections: int = 0
     port: int = 0
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     @contextlib.asynccontextmanager
     async def running(self, tls: ssl.SSLContext | None = None) -> AsyncIterator["FaultyServer"]:
@@ -104,9 +116,16 @@ class FaultyServer:
             yield self
         finally:
             server.close()
+            for _ in range(ACCEPTING):
+                await asyncio.sleep(0)
+            await asyncio.gather(*_being_accepted(), return_exceptions=True)
             for task in tuple(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            for writer in self._writers:
+                writer.close()
+                with contextlib.suppress(ConnectionError):
+                    await writer.wait_closed()
             await server.wait_closed()
 
     @property
@@ -121,20 +140,22 @@ class FaultyServer:
     def watched(self) -> list[Request]:
         return [r for r in self.requests if r.watching]
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        try:
+        self._writers.add(writer)
+        task = asyncio.create_task(self._converse(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A client may hang up at any time, and so may the test.
+        hung_up = (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError)
+        with contextlib.suppress(*hung_up):
             await self._serve(reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # a client may hang up at any time, and so may the test
-        finally:
-            self._tasks.discard(task)
-            writer.close()
-            with contextlib.suppress(ConnectionError, asyncio.CancelledError):
-                await writer.wait_closed()
+        writer.close()
+        with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+            await writer.wait_closed()
+        self._writers.discard(writer)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         reply = Reply(reader, writer)

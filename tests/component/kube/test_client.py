@@ -68,7 +68,6 @@ async def test_replace_puts_a_subresource() -> None:
     ("verb", "content_type"),
     [
         ("merge_patch", "application/merge-patch+json"),
-        ("strategic_patch", "application/strategic-merge-patch+json"),
     ],
 )
 @virtual_time

@@ -82,7 +82,7 @@ async def test_nothing_is_requested_before_somebody_asks() -> None:
         await settled(3600)
         assert server.requests == []
         assert isinstance(objects.availability, Loading)
-        objects.hold(WEB)
+        objects.keep_watched(WEB)
         await scene.ready.wait()
         assert isinstance(objects.availability, Synced)
         assert [request.path for request in server.listed] == ["/api/v1/configmaps"]
@@ -92,7 +92,7 @@ async def test_nothing_is_requested_before_somebody_asks() -> None:
 async def test_both_kinds_are_watched_where_both_are_tracked() -> None:
     server = serving(stored("5", "one"))
     async with watching(server, BOTH) as (objects, scene):
-        objects.hold(WEB)
+        objects.keep_watched(WEB)
         await scene.ready.wait()
         paths = {request.path for request in server.listed}
         assert paths == {"/api/v1/configmaps", "/api/v1/secrets"}
@@ -103,7 +103,7 @@ async def test_digests_are_kept_and_no_content() -> None:
     applied = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps({"data": "hush"})}
     server = serving(stored("5", "hush", annotations=applied))
     async with watching(server) as (objects, scene):
-        objects.hold(WEB)
+        objects.keep_watched(WEB)
         await scene.ready.wait()
         found = objects.find(ConfigKind.CONFIG_MAP, WEB)
         assert found is not None
@@ -121,7 +121,7 @@ async def test_only_what_says_something_else_is_told_of() -> None:
     )
     server = serving(stored("5", "one"), watch=silent(*changes))
     async with watching(server) as (objects, scene):
-        objects.hold(WEB)
+        objects.keep_watched(WEB)
         await scene.ready.wait()
         await settled()
         one, two = (content_digest({"index": text}, None) for text in ("one", "two"))
@@ -135,7 +135,7 @@ async def test_copies_are_found_by_their_rollout() -> None:
     ours = stored("6", "one", "web-config-x", labels={ROLLOUT_UID: "r1"})
     server = serving(stored("5", "one"), ours)
     async with watching(server) as (objects, scene):
-        objects.hold(WEB)
+        objects.keep_watched(WEB)
         await scene.ready.wait()
         found = [(kind, copy.metadata.name) for kind, copy in objects.made_for("r1")]
         assert found == [(ConfigKind.CONFIG_MAP, "web-config-x")]
@@ -148,7 +148,7 @@ async def test_a_missing_right_is_said_and_is_over_once_it_is_given() -> None:
     allowing = listing("10", stored("5", "one"))
     server = FaultyServer(lists=[refusing, allowing], watches=[silent()])
     async with watching(server) as (objects, _):
-        objects.hold(WEB)
+        objects.keep_watched(WEB)
         await asyncio.wait_for(said(objects), 60)
         await settled(PROBE)
         assert isinstance(objects.availability, Synced)
@@ -165,7 +165,7 @@ async def test_the_watch_ends_with_the_last_rollout_that_asks_and_begins_again()
     server = serving(stored("5", "one"))
     async with watching(server) as (objects, scene):
         for holder in (WEB, Key("shop", "api")):
-            objects.hold(holder)
+            objects.keep_watched(holder)
         await scene.ready.wait()
         objects.release(WEB)
         await settled()
@@ -175,6 +175,6 @@ async def test_the_watch_ends_with_the_last_rollout_that_asks_and_begins_again()
         assert len(server.requests) == 2
         assert isinstance(objects.availability, Loading)
         scene.ready.clear()
-        objects.hold(WEB)
+        objects.keep_watched(WEB)
         await scene.ready.wait()
         assert objects.find(ConfigKind.CONFIG_MAP, WEB) is not None

@@ -4,7 +4,7 @@ import pytest
 
 from controller.api.meta import Key
 from controller.domain.availability import Failing, Forbidden, Loading, NotServed, Synced
-from controller.kube.dynamic import MOST_OF_NAMESPACE, DynamicKinds
+from controller.kube.dynamic import MAX_KINDS_PER_NAMESPACE, DynamicKinds
 from controller.kube.kind_watch import LATEST, RawObject
 from controller.kube.reflector import PROBE, STALE
 from tests.component.kube.reflecting import settled
@@ -28,7 +28,7 @@ async def test_a_kind_is_looked_up_and_listed_when_somebody_holds_it() -> None:
     async with watching(served) as (kinds, told):
         await settled(3600)
         assert served.paths == []
-        kinds.hold(WEB, [LANE])
+        kinds.keep_watched(WEB, [LANE])
         assert isinstance(kinds.availability(LANE), Loading)
         assert isinstance(kinds.find(LANE, OBJECT), Loading)
         assert isinstance(kinds.every(LANE, "shop"), Loading)
@@ -44,7 +44,7 @@ async def test_a_kind_is_looked_up_and_listed_when_somebody_holds_it() -> None:
 async def test_at_rest_nothing_is_asked() -> None:
     served = Kinds("v1")
     async with watching(served) as (kinds, _):
-        kinds.hold(WEB, [LANE])
+        kinds.keep_watched(WEB, [LANE])
         await settled(1)
         mark = len(served.paths)
         await settled(280)
@@ -59,7 +59,7 @@ async def test_what_may_not_be_read_is_forbidden_and_never_empty_and_wakes_all_w
     served.may_list = False
     async with watching(served) as (kinds, told):
         for owner in (WEB, API):
-            kinds.hold(owner, [LANE])
+            kinds.keep_watched(owner, [LANE])
         await settled(60)
         for answer in (kinds.find(LANE, OBJECT), kinds.every(LANE, "shop")):
             assert isinstance(answer, Forbidden)
@@ -80,7 +80,7 @@ async def test_a_kind_that_is_not_served_costs_nothing_while_crds_are_watched_an
 ):
     served = Kinds(declared=False)
     async with watching(served) as (kinds, told):
-        kinds.hold(WEB, [LANE])
+        kinds.keep_watched(WEB, [LANE])
         await settled(1)
         assert isinstance(kinds.find(LANE, OBJECT), NotServed)
         await settled(600)
@@ -101,7 +101,7 @@ async def test_without_the_right_to_read_crds_a_kind_is_found_by_discovery_withi
     served = Kinds(declared=False)
     served.may_read_crds = False
     async with watching(served) as (kinds, _):
-        kinds.hold(WEB, [LANE])
+        kinds.keep_watched(WEB, [LANE])
         await settled(600)
         assert isinstance(kinds.find(LANE, OBJECT), NotServed)
         served.versions = ["v1"]
@@ -116,7 +116,7 @@ async def test_without_the_right_to_read_crds_a_kind_is_found_by_discovery_withi
 async def test_a_kind_that_changes_its_version_is_listed_in_the_one_that_is_left() -> None:
     served = Kinds("v1", "v1beta1")
     async with watching(served) as (kinds, told):
-        kinds.hold(WEB, [LANE])
+        kinds.keep_watched(WEB, [LANE])
         await settled(1)
         assert api_version_of(kinds) == f"{GROUP}/v1"
         served.serve("v1beta1")
@@ -132,7 +132,7 @@ async def test_a_kind_that_changes_its_version_is_listed_in_the_one_that_is_left
 async def test_a_crd_that_serves_no_version_for_a_while_is_failing_and_not_gone() -> None:
     served = Kinds("v1")
     async with watching(served) as (kinds, told):
-        kinds.hold(WEB, [LANE])
+        kinds.keep_watched(WEB, [LANE])
         await settled(1)
         served.serve()
         await settled(STALE)
@@ -150,18 +150,18 @@ async def test_a_crd_that_serves_no_version_for_a_while_is_failing_and_not_gone(
 async def test_the_last_who_holds_a_kind_ends_its_watch_and_that_of_crds() -> None:
     served = Kinds("v1")
     async with watching(served) as (kinds, told):
-        kinds.hold(WEB, [LANE])
-        kinds.hold(API, [LANE])
+        kinds.keep_watched(WEB, [LANE])
+        kinds.keep_watched(API, [LANE])
         await settled(1)
-        kinds.hold(WEB, ())
+        kinds.keep_watched(WEB, ())
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
-        kinds.hold(API, ())
+        kinds.keep_watched(API, ())
         await settled(1)
         assert told.followed == []
         mark = len(served.server.requests)
         await settled(3600)
         assert served.server.requests[mark:] == []
-        kinds.hold(WEB, [LANE])
+        kinds.keep_watched(WEB, [LANE])
         await settled(1)
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
         assert served.paths.count(CRDS) == 2
@@ -171,9 +171,9 @@ async def test_the_last_who_holds_a_kind_ends_its_watch_and_that_of_crds() -> No
 async def test_an_unknown_kind_is_looked_up_no_longer_when_its_rollout_is_gone() -> None:
     served = Kinds(declared=False)
     async with watching(served) as (kinds, _):
-        kinds.hold(WEB, [LANE])
+        kinds.keep_watched(WEB, [LANE])
         await settled(60)
-        kinds.hold(WEB, ())
+        kinds.keep_watched(WEB, ())
         await settled(1)
         mark = len(served.server.requests)
         await settled(3600)
@@ -183,22 +183,22 @@ async def test_an_unknown_kind_is_looked_up_no_longer_when_its_rollout_is_gone()
 @virtual_time
 async def test_a_namespace_may_name_so_many_kinds_and_more_are_refused_in_words() -> None:
     served = Kinds("v1")
-    many = [(f"{GROUP}/v1", f"Kind{number:02}") for number in range(MOST_OF_NAMESPACE)]
+    many = [(f"{GROUP}/v1", f"Kind{number:02}") for number in range(MAX_KINDS_PER_NAMESPACE)]
     async with watching(served) as (kinds, told):
-        kinds.hold(API, many)
-        kinds.hold(WEB, [LANE])
-        kinds.hold(Key("other", "web"), [("other.example.com/v1", "Lane")])
+        kinds.keep_watched(API, many)
+        kinds.keep_watched(WEB, [LANE])
+        kinds.keep_watched(Key("other", "web"), [("other.example.com/v1", "Lane")])
         await settled(1)
         refused = kinds.find(LANE, OBJECT)
         assert isinstance(refused, Failing)
-        assert f"may name {MOST_OF_NAMESPACE} kinds" in refused.message
+        assert f"may name {MAX_KINDS_PER_NAMESPACE} kinds" in refused.message
         assert served.lists == []
         elsewhere = kinds.availability(("other.example.com/v1", "Lane"))
         assert isinstance(elsewhere, NotServed)
         told.owners.clear()
-        kinds.hold(API, many[1:])
+        kinds.keep_watched(API, many[1:])
         assert WEB in told.owners
-        kinds.hold(WEB, [LANE])
+        kinds.keep_watched(WEB, [LANE])
         await settled(1)
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
 
@@ -210,7 +210,7 @@ async def test_a_namespace_may_name_so_many_kinds_and_more_are_refused_in_words(
 async def test_what_is_no_group_and_version_reaches_no_address(written: str) -> None:
     served = Kinds("v1")
     async with watching(served) as (kinds, _):
-        kinds.hold(WEB, [(written, "Secret")])
+        kinds.keep_watched(WEB, [(written, "Secret")])
         await settled(30)
         assert isinstance(kinds.find((written, "Secret"), OBJECT), NotServed)
         assert set(served.paths) <= {CRDS}

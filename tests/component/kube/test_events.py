@@ -137,6 +137,19 @@ async def test_an_event_that_cannot_be_written_is_given_up_and_the_next_one_is_t
 
 
 @virtual_time
+async def test_an_event_of_a_namespace_that_goes_keeps_no_other_waiting() -> None:
+    metrics = Dropped()
+    refused = answering(403, status(403, "Forbidden"))
+    server = FaultyServer(others=[refused, answering(201, b"{}")])
+    async with recording(server, metrics) as recorder:
+        recorder.record(ROLLOUTS, WEB, "Normal", "A", "first")
+        recorder.record(ROLLOUTS, WEB, "Normal", "B", "second")
+        await recorder.drain(60)
+    assert metrics.reasons == {"failed": 1}
+    assert [request.json()["note"] for request in server.requests] == ["first", "second"]
+
+
+@virtual_time
 async def test_long_texts_are_cut_to_what_the_server_accepts() -> None:
     server = FaultyServer(others=[answering(201, b"{}")])
     long_name = ObjectMeta(name="w" * 253, namespace="shop", uid="u")

@@ -1,15 +1,26 @@
-"""httpx over aiohttp's connections: which failure is told as which, and that nothing is repeated."""
+"""Requests over aiohttp's connections: which failure is told as which, and that nothing is repeated."""
 
 import asyncio
 import contextlib
+import inspect
 import socket
+from asyncio.sslproto import SSLProtocol
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
-import httpx
+import aiohttp
 import pytest
 
-from controller.kube.transport import AiohttpTransport, Exchange, bounds
+from controller.kube.transport import (
+    Answer,
+    BrokenOff,
+    ConnectFailed,
+    Connections,
+    Exchange,
+    TimedOut,
+    save_memory_of_tls,
+    waits,
+)
 from tests.component.kube.faulty_server import FaultyServer, Reply, Request
 
 NODELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -19,36 +30,39 @@ NODELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 class Asking:
     """Both ways to ask the server."""
 
-    client: httpx.AsyncClient
-    transport: AiohttpTransport
-    waits: httpx.Timeout
+    address: str
+    connections: Connections
+    bounds: aiohttp.ClientTimeout
 
-    async def whole(self, method: str, url: str) -> httpx.Response:
-        """With all that httpx does for a request."""
-        return await self.client.request(method, url)
+    def request(self, method: str, url: str) -> Exchange:
+        address = url if url.startswith("http") else self.address + url
+        return Exchange(method, address, {}, None, self.bounds)
 
-    async def bare(self, method: str, url: str) -> httpx.Response:
-        """Without."""
-        address = str(self.client.base_url.join(url))
-        waits = bounds(self.waits.as_dict())
-        return await self.transport.exchange(Exchange(method, address, {}, None, waits))
+    async def streamed(self, method: str, url: str) -> Answer:
+        """As a stream that is read to its end."""
+        async with self.connections.stream(self.request(method, url)) as answer:
+            await answer.aread()
+            return answer
+
+    async def whole(self, method: str, url: str) -> Answer:
+        """In one."""
+        return await self.connections.exchange(self.request(method, url))
 
 
 @contextlib.asynccontextmanager
 async def asking(server: FaultyServer, read: float = 5.0) -> AsyncIterator[Asking]:
-    transport = AiohttpTransport(
+    connections = Connections(
         verify=False, most=4, keep_alive=60.0, proxy=None, socket_options=[NODELAY]
     )
-    waits = httpx.Timeout(5.0, read=read)
-    async with (
-        server.running(),
-        httpx.AsyncClient(base_url=server.url, transport=transport, timeout=waits) as client,
-    ):
-        yield Asking(client, transport, waits)
+    async with server.running():
+        try:
+            yield Asking(server.url, connections, waits(answer=read, connect=5.0, pool=5.0))
+        finally:
+            await connections.aclose()
 
 
-Way = Callable[[Asking, str, str], Awaitable[httpx.Response]]
-both_ways = pytest.mark.parametrize("ask", [Asking.whole, Asking.bare])
+Way = Callable[[Asking, str, str], Awaitable[Answer]]
+both_ways = pytest.mark.parametrize("ask", [Asking.streamed, Asking.whole])
 
 
 async def hanging_up(request: Request, reply: Reply) -> None:
@@ -94,17 +108,20 @@ async def test_a_kept_connection_that_breaks_fails_one_attempt(method: str, ask:
     server = FaultyServer(others=[greeting, hanging_up])
     async with asking(server) as asked:
         await ask(asked, "GET", "/")
-        with pytest.raises(httpx.RemoteProtocolError):
+        with pytest.raises(BrokenOff):
             await ask(asked, method, "/")
     assert len(server.requests) == 2
 
 
 async def test_a_stream_that_ends_early_is_told_after_what_came() -> None:
     server = FaultyServer(others=[ending_early])
-    async with asking(server) as asked, asked.client.stream("GET", "/") as answer:
-        chunks = answer.aiter_raw()
+    async with (
+        asking(server) as asked,
+        asked.connections.stream(asked.request("GET", "/")) as answer,
+    ):
+        chunks = answer.aiter_bytes()
         assert await anext(chunks) == b"half"
-        with pytest.raises(httpx.RemoteProtocolError):
+        with pytest.raises(BrokenOff):
             await anext(chunks)
 
 
@@ -112,7 +129,7 @@ async def test_a_stream_that_ends_early_is_told_after_what_came() -> None:
 async def test_half_an_answer_is_none(ask: Way) -> None:
     server = FaultyServer(others=[ending_early])
     async with asking(server) as asked:
-        with pytest.raises(httpx.RemoteProtocolError):
+        with pytest.raises(BrokenOff):
             await ask(asked, "GET", "/")
 
 
@@ -120,7 +137,7 @@ async def test_half_an_answer_is_none(ask: Way) -> None:
 async def test_what_is_not_http_is_told_as_such(ask: Way) -> None:
     server = FaultyServer(others=[talking_nonsense])
     async with asking(server) as asked:
-        with pytest.raises(httpx.RemoteProtocolError):
+        with pytest.raises(BrokenOff):
             await ask(asked, "GET", "/")
 
 
@@ -128,7 +145,7 @@ async def test_what_is_not_http_is_told_as_such(ask: Way) -> None:
 async def test_a_silent_server_is_a_timeout_of_reading(ask: Way) -> None:
     server = FaultyServer(others=[silent])
     async with asking(server, read=0.05) as asked:
-        with pytest.raises(httpx.ReadTimeout):
+        with pytest.raises(TimedOut):
             await ask(asked, "GET", "/")
 
 
@@ -138,7 +155,7 @@ async def test_nobody_at_the_address_is_a_failure_to_connect(ask: Way) -> None:
         unheard.bind(("127.0.0.1", 0))
         port = unheard.getsockname()[1]
         async with asking(FaultyServer()) as asked:
-            with pytest.raises(httpx.ConnectError):
+            with pytest.raises(ConnectFailed):
                 await ask(asked, "GET", f"http://127.0.0.1:{port}/")
 
 
@@ -153,7 +170,30 @@ async def test_leaving_a_stream_hangs_up() -> None:
 
     server = FaultyServer(others=[endless])
     async with asking(server) as asked:
-        async with asked.client.stream("GET", "/") as answer:
-            assert await anext(answer.aiter_raw()) == b"first"
+        async with asked.connections.stream(asked.request("GET", "/")) as answer:
+            assert await anext(answer.aiter_bytes()) == b"first"
         async with asyncio.timeout(5):
             await left.wait()
+
+
+async def test_lines_are_told_apart_wherever_the_chunks_end() -> None:
+    async def lines(request: Request, reply: Reply) -> None:
+        await reply.begin_stream()
+        await reply.send(b'{"a":')
+        await reply.send(b"1}\n{}\nrest")
+        await reply.end_stream()
+
+    async with (
+        asking(FaultyServer(others=[lines])) as asked,
+        asked.connections.stream(asked.request("GET", "/")) as answer,
+    ):
+        assert [line async for line in answer.aiter_lines()] == ['{"a":1}', "{}", "rest"]
+
+
+def test_asyncio_takes_the_size_of_its_buffer_from_where_we_set_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(SSLProtocol, "max_size", SSLProtocol.max_size)
+    save_memory_of_tls()
+    assert SSLProtocol.max_size == 32 * 1024
+    assert "bytearray(self.max_size)" in inspect.getsource(SSLProtocol.__init__)

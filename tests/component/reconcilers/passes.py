@@ -11,6 +11,7 @@ from controller.api.meta import Key
 from controller.api.rollout import Rollout, RolloutStatus
 from controller.domain.decision import (
     Done,
+    Measure,
     Note,
     Outcome,
     RecordRelease,
@@ -24,9 +25,9 @@ from controller.kube.resources import DEPLOYMENTS, ROLLOUTS, SERVICES, Resource
 from controller.reconcilers.rollout import RolloutReconciler
 from controller.reconcilers.telling import Telling
 from controller.runtime.worker import Result
-from controller.simulation.world import World
 from tests.component.effects.api_double import ApiDouble, Object
 from tests.unit.builders import KEY
+from tests.unit.worlds import World
 
 
 class Passes:
@@ -37,11 +38,14 @@ class Passes:
         self.api = ApiDouble()
         self.answer: Outcome = Done(wrote=True)
         self.told: list[tuple[str, str]] = []
-        self.pending: list[bool] = []
+        self.drifts: list[str] = []
+        self.ended: list[tuple[str, float]] = []
+        self.entered: list[str] = []
         self.left: list[tuple[str, str]] = []
         self.approvals = 0
         self.awaited: list[tuple[Key, Right]] = []
         self.lists: list[str] = []
+        self.measures: list[Measure] = []
         self.events = b'{"items": []}'
         for resource, objects in (
             (DEPLOYMENTS, world.cluster.deployments),
@@ -64,11 +68,16 @@ class Passes:
             telling=Telling(lambda rollout, note: self._told(note), self),
             random=Random(1),
             rights=self,
+            measures=self,
         )
 
     def wait(self, key: Key, right: Right) -> None:
         """Note what was refused for want of a right."""
         self.awaited.append((key, right))
+
+    def ask(self, key: Key, asked: Measure) -> None:
+        """Note what a gate wants measured."""
+        self.measures.append(asked)
 
     def forget(self, key: Key) -> None:
         """Nothing of it is refused any more."""
@@ -132,23 +141,17 @@ class Passes:
 
     # --- what it measures ---------------------------------------------------------------------------
 
-    def rollout(self, namespace: str, name: str, phase: str, step: int, stalled: bool) -> None:
-        pass
-
-    def forget_rollout(self, namespace: str, name: str) -> None:
-        pass
-
-    def approval_pending(self, namespace: str, name: str, pending: bool) -> None:
-        self.pending.append(pending)
-
     def approved(self) -> None:
         self.approvals += 1
 
     def drifted(self, action: str) -> None:
-        pass
+        self.drifts.append(action)
 
     def release_ended(self, namespace: str, outcome: str, seconds: float) -> None:
-        pass
+        self.ended.append((outcome, seconds))
+
+    def state_entered(self, state: str) -> None:
+        self.entered.append(state)
 
     def state_left(self, state: str, waiting_for: str, seconds: float) -> None:
         self.left.append((state, waiting_for))

@@ -44,7 +44,7 @@ class Objects:
         self.availability: Availability = Synced()
         self.holders: set[Key] = set()
 
-    def hold(self, holder: Key) -> None:
+    def keep_watched(self, holder: Key) -> None:
         self.holders.add(holder)
 
     def release(self, holder: Key) -> None:

@@ -15,10 +15,10 @@ from controller.kube.ledger import WriteLedger
 from controller.kube.resources import CONFIG_MAPS, DEPLOYMENTS, ROLLOUTS, Resource
 from controller.reconcilers.rollout import RolloutReconciler
 from controller.reconcilers.telling import Telling
-from controller.simulation.world import World
 from tests.component.effects.api_double import ApiDouble, Object
 from tests.unit.builders import KEY, workload_of
 from tests.unit.domain.rollout.tracking import CONFIG_MAP, reading, says, tracking
+from tests.unit.worlds import World
 
 
 class Clock:
@@ -68,7 +68,7 @@ def served(world: World) -> ApiDouble:
     api = ApiDouble()
     _put(api, DEPLOYMENTS, msgspec.json.encode(workload_of(world)))
     _put(api, ROLLOUTS, msgspec.json.encode(world.cluster.rollouts[KEY]))
-    for found in world.cluster.configs.of(CONFIG_MAP):
+    for found in world.cluster.configs[CONFIG_MAP]:
         _put(api, CONFIG_MAPS, msgspec.json.encode(found))
     return api
 
@@ -106,6 +106,7 @@ async def test_a_way_back_goes_on_where_content_may_not_be_put_back() -> None:
         telling=Telling(tell, silent),  # type: ignore[arg-type] # answers everything
         random=Random(1),
         rights=silent,
+        measures=silent,  # type: ignore[arg-type] # not asked
     )
     result = await reconciler.reconcile(KEY)
     assert api.one(DEPLOYMENTS, "web")["spec"]["paused"] is False

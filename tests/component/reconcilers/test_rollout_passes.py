@@ -2,6 +2,7 @@
 
 import pytest
 
+from controller.api.rollout import StepState
 from controller.domain import reasons
 from controller.domain.decision import Done, Refusal
 from controller.domain.rollout.status import condition
@@ -20,7 +21,7 @@ FORBIDDEN = Refusal(
 def refusing() -> Passes:
     """A step waits, its route is touched, and the change may not be put back."""
     world = started(watched=False)
-    world.cluster.touch_routes()
+    world.touch_routes()
     passes = Passes(world)
     passes.answer = FORBIDDEN
     return passes
@@ -86,7 +87,7 @@ async def test_a_refusal_that_only_a_change_can_end_is_not_tried_again_by_time()
 
 async def test_a_route_that_was_put_back_is_told_once_though_its_status_was_not_written() -> None:
     world = started(watched=False)
-    world.cluster.touch_routes()
+    world.touch_routes()
     passes = Passes(world)
     passes.api.forbidden.add(("patch", "rollouts"))
     with pytest.raises(Forbidden):
@@ -105,9 +106,6 @@ async def test_a_step_that_ends_by_itself_waits_for_no_approval() -> None:
     world = make_world(rollout)
     release(world)
     world.run_until(lambda: world.cluster.rollouts[KEY].status.current_step_state == "StepPaused")
-    passes = Passes(world)
-    await passes.over()
-    assert passes.pending[-1] is False
     world.people.approve_step(KEY, 1)
     passes = Passes(world)
     await passes.over()
@@ -115,13 +113,24 @@ async def test_a_step_that_ends_by_itself_waits_for_no_approval() -> None:
     assert passes.approvals == 1
 
 
-async def test_a_step_that_a_person_ends_is_a_pending_approval_from_the_first_pass_on() -> None:
+async def test_a_step_that_a_person_ends_has_waited_for_people() -> None:
     passes = Passes(started())
     await passes.over()
     assert passes.status_writes == 0
-    assert passes.pending == [True]
     passes.world.people.approve_step(KEY, 1)
     passes = Passes(passes.world)
     await passes.over()
-    assert passes.pending == [False]
+    assert passes.left == [("StepPaused", "people")]
+    assert passes.entered == [StepState.STEP_UPGRADE]
+
+
+async def test_a_pause_that_the_owner_prolongs_has_waited_for_people() -> None:
+    world = make_world(make_rollout(steps=(make_step("20%", pause=600), make_step("50%"))))
+    release(world)
+    world.run_until(lambda: world.cluster.rollouts[KEY].status.current_step_state == "StepPaused")
+    world.people.pause(KEY)
+    world.rest()
+    world.cluster.rollouts.delete(KEY)
+    passes = Passes(world)
+    await passes.over()
     assert passes.left == [("StepPaused", "people")]

@@ -48,7 +48,7 @@ class Kinds:
         self.held: dict[Key, frozenset[Kind]] = {}
         self.stands: dict[Kind, Availability] = {}
 
-    def hold(self, owner: Key, kinds: Iterable[Kind]) -> None:
+    def keep_watched(self, owner: Key, kinds: Iterable[Kind]) -> None:
         self.held[owner] = frozenset(kinds)
 
     def availability(self, kind: Kind) -> Availability:

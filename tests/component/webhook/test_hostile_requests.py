@@ -20,6 +20,7 @@ from tests.component.webhook.served import Reads
 
 PATHS = (
     "/validate-rollouts-kruise-io-rollout",
+    "/validate-rollouts-kruise-io-trafficrouting",
     "/mutate-rollouts-status",
     "/mutate-apps-v1-deployment",
     "/mutate-v1-service",

@@ -6,7 +6,7 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 
 from controller.api.jsontree import child
-from controller.api.names import KEPT_V1ALPHA1, LATCH, WORKLOAD_TYPE
+from controller.api.names import ADMISSION_PAUSE, KEPT_V1ALPHA1, WORKLOAD_TYPE
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.certificates.authority import Pair, issue, new_authority
@@ -134,7 +134,7 @@ def patched(response: Json) -> set[str]:
 DEPLOYMENTS = "/mutate-apps-v1-deployment"
 
 
-async def test_a_deployment_is_latched_by_a_patch() -> None:
+async def test_a_deployment_is_admission_paused_by_a_patch() -> None:
     reads, counted = Reads(rollout()), Counted()
     async with called(reads, counted) as session:
         seen = await answer(session, DEPLOYMENTS, review(deployment(), deployment("v2")))
@@ -195,9 +195,9 @@ async def test_leaving_at_rest_does_not_need_a_rollout_to_be_read() -> None:
 async def test_leaving_in_mid_release_depends_on_a_living_rollout(governed: bool) -> None:
     reads = Reads(rollout()) if governed else Reads()
     held = deployment(paused=True)
-    held["metadata"] = {**child(held, "metadata"), "annotations": {LATCH: "x"}}
+    held["metadata"] = {**child(held, "metadata"), "annotations": {ADMISSION_PAUSE: "x"}}
     out = deployment(paused=True)
-    out["metadata"] = {"name": "web", "annotations": {LATCH: "x"}, "labels": {}}
+    out["metadata"] = {"name": "web", "annotations": {ADMISSION_PAUSE: "x"}, "labels": {}}
     async with called(reads, NoMetrics()) as session:
         seen = await answer(session, DEPLOYMENTS, review(held, out))
     assert reads.asked == ["rollouts shop"]
@@ -207,7 +207,7 @@ async def test_leaving_in_mid_release_depends_on_a_living_rollout(governed: bool
     else:
         assert patched(seen) == {
             "/spec/paused",
-            f"/metadata/annotations/{LATCH.replace('/', '~1')}",
+            f"/metadata/annotations/{ADMISSION_PAUSE.replace('/', '~1')}",
         }
 
 
@@ -320,7 +320,7 @@ async def test_a_fault_is_an_answer_with_its_text(caplog: pytest.LogCaptureFixtu
 
 
 async def test_a_read_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "PATIENCE", 0.05)
+    monkeypatch.setattr(server, "ANSWER_SECONDS", 0.05)
     reads = Reads()
     reads.hang = True
     async with called(reads, NoMetrics()) as session:
@@ -379,6 +379,17 @@ async def test_a_new_certificate_is_served_without_a_restart(tmp_path: Path) -> 
             await get(port, old)
 
 
+async def test_the_end_of_each_certificate_that_is_loaded_is_told(tmp_path: Path) -> None:
+    ends: list[datetime] = []
+    authority = new_authority(REAL_NOW)
+    keep(tmp_path, issue(authority, ["127.0.0.1"], REAL_NOW))
+    tls = ServingTls(tmp_path, loaded=ends.append)
+    keep(tmp_path, issue(authority, ["127.0.0.1"], REAL_NOW + timedelta(days=1)))
+    assert tls.reload() is True
+    first, second = ends
+    assert second - first == timedelta(days=1)
+
+
 async def test_a_broken_pair_leaves_the_one_in_use_alone(tmp_path: Path) -> None:
     authority = new_authority(REAL_NOW)
     keep(tmp_path, issue(authority, ["127.0.0.1"], REAL_NOW))
@@ -418,6 +429,7 @@ async def test_new_files_are_looked_for_from_time_to_time(
     ("path", "body"),
     [
         ("/validate-rollouts-kruise-io-rollout", review(None, None)),
+        ("/validate-rollouts-kruise-io-trafficrouting", review(None, None)),
         ("/mutate-rollouts-status", review({}, {})),
         ("/mutate-apps-v1-deployment", review(None, {})),
         ("/mutate-v1-service", review({}, {})),

@@ -13,7 +13,7 @@ from controller.api.meta import Key, ObjectMeta
 from controller.api.networking import Service
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment
-from controller.domain.admission.named import LANE, Named
+from controller.domain.admission.named import TRAFFIC_ROUTING_KIND, Named
 from controller.domain.admission.surroundings import Absent, Template, There, Unknown
 from controller.domain.availability import Failing, NotServed, Unavailable
 from controller.domain.traffic.header import ScriptHeader
@@ -42,7 +42,7 @@ WEB = Named("spec.workloadRef", "apps/v1", "Deployment", "web")
 FRONT = Named("front", "v1", "Service", "web")
 ROUTE = Named("route", ISTIO, "VirtualService", "web")
 CLONES = Named("clones", "apps.kruise.io/v1alpha1", "CloneSet", "web")
-SHARED = Named("lane", *LANE, "web")
+SHARED = Named("lane", *TRAFFIC_ROUTING_KIND, "web")
 EVERY = (WEB, FRONT, ROUTE, CLONES, SHARED)
 PLAN: dict[str, Any] = {
     "steps": [{"replicas": 1, "traffic": "20%"}],

@@ -1,12 +1,14 @@
 """The troubles, a file for each family."""
 
-from tests.trouble.rows import approvals, manifests, pods, rollouts, routes
+from tests.trouble.rows import approvals, manifests, pods, rollouts, routes, scaling, starting
 from tests.trouble.table import Trouble
 
 TROUBLES: tuple[Trouble, ...] = (
     *rollouts.TROUBLES,
     *manifests.TROUBLES,
     *approvals.TROUBLES,
+    *starting.TROUBLES,
+    *scaling.TROUBLES,
     *pods.TROUBLES,
     *routes.TROUBLES,
 )

@@ -6,8 +6,11 @@ from tests.cluster.kinds import path_of
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
 from tests.cluster.story import conclude
 from tests.trouble.forms import (
+    ADVANCED_DAEMON,
     BLUE_GREEN,
     CANARY,
+    CLONES,
+    CLONES_DOUBLED,
     DAEMON,
     FORMS,
     KRUISE,
@@ -22,9 +25,11 @@ LABEL_STAYS = Said(
     "<Kind> shop is under a release, so the label rollouts.kruise.io/workload-type and the other marks of the release "
     "stay: to let it go now, delete its Rollout or set spec.disabled of the Rollout to true",
 )
-NOT_KUBECTLS = (
-    "`kubectl rollout` does not know OpenKruise's kinds; a changed template is a third revision"
+RESTART = (
+    "kubectl patch <kind>/shop --type merge -p "
+    '\'{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}\''
 )
+"""What `kubectl rollout restart` writes, where kubectl knows the kind."""
 
 
 async def is_replaced_without_our_marks(scene: Scene) -> None:
@@ -58,13 +63,27 @@ async def is_restarted(scene: Scene) -> None:
     await scene.begin()
     await scene.reach(2)
     await scene.does("kubectl rollout restart <kind>/shop")
+    await _begins_again(scene)
+
+
+async def is_restarted_by_a_patch(scene: Scene) -> None:
+    """kubectl cannot restart this kind. The annotation that it writes for others changes the template, so it is a third
+    revision: traffic goes back to the old pods, and the steps begin again."""
+    await scene.begin()
+    await scene.reach(2)
+    await scene.does("kubectl rollout restart <kind>/shop", fails=True)
+    await scene.does(RESTART)
+    await _begins_again(scene)
+
+
+async def _begins_again(scene: Scene) -> None:
     key = scene.key(scene.workload)
     live = await scene.client.get(path_of(key))
     scene.expected[key]["spec"]["template"] = live["spec"]["template"]
     scene.expect_image(NEW_IMAGE)
     await scene.moment()
     await scene.event("ReleaseRestarted")
-    if scene.form is PACED:
+    if scene.form in (PACED, CLONES):
         scene.excused["enough_pods_are_ready"] = "the abandoned pods go before stable is refilled"
     await scene.reach(2)
     await scene.approve(2)
@@ -97,6 +116,43 @@ async def is_paused_by_its_owner(scene: Scene) -> None:
     await scene.paused_at(2)
     await scene.approve(2)
     await conclude(scene)
+
+
+async def cannot_be_paused(scene: Scene) -> None:
+    """kubectl refuses to pause it. To hold a release up, set `spec.strategy.paused` of the Rollout."""
+    await scene.begin()
+    await scene.reach(1)
+    await scene.does("kubectl rollout pause <kind>/shop", fails=True)
+    await scene.does("kubectl moonshift pause shop")
+    await scene.moment()
+    await scene.does("kubectl moonshift resume shop")
+    await scene.approve(1)
+    await scene.paused_at(2)
+    await scene.approve(2)
+    await conclude(scene)
+
+
+async def is_paused_in_its_strategy(scene: Scene) -> None:
+    """kubectl refuses to pause it, but its update strategy can be paused. That is the owner's word: nothing moves until
+    it is taken back."""
+    await scene.begin()
+    await scene.reach(1)
+    await scene.does("kubectl rollout pause <kind>/shop", fails=True)
+    await scene.amend(_paused(scene, paused=True), scene.workload)
+    await scene.approve(1)
+    await scene.stalled("PausedByOwner")
+    await scene.moment()
+    await scene.amend(_paused(scene, paused=False), scene.workload)
+    await scene.goes_on()
+    await scene.paused_at(2)
+    await scene.approve(2)
+    await conclude(scene)
+
+
+def _paused(scene: Scene, *, paused: bool) -> JsonObject:
+    part: JsonObject = {"paused": paused or None}
+    whole = part if scene.app.kind_name == "CloneSet" else {"rollingUpdate": part}
+    return {"spec": {"updateStrategy": whole}}
 
 
 async def is_resumed_while_it_is_latched(scene: Scene) -> None:
@@ -132,6 +188,11 @@ async def is_undone_by_moonshift(scene: Scene) -> None:
     scene.expect_image(STABLE_IMAGE)
     await scene.moment()
     await conclude(scene)
+
+
+async def is_undone_by_moonshift_alone(scene: Scene) -> None:
+    """kubectl cannot undo this kind; `kubectl moonshift undo` does."""
+    await is_undone_by_moonshift(scene)
 
 
 async def is_applied_by_the_server(scene: Scene) -> None:
@@ -202,7 +263,17 @@ TROUBLES = (
                 ("nothing: the steps are approved again, from the first on",),
                 played=(PACED, BLUE_GREEN, STATEFUL, DAEMON),
                 often=(DAEMON,),
-                derived={KRUISE: NOT_KUBECTLS},
+                killed=(BLUE_GREEN,),
+            ),
+            Row(
+                is_restarted_by_a_patch,
+                (
+                    Said("refused", "error: <why>"),
+                    Said("Progressing Initializing", "Workload is continuous release"),
+                ),
+                (RESTART,),
+                played=KRUISE,
+                killed=(CLONES,),
             ),
             Row(
                 is_not_restarted,
@@ -255,14 +326,27 @@ TROUBLES = (
                 ("nothing: approve the step, or take the release back",),
                 played=(CANARY,),
             ),
+            Row(
+                cannot_be_paused,
+                (Said("refused", "error: <why>"),),
+                ("kubectl moonshift pause shop",),
+                played=(STATEFUL, DAEMON),
+            ),
+            Row(
+                is_paused_in_its_strategy,
+                (
+                    Said("refused", "error: <why>"),
+                    Said(
+                        "Stalled PausedByOwner",
+                        "<Kind> <namespace>/shop is paused in spec.updateStrategy by its owner: set paused to false to "
+                        "go on",
+                    ),
+                ),
+                ("set `paused` of the update strategy to false",),
+                played=KRUISE,
+                killed=(ADVANCED_DAEMON,),
+            ),
         ),
-        except_for={
-            (
-                STATEFUL,
-                DAEMON,
-                *KRUISE,
-            ): "only a Deployment can be paused by `kubectl rollout pause`"
-        },
     ),
     Trouble(
         "kubectl-rollout-undo",
@@ -286,9 +370,13 @@ TROUBLES = (
                 (Said("refused", 'error: no rollout history found for deployment "shop"'),),
                 ("kubectl moonshift undo shop",),
                 played=(CANARY,),
-                derived={
-                    KRUISE: "`kubectl rollout` does not know these kinds; `kubectl moonshift undo` does"
-                },
+            ),
+            Row(
+                is_undone_by_moonshift_alone,
+                (Said("refused", "error: <why>"),),
+                ("kubectl moonshift undo shop",),
+                played=KRUISE,
+                killed=(CLONES_DOUBLED,),
             ),
         ),
     ),
@@ -306,14 +394,9 @@ TROUBLES = (
                     ),
                 ),
                 ("apply the gateway object after the release",),
-                played=(PACED, CANARY, BLUE_GREEN, STATEFUL),
+                played=FORMS,
+                killed=(PACED,),
                 often=(CANARY,),
-                derived={
-                    (
-                        DAEMON,
-                        *KRUISE,
-                    ): "what is given back to server-side apply is the same for every kind"
-                },
             ),
         ),
     ),

@@ -1,11 +1,9 @@
-"""New pods that do not come, old ones that are lost, and room that is missing for them."""
+"""Old pods and revisions that are lost, and autoscalers that cannot be held."""
 
-from localcluster.api import JsonObject
 from tests.cluster.kinds import REPLICA_SETS
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
 from tests.cluster.story import conclude
 from tests.cluster.view import image_of
-from tests.trouble import forms
 from tests.trouble.forms import (
     ADVANCED_DAEMON,
     ADVANCED_STATEFUL,
@@ -15,7 +13,6 @@ from tests.trouble.forms import (
     CLONES_DOUBLED,
     DAEMON,
     DEPLOYMENTS,
-    FORMS,
     KRUISE,
     PACED,
     STATEFUL,
@@ -23,81 +20,27 @@ from tests.trouble.forms import (
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
 
-NOT_READY = (
-    "step(1) has taken more than <seconds> s: 0 of 1 new pods are ready; pod <pod>: container main: image shop:bad "
-    "cannot be pulled: <why> (since <when>)"
-)
-DEADLINE = 5
-BAD_IMAGE = "shop:bad"
-"""No registry has it: its pods are made, and never become ready."""
-
-
-async def never_becomes_ready(scene: Scene) -> None:
-    """The step waits with as many old pods and as much traffic as before. After `progressDeadlineSeconds` the
-    Rollout is Stalled and names the pods and what is wrong with them."""
-    await scene.install()
-    await scene.govern(forms.rollout(scene.app, progressDeadlineSeconds=DEADLINE))
-    await scene.release(BAD_IMAGE)
-    await scene.stalled("ProgressDeadlineExceeded")
-    await scene.moment()
-    await scene.release(STABLE_IMAGE)
-    await conclude(scene)
-
-
-async def is_taken_back_by_itself(scene: Scene) -> None:
-    """With `onDeadlineExceeded: Rollback` the old template is written back. Applied again, the same template
-    is held until somebody says `retry`."""
-    await scene.install()
-    body = forms.rollout(scene.app, progressDeadlineSeconds=DEADLINE, onDeadlineExceeded="Rollback")
-    await scene.govern(body)
-    await scene.release(BAD_IMAGE)
-    await scene.event("RevisionGivenUp")
-    scene.expect_image(STABLE_IMAGE)
-    await scene.moment()
-    await scene.completed()
-    await scene.release(BAD_IMAGE)
-    await scene.stalled("RevisionFailed")
-    (style,) = body["spec"]["strategy"]
-    await scene.amend({"spec": {"strategy": {style: {"progressDeadlineSeconds": 600}}}})
-    await scene.does("kubectl moonshift retry shop")
-    await scene.goes_on()
-    await scene.release(STABLE_IMAGE)
-    await conclude(scene)
-
-
-async def meets_a_full_quota(scene: Scene) -> None:
-    """No pod may be made. The old ones stay, nothing else moves, and the Rollout says since when; once there is
-    room, the release goes on by itself."""
-    await scene.install()
-    await scene.govern()
-    await _quota(scene, len(scene.pods()))
-    await scene.release(NEW_IMAGE)
-    await scene.stalled()
-    await scene.moment()
-    await scene.does("kubectl delete resourcequota/pods", user="admin")
-    await scene.goes_on()
-    await scene.reach(2)
-    await scene.approve(2)
-    await conclude(scene)
-
-
-async def _quota(scene: Scene, pods: int) -> None:
-    body: JsonObject = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "pods"},
-        "spec": {"hard": {"pods": str(pods)}},
-    }
-    await scene.types("create", "-f", "-", body=body, user="admin")
-    # The plane runs no controller of quotas; admission looks at the status.
-    counted = {"status": {"hard": {"pods": str(pods)}, "used": {"pods": str(pods)}}}
-    path = f"/api/v1/namespaces/{scene.app.namespace}/resourcequotas/pods/status"
-    await scene.plane.client().patch(path, counted)
-
 
 async def loses_the_replica_set_of_its_old_pods(scene: Scene) -> None:
     """Somebody deletes the ReplicaSet of the old pods, and the pods with it; the Deployment fills up with new ones. The
-    release stops, says what runs, and what to type."""
+    release stops, says what runs, and what to type: here the old version comes back, from the template that the release
+    has kept."""
+    await _loses_its_old_pods(scene)
+    await scene.does("kubectl moonshift undo shop")
+    scene.expect_image(STABLE_IMAGE)
+    await conclude(scene)
+
+
+async def loses_the_replica_set_of_its_old_pods_for_good(scene: Scene) -> None:
+    """Somebody deletes the ReplicaSet of the old pods, and the pods with it; the Deployment fills up with new ones. The
+    release stops, says what runs, and what to type: here the release ends with the new version."""
+    await _loses_its_old_pods(scene)
+    await scene.does("kubectl moonshift promote shop")
+    scene.expect_image(NEW_IMAGE)
+    await conclude(scene)
+
+
+async def _loses_its_old_pods(scene: Scene) -> None:
     await scene.begin()
     await scene.reach(2)
     for rule in ("enough_pods_are_ready", "blue_green_keeps_every_old_pod"):
@@ -108,9 +51,6 @@ async def loses_the_replica_set_of_its_old_pods(scene: Scene) -> None:
     await scene.types("delete", "replicaset", _stable_replica_set(scene))
     await scene.moment()
     await scene.stalled("StableRevisionGone")
-    await scene.does("kubectl moonshift promote shop")
-    scene.expect_image(NEW_IMAGE)
-    await conclude(scene)
 
 
 def _stable_replica_set(scene: Scene) -> str:
@@ -178,109 +118,28 @@ async def may_not_hold_its_autoscaler(scene: Scene) -> None:
     await conclude(scene)
 
 
+STABLE_SET_GONE = Said(
+    "Stalled StableRevisionGone",
+    f"Deployment <namespace>/shop has no pod of the stable version any more: its ReplicaSet <name> was deleted; what "
+    f"runs is {NEW_IMAGE} (<revision>). Go back with kubectl moonshift undo shop, or end the release with what runs: "
+    "kubectl moonshift promote shop; besides: <what else is said>",
+)
 TROUBLES = (
-    Trouble(
-        "image",
-        "New pods do not start",
-        (
-            Row(
-                never_becomes_ready,
-                (Said("Stalled ProgressDeadlineExceeded", NOT_READY),),
-                ("apply the old template, or one that works",),
-                killed=(STATEFUL,),
-                played=FORMS,
-                often=(PACED, STATEFUL),
-            ),
-        ),
-    ),
-    Trouble(
-        "deadline-rollback",
-        "New pods do not start, and `onDeadlineExceeded: Rollback` is set",
-        (
-            Row(
-                is_taken_back_by_itself,
-                (
-                    Said(
-                        "Event RevisionGivenUp",
-                        f"shop:bad (<revision>) is given up: {NOT_READY}",
-                    ),
-                    Said(
-                        "Stalled RevisionFailed",
-                        "shop:bad (<revision>) was given up before and is held: change the template, or try it again "
-                        "with kubectl moonshift retry shop",
-                    ),
-                ),
-                ("kubectl moonshift retry shop",),
-                played=(PACED, BLUE_GREEN, STATEFUL),
-                often=(BLUE_GREEN,),
-                derived={
-                    (
-                        DAEMON,
-                        *KRUISE,
-                    ): "the old template is written back in the same way for every kind"
-                },
-            ),
-            Row(
-                is_taken_back_by_itself,
-                (
-                    Said(
-                        "Event RevisionGivenUp", f"shop:bad (<revision>) is given up: {NOT_READY}"
-                    ),
-                    Said(
-                        "Stalled RevisionFailed",
-                        "shop:bad was given up before and is held: change the template, or try it again with "
-                        "kubectl moonshift retry shop",
-                    ),
-                ),
-                ("kubectl moonshift retry shop",),
-                played=(CANARY,),
-            ),
-        ),
-    ),
-    Trouble(
-        "quota",
-        "No pod can be made: the quota is full",
-        (
-            Row(
-                meets_a_full_quota,
-                (
-                    Said(
-                        "Stalled <reason>",
-                        'step(1): of 1 new pods 0 made, 0 ready; pods "shop-<name>" is forbidden: exceeded quota: '
-                        "pods, requested: pods=1, used: pods=4, limited: pods=4 (since <when>)",
-                    ),
-                ),
-                ("kubectl delete resourcequota/pods",),
-                played=(*DEPLOYMENTS, CLONES_DOUBLED),
-            ),
-        ),
-        except_for={
-            (
-                STATEFUL,
-                DAEMON,
-                CLONES,
-                ADVANCED_STATEFUL,
-                ADVANCED_DAEMON,
-            ): "an old pod goes before its successor comes, so a full quota has room for it"
-        },
-    ),
     Trouble(
         "stable-set-gone",
         "The ReplicaSet of the old pods is deleted mid-release",
         (
             Row(
                 loses_the_replica_set_of_its_old_pods,
-                (
-                    Said(
-                        "Stalled StableRevisionGone",
-                        "Deployment <namespace>/shop has no pod of the stable version any more: its ReplicaSet "
-                        f"<name> was deleted; what runs is {NEW_IMAGE} (<revision>). Its template is kept nowhere in "
-                        f"the cluster: to go back, apply the manifest of {STABLE_IMAGE} (<revision>), or end the "
-                        "release with what runs: kubectl moonshift promote shop; besides: <what else is said>",
-                    ),
-                ),
+                (STABLE_SET_GONE,),
+                ("kubectl moonshift undo shop",),
+                played=(PACED,),
+            ),
+            Row(
+                loses_the_replica_set_of_its_old_pods_for_good,
+                (STABLE_SET_GONE,),
                 ("kubectl moonshift promote shop",),
-                played=(PACED, BLUE_GREEN),
+                played=(BLUE_GREEN,),
             ),
             Row(
                 loses_the_replica_set_beside_its_canary,
@@ -309,7 +168,7 @@ TROUBLES = (
                     Said(
                         "printed",
                         "error: the ControllerRevision of revision <revision> of <Kind> <namespace>/shop is gone: "
-                        "apply the manifest you want <way>",
+                        "apply the manifest of <version>",
                     ),
                 ),
                 ("apply the manifest you want",),
@@ -333,10 +192,7 @@ TROUBLES = (
                     ),
                 ),
                 ("give the right back: `kubectl apply -k deploy/kustomize`",),
-                played=(BLUE_GREEN,),
-                derived={
-                    (CLONES_DOUBLED,): "autoscalers are held by the same means for both kinds"
-                },
+                played=(BLUE_GREEN, CLONES_DOUBLED),
                 alone=True,
             ),
         ),

@@ -11,7 +11,17 @@ from tests.cluster.manifests import NEW_IMAGE
 from tests.cluster.story import conclude, condition
 from tests.cluster.view import image_of
 from tests.trouble import forms
-from tests.trouble.forms import BLUE_GREEN, CANARY, DAEMON, KRUISE, NATIVE, PACED, STATEFUL
+from tests.trouble.forms import (
+    ADVANCED_STATEFUL,
+    BLUE_GREEN,
+    CANARY,
+    CLONES_DOUBLED,
+    DAEMON,
+    FORMS,
+    KRUISE,
+    PACED,
+    STATEFUL,
+)
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
 
@@ -221,10 +231,9 @@ TROUBLES = (
                     ),
                 ),
                 ("apply the gateway object again",),
-                killed=(CANARY,),
-                played=NATIVE,
+                killed=(CANARY, CLONES_DOUBLED),
+                played=FORMS,
                 often=(CANARY,),
-                derived={KRUISE: SAME},
             ),
         ),
     ),
@@ -242,9 +251,9 @@ TROUBLES = (
                     ),
                 ),
                 ("nothing",),
-                played=(PACED, CANARY, BLUE_GREEN),
+                played=FORMS,
+                killed=(STATEFUL,),
                 often=(PACED,),
-                derived={(STATEFUL, DAEMON, *KRUISE): SAME},
             ),
         ),
     ),
@@ -261,16 +270,16 @@ TROUBLES = (
                     ),
                 ),
                 ("apply the Service again",),
-                played=(PACED, CANARY, BLUE_GREEN, STATEFUL),
+                played=FORMS,
+                killed=(DAEMON,),
                 often=(PACED,),
-                derived={(DAEMON, *KRUISE): SAME},
             ),
             Row(
                 has_its_pinned_service_applied_again,
                 (),
                 ("nothing",),
-                played=(PACED, CANARY, BLUE_GREEN, STATEFUL),
-                derived={(DAEMON, *KRUISE): SAME},
+                played=FORMS,
+                killed=(ADVANCED_STATEFUL,),
             ),
         ),
     ),
@@ -288,9 +297,8 @@ TROUBLES = (
                     ),
                 ),
                 ("give the Service a selector",),
-                played=(PACED, CANARY, STATEFUL),
+                played=FORMS,
                 often=(PACED,),
-                derived={(BLUE_GREEN, DAEMON, *KRUISE): SAME},
             ),
             Row(
                 has_a_service_of_type_external_name,
@@ -302,8 +310,7 @@ TROUBLES = (
                     ),
                 ),
                 ("name another Service in the Rollout",),
-                played=(PACED, CANARY, STATEFUL),
-                derived={(BLUE_GREEN, DAEMON, *KRUISE): SAME},
+                played=FORMS,
             ),
         ),
     ),

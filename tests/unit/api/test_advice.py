@@ -5,7 +5,9 @@ import pytest
 from controller.api.advice import advice
 from controller.api.jsontree import JsonObject, changed
 from controller.api.names import TRAFFIC_ROUTING
-from controller.api.validation import MOST_ENTRIES, MOST_STEPS, warnings
+from controller.api.validation.routings import MAX_ENTRIES
+from controller.api.validation.steps import MAX_STEPS
+from controller.api.validation.warnings import warnings
 from tests.unit.api.test_validation import ROUTING, alpha, beta, canary, texts
 
 STEPS = "spec.strategy.canary.steps"
@@ -120,12 +122,12 @@ def test_a_share_without_a_percent_sign_is_told_what_to_write() -> None:
 
 
 def test_a_plan_that_nobody_follows_is_refused_before_it_is_judged() -> None:
-    steps: list[JsonObject] = [{"replicas": 1}] * (MOST_STEPS + 1)
+    steps: list[JsonObject] = [{"replicas": 1}] * (MAX_STEPS + 1)
     (said,) = texts(beta(canary(*steps)))
-    assert f"{MOST_STEPS} is the most" in said
+    assert f"{MAX_STEPS} is the most" in said
     entries = [{"service": str(index), "ingress": {"name": str(index)}} for index in range(101)]
     (said,) = texts(beta(canary({"replicas": 1}, trafficRoutings=entries)))
-    assert f"{MOST_ENTRIES} is the most" in said
+    assert f"{MAX_ENTRIES} is the most" in said
 
 
 def test_of_a_version_that_is_not_known_nothing_is_said() -> None:

@@ -1,5 +1,6 @@
 """Every field of the CRDs has an effect in every style, or its author is told that it has none."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import yaml
 
 from controller.api.jsontree import JsonObject
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Step, Strategy
-from controller.api.validation import validate, warnings
+from controller.api.validation import validate
+from controller.api.validation.warnings import warnings
 
 CRD = Path(__file__).parents[3] / "deploy" / "crds" / "rollouts.yaml"
 STEP = {"replicas": "20%", "traffic": "20%"}
@@ -23,6 +25,7 @@ VALUES: dict[str, object] = {
     "enableExtraWorkloadForCanary": True,
     "trafficRoutingRef": "shared",
     "disableGenerateCanaryService": True,
+    "analysis": {"metrics": [{"name": "errors"}]},
 }
 
 
@@ -53,7 +56,7 @@ def rollout(style: str, kind: str = "Deployment", /, **fields: object) -> JsonOb
 
 def plan_of(obj: JsonObject) -> CanaryStrategy:
     spec: Any = obj["spec"]
-    found = msgspec.convert(spec["strategy"], Strategy).plan
+    found = msgspec.json.decode(msgspec.json.encode(spec["strategy"]), type=Strategy).plan
     assert found is not None
     return found
 
@@ -66,6 +69,63 @@ def test_every_field_of_a_style_reaches_the_plan(style: str, field: str) -> None
     with_it, without = plan_of(rollout(style, **{field: VALUES[field]})), plan_of(rollout(style))
     given = msgspec.to_builtins(with_it)[field]
     assert given != msgspec.to_builtins(without).get(field)
+
+
+def leaves(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Every field without fields of its own, and a value that its schema takes and that is no default."""
+    if part.get("type") == "array":
+        yield from leaves(part["items"], (*path, "[]"))
+    elif "properties" in part:
+        for name, inner in part["properties"].items():
+            yield from leaves(inner, (*path, name))
+    else:
+        yield path, a_value(part)
+
+
+def a_value(part: Any) -> object:
+    """A value of a field, other than its default."""
+    if choices := [one for one in part.get("enum", ()) if one != part.get("default")]:
+        return choices[0]
+    if part.get("x-kubernetes-int-or-string"):
+        return "30%"
+    return {"boolean": True, "integer": 7, "number": 0.5, "string": "7s"}.get(
+        part.get("type", ""), {"a": "b"}
+    )
+
+
+def put(path: tuple[str, ...], value: object) -> object:
+    """A tree that has nothing but this value at this path."""
+    if not path:
+        return value
+    inner = put(path[1:], value)
+    return [inner] if path[0] == "[]" else {path[0]: inner}
+
+
+def at(tree: Any, path: tuple[str, ...]) -> object:
+    """What stands at a path; None where the path ends before."""
+    for name in path:
+        if not tree:
+            return None
+        tree = tree[0] if name == "[]" else tree.get(name)
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("style", "path", "value"),
+    [
+        pytest.param(style, path, value, id=f"{style}.{'.'.join(path)}")
+        for style in ("canary", "blueGreen")
+        for path, value in leaves({"properties": schema("strategy", style)})
+    ],
+)
+def test_every_leaf_of_a_style_reaches_the_plan(
+    style: str, path: tuple[str, ...], value: object
+) -> None:
+    fields: Any = put(path, value)
+    read = msgspec.json.decode(msgspec.json.encode(plan_of(rollout(style, **fields))))
+    empty = msgspec.json.decode(msgspec.json.encode(plan_of(rollout(style))))
+    assert at(read, path) == value
+    assert at(empty, path) != value
 
 
 def test_the_plan_knows_every_field_that_the_schema_has() -> None:

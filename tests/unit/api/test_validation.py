@@ -13,7 +13,10 @@ from controller.api.names import (
     V1ALPHA1,
     V1BETA1,
 )
-from controller.api.validation import Rules, uses_extra_workload, validate, warnings
+from controller.api.validation import validate
+from controller.api.validation.rules import Rules
+from controller.api.validation.warnings import warnings
+from controller.api.validation.workload import uses_extra_workload
 
 
 def beta(strategy: JsonObject, kind: str = "Deployment", version: str = "apps/v1") -> JsonObject:
@@ -361,3 +364,13 @@ def test_a_pause_below_zero_is_warned_of(style: str) -> None:
     steps = [{"replicas": 1, "pause": {"duration": -5}}, {"replicas": 2, "pause": {"duration": 0}}]
     (said,) = warnings(beta({style: {"steps": steps}}))
     assert said.startswith("step 1 has a pause of -5 seconds")
+
+
+def test_a_number_where_a_percentage_is_wanted_is_told_once_in_the_words_of_its_author() -> None:
+    for obj in (
+        alpha({"replicas": 1, "traffic": 20}),
+        beta(canary({"replicas": 1, "traffic": 20})),
+    ):
+        (finding,) = validate(obj)
+        assert finding.path == "spec.strategy.canary.steps[0].traffic"
+        assert finding.detail.endswith('write "20%" for a share')

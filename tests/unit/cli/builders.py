@@ -10,7 +10,7 @@ from controller.api.rollout import Rollout
 from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet, template_hash
 from controller.domain.observation import Observation, RouteSeen, WorkloadSeen
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.release_context import ReleaseContext
 
 NOW = datetime(2026, 5, 4, 12, 0, 0, tzinfo=UTC)
 OLD, NEW = "old1", "new1"
@@ -203,5 +203,5 @@ def make_observation(
     )
 
 
-def make_situation(rollout: Rollout | None = None, **parts: Any) -> Situation:
-    return Situation(seen=make_observation(rollout, **parts), now=NOW)
+def make_situation(rollout: Rollout | None = None, **parts: Any) -> ReleaseContext:
+    return ReleaseContext(seen=make_observation(rollout, **parts), now=NOW)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from msgspec import structs
 
 from controller.cli.output import plain
-from controller.cli.problems import MOST_WARNINGS, problems_of, why
+from controller.cli.problems import MAX_WARNINGS, problems_of, why
 from controller.cli.render.why import answer
 from controller.cli.view import (
     ConditionView,
@@ -63,7 +63,7 @@ def test_warnings_of_the_present_state_are_told_once_and_older_ones_not() -> Non
     view = structs.replace(QUIET, events=(old, *new, new[-1]))
     told = problems_of(view)
     assert told == ("New3: now", "New4: now")
-    assert len(told) < MOST_WARNINGS < len(new)
+    assert len(told) < MAX_WARNINGS < len(new)
 
 
 def test_programs_get_the_same_and_the_command() -> None:

@@ -43,8 +43,8 @@ def in_use(plan: str, live: Tree) -> RouteState:
 
 
 def plan_of_step(index: int) -> str:
-    sit = make_situation(routes=(RouteSeen(REFERENCE, RouteAbsent()),))
-    return wanted_plan(sit, sit.seen.rollout.status, index).identity
+    context = make_situation(routes=(RouteSeen(REFERENCE, RouteAbsent()),))
+    return wanted_plan(context, context.seen.rollout.status, index).identity
 
 
 def test_an_object_at_rest_is_its_owners() -> None:

@@ -82,8 +82,8 @@ def test_the_first_pod_that_cannot_start_is_named() -> None:
 def test_a_service_without_the_new_pods_is_named() -> None:
     pod = make_pod("web-a", NEW)
     rollout = make_rollout(state="StepTrafficRouting")
-    sit = make_situation(rollout, pods=(pod,), services=(make_service("web-canary", NEW),))
-    assert waits_for(rollout, sit) == "Service web-canary to lead to the new pods"
+    context = make_situation(rollout, pods=(pod,), services=(make_service("web-canary", NEW),))
+    assert waits_for(rollout, context) == "Service web-canary to lead to the new pods"
     seen = make_situation(rollout, pods=(pod,), slices=(make_slice("web-canary", pod),))
     assert waits_for(rollout, seen) == "the grace period after the routes moved"
 
@@ -100,7 +100,9 @@ def test_a_step_without_routes_waits_for_the_old_share() -> None:
         {"state": "BeforeStepUpgrade"},
     ],
 )
-def test_the_margin_between_routes_and_what_they_pointed_at_is_told(parts: dict[str, Any]) -> None:
+def test_the_grace_period_between_routes_and_what_they_pointed_at_is_told(
+    parts: dict[str, Any],
+) -> None:
     rollout = make_rollout(**parts, routePlan=f"{GIVEN_BACK}1", routedAt=ago(1))
     sentence = "the grace period since the routes were given back: {} follows then"
     assert waits_for(rollout) == sentence.format("what they pointed at")
@@ -109,12 +111,12 @@ def test_the_margin_between_routes_and_what_they_pointed_at_is_told(parts: dict[
         RouteSeen(route_to("VirtualService"), RoutePresent(raw)),
         RouteSeen(route_to("DestinationRule"), RoutePresent(raw, plan="p", in_use=True, depth=1)),
     )
-    sit = make_situation(rollout, routes=routes)
-    assert waits_for(rollout, sit) == sentence.format("DestinationRule web")
-    assert [timer.what for timer in timers(sit)] == ["grace period after the routes moved"]
+    context = make_situation(rollout, routes=routes)
+    assert waits_for(rollout, context) == sentence.format("DestinationRule web")
+    assert [timer.what for timer in timers(context)] == ["grace period after the routes moved"]
 
 
-def test_a_margin_that_is_not_waited_for_is_not_told() -> None:
+def test_a_grace_period_that_is_not_waited_for_is_not_told() -> None:
     rollout = make_rollout(state="StepUpgrade", routePlan=f"{GIVEN_BACK}1", routedAt=ago(1))
     assert waits_for(rollout) == "the new pods of this step to be ready"
 

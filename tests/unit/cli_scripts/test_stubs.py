@@ -89,4 +89,4 @@ def test_stubs_of_ingress_classes_too() -> None:
 
 
 def test_stubs_are_lua() -> None:
-    assert syntax_of(STUBS.read_text()).statements
+    assert syntax_of(STUBS.read_bytes()).statements

@@ -340,6 +340,12 @@ def test_an_end_in_which_all_is_as_it_was_passes() -> None:
     [
         pytest.param(VIRTUAL_SERVICES, ("spec", "hosts"), ["other"], id="another spec"),
         pytest.param(SERVICES, ("metadata", "labels", "x"), "y", id="a label"),
+        pytest.param(
+            SERVICES,
+            ("metadata", "managedFields"),
+            [{"manager": "moonshift", "operation": "Update"}],
+            id="a field of which we are the manager",
+        ),
         pytest.param(DEPLOYMENTS, ("spec", "paused"), True, id="a workload left paused"),
         pytest.param(
             DEPLOYMENTS, ("metadata", "annotations", "moonshift.dev/latch"), "1", id="a mark"

@@ -18,11 +18,11 @@ from demo.expectations import (
     VIRTUAL_SERVICE,
     WEIGHTED_HTTP,
 )
+from demo.place import NAMESPACE
 from demo.snapshot import Snapshot
 from demo.world import (
     DEPLOYMENTS,
     DESTINATION_RULES,
-    NAMESPACE,
     PODS,
     ROLLOUTS,
     SERVICES,

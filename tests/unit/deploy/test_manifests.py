@@ -97,6 +97,7 @@ def test_workloads_are_selected_by_their_label() -> None:
         "mservice.moonshift.dev": "Ignore",
         "mrolloutstatus.moonshift.dev": "Ignore",
         "vrollout.kb.io": "Fail",
+        "vtrafficrouting.moonshift.dev": "Ignore",
     }
 
 
@@ -289,7 +290,32 @@ def test_v1beta1_is_stored_and_both_are_served() -> None:
     ]
     for one in of_kind("CustomResourceDefinition"):
         for version in one["spec"]["versions"]:
-            assert version["subresources"] == {"status": {}}
+            reports = "status" in version["schema"]["openAPIV3Schema"]["properties"]
+            assert version.get("subresources") == ({"status": {}} if reports else None)
+
+
+def test_every_copy_of_a_gates_schema_is_the_same() -> None:
+    steps, backgrounds, metrics = [], [], []
+    for version in named(*PUBLISHED[0])["spec"]["versions"]:
+        strategy = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][
+            "strategy"
+        ]
+        for style in ("canary", "blueGreen"):
+            if style in strategy["properties"]:
+                plan = strategy["properties"][style]["properties"]
+                steps.append(plan["steps"]["items"]["properties"]["analysis"])
+                backgrounds.append(plan["analysis"])
+    assert len(steps) == 3
+    assert all(one == steps[0] for one in steps)
+    assert all(one == backgrounds[0] for one in backgrounds)
+    for plural in ("analysistemplates", "clusteranalysistemplates"):
+        found = named("CustomResourceDefinition", f"{plural}.rollouts.kruise.io")
+        (version,) = found["spec"]["versions"]
+        spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        metrics.append({**spec["metrics"]})
+        assert metrics[-1].pop("minItems") == 1
+    metrics += [one["properties"]["metrics"] for one in (steps[0], backgrounds[0])]
+    assert all(one == metrics[0] for one in metrics)
 
 
 def test_configmaps_and_secrets_are_no_part_of_the_default_installation() -> None:

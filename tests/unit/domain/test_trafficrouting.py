@@ -27,7 +27,7 @@ from controller.api.rollout import (
 from controller.api.trafficrouting import (
     PROGRESSING_FINALIZER_PREFIX,
     TRAFFIC_ROUTING_FINALIZER,
-    Descent,
+    Teardown,
     TrafficRouting,
     TrafficRoutingSpec,
     TrafficRoutingStrategy,
@@ -37,9 +37,9 @@ from controller.domain import reasons
 from controller.domain.availability import Forbidden, NotServed, Unavailable
 from controller.domain.decision import EnsureRoutes, RestoreRoutes, SetFinalizers
 from controller.domain.observation import RoutePresent, RouteSeen, RouteUnreadable
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.status import condition
-from controller.domain.traffic.guard import AGAIN
+from controller.domain.traffic.drift_policy import RETRY_AFTER_FIGHT
 from controller.domain.traffic.plan import references_of
 from controller.domain.trafficrouting import (
     MemberSeen,
@@ -47,9 +47,6 @@ from controller.domain.trafficrouting import (
     decide_traffic_routing,
     refused_routing,
 )
-from controller.simulation.cluster import Route
-from controller.simulation.shared_routes import SharedRoutes
-from controller.simulation.world import World
 from tests.unit.builders import (
     NAMESPACE,
     NOW,
@@ -59,6 +56,7 @@ from tests.unit.builders import (
     template,
     wait,
 )
+from tests.unit.worlds import World
 
 LANE = Key(NAMESPACE, "lane")
 GRAY = TrafficRoutingStrategy(
@@ -125,7 +123,7 @@ def shared_world(
         service = make_service(name)
         spec = structs.replace(service.spec, selector={"app": name})
         world.cluster.services.put(structs.replace(service, spec=spec))
-        world.cluster.put_route(NAMESPACE, "VirtualService", name, Route())
+        world.put_route(NAMESPACE, "VirtualService", name)
     world.cluster.traffic_routings.put(routing or lane(*names))
     for name in names:
         world.cluster.rollouts.put(member(name, style=style))
@@ -146,7 +144,7 @@ def led(world: World) -> list[str]:
     found = []
     for name in ("a", "b"):
         (reference,) = references_of((entry(name),), disable_generate=True)
-        route = world.cluster.route(NAMESPACE, reference)
+        route = world.route(NAMESPACE, reference)
         if route is not None and route.plan is not None:
             found.append(name)
     return found
@@ -175,7 +173,7 @@ def test_at_rest_it_is_healthy_and_holds_itself() -> None:
 
 
 @pytest.mark.parametrize("style", ["canary", "partition"])
-def test_a_release_joins_opens_its_lane_and_leaves(style: str) -> None:
+def test_a_release_joins_opens_its_shared_route_and_leaves(style: str) -> None:
     world = shared_world("a", style=style)
     change(world, A)
     world.rest()
@@ -193,7 +191,7 @@ def test_a_release_joins_opens_its_lane_and_leaves(style: str) -> None:
     assert routing_of(world).status.members == ()
 
 
-def test_a_lane_opens_only_where_new_pods_are_ready() -> None:
+def test_a_shared_route_opens_only_where_new_pods_are_ready() -> None:
     world = shared_world("a", "b")
     change(world, A)
     world.rest()
@@ -206,7 +204,7 @@ def test_a_lane_opens_only_where_new_pods_are_ready() -> None:
     assert all("a" in lanes for lanes in seen)
 
 
-def test_no_lane_leads_where_no_new_pod_is_ready() -> None:
+def test_no_shared_route_leads_where_no_new_pod_is_ready() -> None:
     world = shared_world("a", "b")
     bad: list[str] = []
 
@@ -235,7 +233,7 @@ def test_no_lane_leads_where_no_new_pod_is_ready() -> None:
     assert bad == []
 
 
-def test_pods_go_no_sooner_than_the_grace_period_after_the_lane_was_shut() -> None:
+def test_pods_go_no_sooner_than_the_grace_period_after_the_shared_route_was_shut() -> None:
     world = shared_world("a")
     change(world, A)
     world.rest()
@@ -327,13 +325,45 @@ def test_a_strategy_that_says_nothing_is_refused() -> None:
     assert stalled_reason(world, A) == "InvalidTrafficRouting"
 
 
+def test_what_a_script_cannot_say_is_told_before_a_shared_route_opens() -> None:
+    world = shared_world("a")
+    world.scripts.can["VirtualService"] = {"weight"}
+    world.passes.scripts_changed()
+    world.rest()
+    assert routing_of(world).status.message == (
+        "spec.strategy cannot be carried out: VirtualService/a cannot match headers; change spec.strategy, "
+        "or lead the traffic otherwise"
+    )
+    change(world, A)
+    world.rest()
+    assert stalled_reason(world, A) == "StepUnsayable"
+    assert led(world) == []
+    world.scripts.can["VirtualService"] = {"weight", "header"}
+    world.passes.scripts_changed()
+    world.rest()
+    assert state(world, A) == StepState.STEP_PAUSED
+    assert led(world) == ["a"]
+
+
+def test_routes_are_given_back_though_what_is_asked_cannot_be_said_any_more() -> None:
+    world = shared_world("a")
+    change(world, A)
+    world.rest()
+    world.scripts.can["VirtualService"] = {"weight"}
+    change(world, A, "v1")
+    world.rest()
+    assert led(world) == []
+    assert "cannot match headers" in routing_of(world).status.message
+    assert world.cluster.rollouts[A].status.phase == Phase.HEALTHY
+
+
 def test_a_gateway_object_that_is_missing_is_said_and_waited_for() -> None:
     world = shared_world("a")
-    world.cluster.remove_route(NAMESPACE, "VirtualService", "a")
+    world.remove_route(NAMESPACE, "VirtualService", "a")
     change(world, A)
     world.rest()
     assert stalled_reason(world, A) == "GatewayObjectNotFound"
-    world.cluster.put_route(NAMESPACE, "VirtualService", "a", Route())
+    world.put_route(NAMESPACE, "VirtualService", "a")
     world.rest()
     assert state(world, A) == StepState.STEP_PAUSED
     assert stalled_reason(world, A) == ""
@@ -344,37 +374,39 @@ def test_a_weight_is_a_share_of_the_requests() -> None:
     change(world, A)
     world.rest()
     (reference,) = references_of((entry("a"),), disable_generate=True)
-    route = world.cluster.route(NAMESPACE, reference)
+    route = world.route(NAMESPACE, reference)
     assert route is not None
     assert route.plan is not None
-    assert (route.plan.weight, route.plan.pod_metadata.labels) == (30, {"tag": "gray"})
+    assert (route.plan.weight, route.plan.pod_labels) == (30, {"tag": "gray"})
 
 
 def test_routes_that_somebody_touched_are_put_back() -> None:
     world = shared_world("a")
     change(world, A)
     world.rest()
-    world.cluster.touch_routes()
+    world.touch_routes()
     world.rest()
-    assert not any(route.touched for route in world.cluster.routes)
+    assert not any(route.touched for route in world.routes)
 
 
 def touched_lane(world: World, **changes: object) -> TrafficRoutingSeen:
     """What a pass over the TrafficRouting sees after argocd wrote over a weight of an open lane."""
-    observed = SharedRoutes(world.cluster, world.observe, world._route).see(routing_of(world))
+    observed = world.passes.shared.observe(LANE)
+    assert observed is not None
     place = "spec.http[0].route[1].weight"
-    given = {
+    given: dict[str, object] = {
         "touched": True,
         "editor": "argocd",
         "edited_at": world.cluster.now,
         "places": (place,),
     } | changes
     (route,) = observed.routes
+    assert isinstance(route.state, RoutePresent)
     state = structs.replace(route.state, **given)
     return structs.replace(observed, routes=(structs.replace(route, state=state),))
 
 
-def test_a_lane_that_another_writer_insists_on_is_held() -> None:
+def test_a_shared_route_that_another_writer_insists_on_is_held() -> None:
     world = shared_world("a")
     change(world, A)
     world.rest()
@@ -385,12 +417,12 @@ def test_a_lane_that_another_writer_insists_on_is_held() -> None:
     assert action.at == now
     assert [note.reason for note in first.notes] == [reasons.ROUTE_PUT_BACK]
     place = ("spec.http[0].route[1].weight",)
-    again = touched_lane(world, corrected=place, corrected_at=now)
+    again = touched_lane(world, corrected=place, corrected_at=now, corrected_before=now)
     second = decide_traffic_routing(again, now)
     assert second.actions == ()
     assert second.problem is not None
     assert second.problem.reason == reasons.ROUTE_HELD
-    assert second.wake_at == now + AGAIN
+    assert second.wake_at == now + RETRY_AFTER_FIGHT
 
 
 def test_a_rollout_that_never_was_a_member_has_nothing_to_leave() -> None:
@@ -401,11 +433,13 @@ def test_a_rollout_that_never_was_a_member_has_nothing_to_leave() -> None:
     assert routing_of(world).status.members == ()
 
 
-def test_an_object_that_is_missing_while_its_lane_is_open_is_a_problem_and_no_action() -> None:
+def test_an_object_that_is_missing_while_its_shared_route_is_open_is_a_problem_and_no_action() -> (
+    None
+):
     world = shared_world("a", "b")
     change(world, A)
     world.rest()
-    world.cluster.remove_route(NAMESPACE, "VirtualService", "b")
+    world.remove_route(NAMESPACE, "VirtualService", "b")
     world.rest()
     assert routing_of(world).status.message.startswith("VirtualService shop/b does not exist")
     assert led(world) == ["a"]
@@ -424,14 +458,14 @@ def chained_world(*names: str) -> World:
     world = shared_world(*names, routing=structs.replace(routing, spec=spec))
     for name in names:
         for depth, kind in enumerate(CHAIN):
-            world.cluster.put_route(NAMESPACE, kind, name, Route(depth=depth))
+            world.put_route(NAMESPACE, kind, name, depth=depth)
     world.rest()
     return world
 
 
 def kinds_led(world: World, name: str) -> tuple[str, ...]:
     references = references_of((entry(name, *CHAIN),), disable_generate=True)
-    routes = ((ref.kind, world.cluster.route(NAMESPACE, ref)) for ref in references)
+    routes = ((ref.kind, world.route(NAMESPACE, ref)) for ref in references)
     return tuple(kind for kind, route in routes if route is not None and route.plan is not None)
 
 
@@ -451,7 +485,7 @@ def apart(seen: dict[tuple[str, ...], datetime]) -> list[float]:
     return [(after - before).total_seconds() for before, after in pairwise(times)]
 
 
-def test_a_lane_that_is_shut_is_given_back_from_the_top_down_a_grace_period_apart() -> None:
+def test_a_shared_route_that_is_shut_is_given_back_from_the_top_down_a_grace_period_apart() -> None:
     world = chained_world("a")
     change(world, A)
     world.rest()
@@ -477,7 +511,9 @@ def test_a_trafficrouting_that_is_deleted_stays_until_all_is_given_back() -> Non
     assert min(apart(seen)) >= 2
 
 
-def test_a_lane_that_opens_meanwhile_is_not_kept_waiting_and_the_margin_begins_anew() -> None:
+def test_a_shared_route_that_opens_meanwhile_is_not_kept_waiting_and_the_grace_period_begins_anew() -> (
+    None
+):
     world = chained_world("a", "b")
     change(world, A)
     world.rest()
@@ -497,9 +533,10 @@ def test_what_is_noted_of_an_earlier_descent_is_taken_back_before_a_route_moves(
     change(world, A)
     world.rest()
     routing = routing_of(world)
-    kept = structs.replace(routing.status, descent=Descent(1, world.cluster.now))
+    kept = structs.replace(routing.status, descent=Teardown(1, world.cluster.now))
     world.cluster.traffic_routings.put(structs.replace(routing, status=kept))
-    everywhere = SharedRoutes(world.cluster, world.observe, world._route).see(routing_of(world))
+    everywhere = world.passes.shared.observe(LANE)
+    assert everywhere is not None
     shut = structs.replace(everywhere, members=())
     decision = decide_traffic_routing(shut, world.cluster.now)
     assert decision.actions == ()
@@ -611,20 +648,20 @@ def at_its_step(style: str) -> World:
 
 
 def weights(world: World) -> set[float | None]:
-    return {route.plan.weight if route.plan is not None else None for route in world.cluster.routes}
+    return {route.plan.weight if route.plan is not None else None for route in world.routes}
 
 
 def lose(world: World, *, new: bool) -> None:
     """No pod of one revision is ready any more."""
     found = world.observe(A)
     assert found is not None
-    pods = Situation(seen=found, now=world.cluster.now).new_pods
+    pods = ReleaseContext(seen=found, now=world.cluster.now).new_pods
     uids = {pod.metadata.uid for pod in pods}
     others = {pod.metadata.uid for pod in world.cluster.pods} - uids
     world.people.fail_pods(frozenset(uids if new else others))
 
 
-def test_a_lane_gives_everything_to_the_side_that_lives() -> None:
+def test_a_shared_route_gives_everything_to_the_side_that_lives() -> None:
     world = at_its_step("canary")
     lose(world, new=False)
     wait(world, LANE_GRACE - 0.5)
@@ -640,7 +677,7 @@ def test_a_lane_gives_everything_to_the_side_that_lives() -> None:
     assert stalled_reason(world, A) == ""
 
 
-def test_a_lane_is_shut_after_the_grace_period_and_no_sooner() -> None:
+def test_a_shared_route_is_shut_after_the_grace_period_and_no_sooner() -> None:
     world = at_its_step("canary")
     lose(world, new=True)
     wait(world, LANE_GRACE - 0.5)
@@ -655,7 +692,7 @@ def test_a_lane_is_shut_after_the_grace_period_and_no_sooner() -> None:
     assert weights(world) == {20}
 
 
-def test_a_lane_does_not_move_for_a_moment_without_ready_pods() -> None:
+def test_a_shared_route_does_not_move_for_a_moment_without_ready_pods() -> None:
     world = at_its_step("canary")
     seen_weights: list[set[float | None]] = []
     world.watchers.append(lambda: seen_weights.append(weights(world)))
@@ -667,7 +704,7 @@ def test_a_lane_does_not_move_for_a_moment_without_ready_pods() -> None:
     assert all(found == {20} for found in seen_weights)
 
 
-def test_a_member_that_leaves_shuts_its_lane_at_once_though_its_pods_were_lost() -> None:
+def test_a_member_that_leaves_shuts_its_shared_route_at_once_though_its_pods_were_lost() -> None:
     world = at_its_step("canary")
     lose(world, new=True)
     wait(world, LANE_GRACE / 2)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from controller.api.meta import Key, ObjectMeta
-from controller.kube.ledger import PATIENCE, REMEMBERED, WriteLedger
+from controller.kube.ledger import REMEMBERED, UNSEEN_WRITE_SECONDS, WriteLedger
 from controller.kube.store import Store
 from tests.component.runtime.virtual_time import virtual_time
 
@@ -39,7 +39,7 @@ class Scene:
 async def test_a_write_is_pending_until_its_version_arrives() -> None:
     scene = Scene()
     scene.wrote("7")
-    assert scene.mine.pending() == PATIENCE
+    assert scene.mine.pending() == UNSEEN_WRITE_SECONDS
     scene.store.put(view("7"))
     assert scene.mine.pending() == 0
     assert scene.requeued == [ROLLOUT]
@@ -85,7 +85,7 @@ async def test_a_deletion_ends_the_wait() -> None:
 async def test_patience_ends_the_wait() -> None:
     scene = Scene()
     scene.wrote("7")
-    await asyncio.sleep(PATIENCE - 0.1)
+    await asyncio.sleep(UNSEEN_WRITE_SECONDS - 0.1)
     assert scene.mine.pending() == pytest.approx(0.1)
     await asyncio.sleep(0.2)
     assert scene.mine.pending() == 0

@@ -1,6 +1,6 @@
 """docs/script-library.md and the editors' types of the script library, from the comments of its modules.
 
-`python -m tests.unit.lua_configuration.library_docs` writes both (`make docs`); a test compares. A module's comment is
+`make generate` writes both; a test compares. A module's comment is
 the first of its file; a function's comment is the lines with three dashes above it, in the words of the Lua language
 server (`---@param`, `---@return`). What has none is nobody's but the module's.
 """

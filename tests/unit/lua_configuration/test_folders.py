@@ -16,8 +16,8 @@ PYTHON = tuple(
 )
 KNOWN = {
     # The two kinds that the API itself has fields for, and the class that an absent classType means.
-    ("api/validation.py", "gateway.networking.k8s.io"),
-    ("api/validation.py", "networking.k8s.io"),
+    ("api/validation/routings.py", "gateway.networking.k8s.io"),
+    ("api/validation/routings.py", "networking.k8s.io"),
     ("domain/traffic/plan.py", "gateway.networking.k8s.io"),
     ("domain/traffic/plan.py", "networking.k8s.io"),
     ("domain/traffic/plan.py", "nginx"),

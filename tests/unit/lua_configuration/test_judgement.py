@@ -5,8 +5,8 @@ import json
 import pytest
 
 from controller.domain.decision import Reference
-from controller.domain.traffic.answer import judge_answer
-from controller.domain.traffic.flaw import Flaw
+from controller.domain.traffic.answer import validate_answer
+from controller.domain.traffic.violation import Violation
 from tests.unit.lua_configuration.cases import Case, answered_cases
 
 ALL = answered_cases()
@@ -21,5 +21,5 @@ def test_the_controller_accepts_what_a_case_expects(case: Case) -> None:
     )
     namespace = identity["namespace"] or ""
     answer = json.dumps(case.expected).encode()
-    judged = judge_answer(answer, case.obj["data"], (reference,), namespace)
-    assert not isinstance(judged, Flaw), judged.message
+    judged = validate_answer(answer, case.obj["data"], (reference,), namespace)
+    assert not isinstance(judged, Violation), judged.message

@@ -28,8 +28,10 @@ NAMES = [path.stem for path in FILES]
 
 def test_the_document_and_the_types_are_what_the_comments_say() -> None:
     text = DOCUMENT.read_text()
-    assert text == with_section(text), "docs/script-library.md is out of date: make docs"
-    assert TYPES.read_text() == types(), "editors/lua/library/modules.lua is out of date: make docs"
+    assert text == with_section(text), "docs/script-library.md is out of date: make generate"
+    assert TYPES.read_text() == types(), (
+        "editors/lua/library/modules.lua is out of date: make generate"
+    )
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
@@ -49,7 +51,7 @@ def test_every_function_that_a_script_can_call_is_described(path: Path) -> None:
 def test_a_module_reads_what_it_asks_for_and_sets_nothing(path: Path) -> None:
     text = path.read_text()
     asked = set(parse_header(text).uses)
-    uses = syntax_of(text).globals
+    uses = syntax_of(text.encode()).globals
     assert [use.name for use in uses if use.assigned] == []
     assert {use.name for use in uses} - WORLD == asked
     assert "obj" not in {use.name for use in uses}

@@ -110,6 +110,8 @@ def test_three_costly_failures_in_a_row_open_the_circuit_for_a_while() -> None:
         assert breaker.refusal("t", b"h", now) == ""
         breaker.note("t", b"h", Code.TIMEOUT, "slow", now)
     assert "failed 3 times in a row, last with: TIMEOUT slow" in breaker.refusal("t", b"h", 3.0)
+    assert breaker.open(3.0) == 1
+    assert breaker.open(32.1) == 0
     assert breaker.refusal("t", b"other", 3.0) == ""
     assert breaker.refusal("another tenant", b"h", 3.0) == ""
     assert breaker.refusal("t", b"h", 32.1) == ""

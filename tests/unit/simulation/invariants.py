@@ -6,12 +6,14 @@ from msgspec import structs
 
 from controller.api.meta import Key
 from controller.api.rollout import MoonshiftStatus, Phase, StepState
-from controller.api.workloads import Deployment, Pod
+from controller.api.workloads import Pod
 from controller.domain.pods.deployment import owners_limits
+from controller.domain.rollout.phases import decide
+from controller.domain.rollout.release_context import ReleaseContext, Style
 from controller.domain.rollout.routing import pin_is_wanted
-from controller.domain.rollout.situation import Situation, Style
-from controller.simulation.world import RETRY, World
+from controller.simulation.cluster import RETRY
 from tests.unit.builders import GRACE, KEY, NAMESPACE
+from tests.unit.worlds import World
 
 REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
 BEFORE_PODS = (StepState.BEFORE_STEP_UPGRADE, "")
@@ -26,6 +28,9 @@ class Watch:
         """Pods failed, were evicted or scaled away since the world was last whole: counts of them prove nothing."""
         self.replaced = False
         """A revision was abandoned mid-way: its pods go at once, as designed."""
+        self.unpinned = False
+        """The stable Service was applied over its pin while no webhook answered, or a pin is wanted since the plan was
+        edited; nobody has looked since."""
         self.forced = False
         """Pods were replaced past admission and past us: which revision they are of proves nothing."""
         self.most_new = 0
@@ -43,12 +48,12 @@ class Watch:
     # --- what is --------------------------------------------------------------------------------
 
     @property
-    def situation(self) -> Situation | None:
+    def context(self) -> ReleaseContext | None:
         """The world as the domain names it."""
         seen = self.world.observe(KEY)
         if seen is None or seen.workload is None:
             return None
-        return Situation(seen=seen, now=self.world.cluster.now)
+        return ReleaseContext(seen=seen, now=self.world.cluster.now)
 
     def ready(self, service: str) -> tuple[Pod, ...]:
         """Ready pods behind a Service."""
@@ -56,20 +61,21 @@ class Watch:
         pods = self.world.cluster.selected(found) if found is not None else ()
         return tuple(pod for pod in pods if pod.ready_since is not None)
 
-    def own_pods(self, deployment: Deployment) -> list[Pod]:
-        """Pods of the workload that are not terminating."""
-        return [
-            pod
-            for rs in self.world.cluster.replica_sets_of(deployment)
-            for pod in self.world.cluster.pods_of(rs)
-            if not pod.metadata.deleting
-        ]
+    def nobody_is_asked_for(self) -> bool:
+        """The owner wants no pod."""
+        workload = self.world.cluster.deployments.get(KEY)
+        return workload is not None and not workload.spec.replicas
+
+    def limits(self, context: ReleaseContext) -> tuple[int, int]:
+        """How many pods more, and how many ready ones fewer than asked for, the owner allows."""
+        limits = owners_limits(context.owners_values, context.replicas)
+        return limits.surge, limits.unavailable
 
     def accept_replacement(self) -> None:
         """What an abandoned revision left behind, and the latch filled up, is what the release goes on from."""
-        sit = self.situation
-        if self.replaced and sit is not None:
-            new = [pod for pod in sit.new_pods if not pod.metadata.deleting]
+        context = self.context
+        if self.replaced and context is not None:
+            new = [pod for pod in context.new_pods if not pod.metadata.deleting]
             self.most_new = max(self.most_new, len(new))
         self.replaced = False
 
@@ -79,27 +85,27 @@ class Watch:
         """Every invariant, now."""
         self.what_is_pointed_at_goes_last()
         self.no_share_stays_on_an_empty_side()
-        sit = self.situation
-        if sit is None:
+        context = self.context
+        if context is None:
             return
-        status = self.world.intended.get(KEY, sit.seen.rollout.status)
+        status = self.world.intended(KEY) or context.seen.rollout.status
         ours = status.moonshift
         if not isinstance(ours, MoonshiftStatus):
             return
-        if not self.excused and sit.replicas > 0:
-            self.routes_lead_to_ready_pods(sit)
-        of_this = (ours.release, ours.workload_uid) == (sit.release, sit.deployment.metadata.uid)
-        of_this = of_this and sit.template_hash != ours.stable_template
+        if not self.excused and context.replicas > 0:
+            self.routes_lead_to_ready_pods(context)
+        of_this = (ours.release, ours.workload_uid) == (context.release, context.meta.uid)
+        of_this = of_this and context.template_hash != ours.stable_template
         of_this = of_this and not self.forced
-        if of_this and status.phase == Phase.PROGRESSING and not ours.goal and sit.replicas > 0:
-            self.new_pods_stay_out_of_stable(sit, ours)
-            self.batch_is_kept(sit, ours)
+        if of_this and status.phase == Phase.PROGRESSING and not ours.goal and context.replicas > 0:
+            self.new_pods_stay_out_of_stable(context, ours)
+            self.batch_is_kept(context, ours)
         if (
             not (self.excused or self.replaced)
-            and sit.style is Style.PARTITION
-            and sit.replicas > 0
+            and context.style is Style.PARTITION
+            and context.replicas > 0
         ):
-            self.owners_limits_are_kept(sit, ours)
+            self.owners_limits_are_kept(context, ours)
 
     def no_share_stays_on_an_empty_side(self) -> None:
         """Not longer than the grace period, whatever took the pods and whoever waits for whom."""
@@ -116,8 +122,7 @@ class Watch:
 
         Where no pod is asked for, nobody is to answer.
         """
-        workload = self.world.cluster.deployments.get(KEY)
-        if workload is not None and not workload.spec.replicas:
+        if self.nobody_is_asked_for():
             return set()
         found = set()
         for service in self.world.cluster.services:
@@ -127,18 +132,16 @@ class Watch:
             answered = any(p.ready_since for p in self.world.cluster.selected(could))
             if answered and not name.endswith("-canary") and not self.ready(name):
                 found.add(name)
-        for route in self.world.cluster.routes:
+        for route in self.world.routes:
             if route.plan is None or route.depth or route.plan.announces or route.plan.weight == 0:
                 continue
-            for reference in route.plan.references:
-                stable = self.ready(reference.stable_service)
-                if stable and not self.ready(reference.canary_service):
-                    found.add(reference.canary_service)
+            if self.ready(route.plan.stable_service) and not self.ready(route.plan.canary_service):
+                found.add(route.plan.canary_service)
         return found
 
     def what_is_pointed_at_goes_last(self) -> None:
         """An object that others pointed at is given back the grace period after the last of them."""
-        routes = [route for route in self.world.cluster.routes if route.plan is not None]
+        routes = [route for route in self.world.routes if route.plan is not None]
         leading, below = (any(bool(r.depth) is deep for r in routes) for deep in (False, True))
         now = self.world.cluster.now
         if self.led[0] and not leading:
@@ -150,44 +153,62 @@ class Watch:
             assert waited >= GRACE, f"given back {waited} s after what pointed at it"
         self.led = (leading, below)
 
-    def routes_lead_to_ready_pods(self, sit: Situation) -> None:
+    def routes_lead_to_ready_pods(self, context: ReleaseContext) -> None:
         """A route in use has ready pods behind both of its Services."""
-        for route in self.world.cluster.routes:
+        for route in self.world.routes:
             if route.plan is None or route.depth:
                 continue
-            for reference in route.plan.references:
-                named = route.plan.announces or self.ready(reference.canary_service)
-                assert named, f"{reference}: nothing behind canary"
-                if route.plan.weight != 100:
-                    assert self.ready(reference.stable_service), f"{reference}: stable is empty"
+            named = route.plan.announces or self.ready(route.plan.canary_service)
+            assert named, f"{route.kind}: nothing behind canary"
+            if route.plan.weight != 100:
+                assert self.ready(route.plan.stable_service), f"{route.kind}: stable is empty"
 
-    def new_pods_stay_out_of_stable(self, sit: Situation, ours: MoonshiftStatus) -> None:
+    def new_pods_stay_out_of_stable(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
         """Before the end, the stable Service leads to the stable revision only."""
         if ours.state in BEFORE_PODS or not ours.stable_revision:
             return
-        if not pin_is_wanted(sit, ours.step) or ours.empty_sides:
+        if not pin_is_wanted(context, ours.step) or ours.empty_sides or self.unpinned:
             return
-        for service in sit.stable_services:
+        for service in context.stable_services:
             strangers = {p.revision for p in self.ready(service)} - {ours.stable_revision}
             assert not strangers, (
                 f"{service} leads to {strangers}, stable is {ours.stable_revision}"
             )
 
-    def batch_is_kept(self, sit: Situation, ours: MoonshiftStatus) -> None:
+    def batch_is_kept(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
         """No more new pods than the step wants, or one before it did."""
-        new = [pod for pod in sit.new_pods if not pod.metadata.deleting]
+        new = [pod for pod in context.new_pods if not pod.metadata.deleting]
         release, granted = self.granted
-        wanted = sit.batch(max(1, ours.step))
+        wanted = context.batch(max(1, ours.step))
         self.granted = (ours.release, max(wanted, granted if release == ours.release else 0))
         most = max(self.granted[1], self.most_new)
         if self.replaced:
             # A latched Deployment with several revisions is filled up to its surge by share.
-            most += owners_limits(sit.owners_values, sit.replicas).surge
+            most += self.limits(context)[0]
         assert len(new) <= most, f"{len(new)} new pods, {most} wanted"
 
-    def owners_limits_are_kept(self, sit: Situation, ours: MoonshiftStatus) -> None:
+    def owners_limits_are_kept(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
         """Never fewer ready pods than the owner's maxUnavailable allows."""
-        limits = owners_limits(sit.owners_values, sit.replicas)
-        ready = [pod for pod in self.own_pods(sit.deployment) if pod.ready_since is not None]
-        least = sit.replicas - limits.unavailable
+        alive = (pod for pod in context.workload.pods if not pod.metadata.deleting)
+        ready = [pod for pod in alive if pod.ready_since is not None]
+        least = context.replicas - self.limits(context)[1]
         assert len(ready) >= least, f"{len(ready)} ready pods, {least} at least"
+
+
+def rests(world: World) -> None:
+    """Services and routes are their owner's, and there is nothing to decide."""
+    why = world.describe()
+    assert [s.metadata.name for s in world.cluster.services] == ["web"], why
+    service = world.cluster.services[KEY]
+    assert service.spec.selector == {"app": "web"}, why
+    assert not service.metadata.labels, why
+    assert not service.metadata.annotations, why
+    assert all(route.plan is None for route in world.routes), why
+    seen = world.observe(KEY)
+    if seen is None:
+        return
+    assert seen.rollout.status.phase in (Phase.HEALTHY, Phase.DISABLED), why
+    decision = decide(seen, world.cluster.now)
+    assert decision.actions == (), why
+    assert decision.status == seen.rollout.status, why
+    assert decision.wake_at is None, why

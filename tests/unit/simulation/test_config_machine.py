@@ -9,7 +9,6 @@ from controller.api.config import ConfigKind
 from controller.api.rollout import Phase
 from controller.domain.config.record import agrees
 from controller.domain.config.seen import ConfigWatched
-from controller.simulation.world import World
 from tests.unit.builders import KEY, status_of, wait
 from tests.unit.domain.rollout.scenes import approve
 from tests.unit.domain.rollout.tracking import (
@@ -26,6 +25,7 @@ from tests.unit.domain.rollout.tracking import (
     stamp,
     tracking,
 )
+from tests.unit.worlds import World
 
 Deed = tuple[str, str]
 DEEDS: dict[str, Callable[[World, str], object]] = {
@@ -33,7 +33,7 @@ DEEDS: dict[str, Callable[[World, str], object]] = {
     "secret": lambda world, text: says(world, text, SECRET),
     "image": lambda world, text: world.people.edit(KEY, template=reading(text, stamp(world))),
     "replace": lambda world, text: world.people.undo(KEY, reading(text)),
-    "lose": lambda world, _: world.cluster.configs.of(CONFIG_MAP).remove(KEY),
+    "lose": lambda world, _: world.cluster.configs[CONFIG_MAP].remove(KEY),
     "approve": lambda world, _: approve(world),
     "rest": lambda world, _: world.rest(),
     "once": lambda world, _: world.advance(),
@@ -69,9 +69,9 @@ def test_whatever_is_changed_all_pods_end_with_what_is_written_and_it_is_kept(
     assert copies(world) == [content(world)]
     assert copies(world, SECRET) == [content(world, SECRET)]
     assert said(world)[0] in ("Tracked", "ConfigNotRestored")
-    before = world.cluster.versions.last
+    before = world.cluster.version
     wait(world, 3600)
-    assert world.cluster.versions.last == before
+    assert world.cluster.version == before
 
 
 @given(

@@ -9,8 +9,8 @@ from msgspec import structs
 from controller.api import names
 from controller.api.quantity import IntOrPercent
 from controller.api.workloads import Deployment, DeploymentStrategy, RollingUpdate
-from controller.simulation.world import World
 from tests.unit.builders import KEY, NOW, make_deployment, revision_of, sizes_of, template
+from tests.unit.worlds import World
 
 Knob = IntOrPercent
 
@@ -37,19 +37,19 @@ def write(world: World, **spec: object) -> None:
 
 def hold() -> dict[str, object]:
     return {
-        "min_ready_seconds": names.HOLD_MIN_READY_SECONDS,
-        "progress_deadline_seconds": names.HOLD_PROGRESS_DEADLINE_SECONDS,
+        "min_ready_seconds": names.FREEZE_MIN_READY_SECONDS,
+        "progress_deadline_seconds": names.FREEZE_PROGRESS_DEADLINE_SECONDS,
     }
 
 
-def knobs(surge: Knob, unavailable: Knob) -> dict[str, object]:
+def rolling_limits(surge: Knob, unavailable: Knob) -> dict[str, object]:
     return {"strategy": DeploymentStrategy("RollingUpdate", RollingUpdate(surge, unavailable))}
 
 
 def batch(replicas: int, surge: Knob, unavailable: Knob) -> World:
     """v2 held at these knobs."""
     world = running(replicas)
-    patch(world, template=template("v2"), **hold(), **knobs(surge, unavailable))
+    patch(world, template=template("v2"), **hold(), **rolling_limits(surge, unavailable))
     return world
 
 
@@ -68,9 +68,9 @@ def test_held_pods_settle_at_surge_and_unavailable(
     assert sizes(batch(10, surge, unavailable)) == expected
 
 
-def test_a_latched_template_makes_no_pod_and_an_unpause_by_hand_makes_one() -> None:
+def test_a_admission_paused_template_makes_no_pod_and_an_unpause_by_hand_makes_one() -> None:
     world = running()
-    patch(world, template=template("v2"), paused=True, **hold(), **knobs(1, 0))
+    patch(world, template=template("v2"), paused=True, **hold(), **rolling_limits(1, 0))
     assert sizes(world) == (10, 0, 0)
     patch(world, paused=False)
     assert sizes(world) == (10, 1, 0)
@@ -88,7 +88,7 @@ def test_a_latched_template_makes_no_pod_and_an_unpause_by_hand_makes_one() -> N
         pytest.param(10, (0, "50%"), 1, (0, 1, 0), id="a last single pod is the new one"),
     ],
 )
-def test_a_scale_event_is_spread_and_then_the_knobs_hold_again(
+def test_a_scale_event_is_spread_and_then_the_rolling_limits_hold_again(
     replicas: int, before: tuple[Knob, Knob], after: int, expected: tuple[int, ...]
 ) -> None:
     world = batch(replicas, *before)
@@ -109,20 +109,22 @@ def test_a_single_spare_keeps_one_of_each() -> None:
     assert sizes(world) == (1, 1, 0)
 
 
-def test_the_hold_on_the_running_revision_makes_its_pods_unavailable() -> None:
+def test_the_freeze_on_the_running_revision_makes_its_pods_unavailable() -> None:
     world = batch(10, 0, 2)
     assert world.cluster.deployments[KEY].status.available_replicas == 8
     patch(world, template=template("v1"), paused=True)
     assert world.cluster.deployments[KEY].status.available_replicas == 0
 
 
-def test_a_third_revision_by_knobs_alone_is_taken_from_stable_and_from_the_second() -> None:
+def test_a_third_revision_by_rolling_limits_alone_is_taken_from_stable_and_from_the_second() -> (
+    None
+):
     world = batch(10, 0, 5)
-    patch(world, template=template("v3"), **knobs(0, 2))
+    patch(world, template=template("v3"), **rolling_limits(0, 2))
     assert sizes(world) == (5, 3, 2)
 
 
-def test_an_emptied_abandoned_revision_lets_stable_fill_up_under_the_latch() -> None:
+def test_an_emptied_abandoned_revision_lets_stable_fill_up_under_the_admission_pause() -> None:
     world = batch(10, 0, 5)
     patch(world, template=template("v3"), paused=True)
     abandoned = next(
@@ -132,7 +134,7 @@ def test_an_emptied_abandoned_revision_lets_stable_fill_up_under_the_latch() -> 
     world.cluster.replica_sets.put(structs.replace(abandoned, spec=emptied))
     world.rest()
     assert sizes(world) == (10, 0, 0)
-    patch(world, paused=False, **knobs(2, 0))
+    patch(world, paused=False, **rolling_limits(2, 0))
     assert sizes(world) == (10, 0, 2)
 
 
@@ -142,12 +144,12 @@ def test_unready_old_pods_go_first_of_whatever_revision() -> None:
     unready = sorted(pod.metadata.uid for pod in world.cluster.pods if pod.revision == stable)[:2]
     world.people.fail_pods(frozenset(unready))
     world.rest()
-    patch(world, template=template("v3"), **knobs(0, 2))
+    patch(world, template=template("v3"), **rolling_limits(0, 2))
     assert sizes(world) == (6, 2, 2)
     assert not {pod.metadata.uid for pod in world.cluster.pods} & set(unready)
 
 
-def test_history_0_deletes_the_empty_stable_revision_under_the_latch() -> None:
+def test_history_0_deletes_the_empty_stable_revision_under_the_admission_pause() -> None:
     world = batch(10, 0, 10)
     assert sizes(world) == (0, 10, 0)
     patch(world, paused=True, revision_history_limit=0)
@@ -172,19 +174,19 @@ def test_from_zero_everything_goes_to_the_newest_revision() -> None:
     assert sizes(world) == (0, 10, 0)
 
 
-def test_under_the_latch_a_surplus_is_taken_off_by_share() -> None:
+def test_under_the_admission_pause_a_surplus_is_taken_off_by_share() -> None:
     world = batch(10, 3, 2)
     assert sizes(world) == (8, 5, 0)
-    patch(world, paused=True, **knobs(0, 5))
+    patch(world, paused=True, **rolling_limits(0, 5))
     assert sizes(world) == (6, 4, 0)
 
 
-def test_a_latch_that_narrows_a_failed_native_roll_out_takes_stable_pods() -> None:
+def test_a_admission_pause_that_narrows_a_failed_native_roll_out_takes_stable_pods() -> None:
     world = running()
     world.people.fail_pods(frozenset({revision_of(world, "v2")}))
     patch(world, template=template("v2"))
     assert sizes(world) == (8, 5, 0)
-    patch(world, paused=True, **knobs(1, 0))
+    patch(world, paused=True, **rolling_limits(1, 0))
     assert sizes(world)[0] == 7
 
 
@@ -207,7 +209,7 @@ def test_an_ordinary_rolling_update_keeps_to_its_limits() -> None:
 
 def test_both_limits_rounding_to_zero_allow_one_missing_pod() -> None:
     world = running(3)
-    patch(world, template=template("v2"), **knobs(0, "10%"))
+    patch(world, template=template("v2"), **rolling_limits(0, "10%"))
     assert sizes(world) == (0, 3, 0)
 
 

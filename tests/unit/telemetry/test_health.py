@@ -9,7 +9,22 @@ import aiohttp
 import pytest
 
 from controller.errors import BadConfiguration
-from controller.telemetry.health import HealthServer, parse_address
+from controller.telemetry.health import HealthServer, Rendered, parse_address
+
+
+class Page:
+    """A page that knows who asked for it."""
+
+    def __init__(self) -> None:
+        self.looked_in: list[threading.Thread] = []
+        self.rendered_in: list[threading.Thread] = []
+
+    def look(self) -> None:
+        self.looked_in.append(threading.current_thread())
+
+    def render(self, accept: str) -> Rendered:
+        self.rendered_in.append(threading.current_thread())
+        return Rendered(b"up 1\n", "text/plain; charset=utf-8")
 
 
 @contextlib.asynccontextmanager
@@ -30,7 +45,7 @@ async def fetched(session: aiohttp.ClientSession, port: int, path: str) -> tuple
 
 
 async def test_readiness_names_what_is_not_ready_and_liveness_does_not_care() -> None:
-    server = HealthServer("127.0.0.1:0", "0", lambda: b"")
+    server = HealthServer("127.0.0.1:0", "0", Page())
     reasons: dict[str, str | None] = {"caches": "pods not listed yet"}
     server.add_ready_check("caches", lambda: reasons["caches"])
     server.add_ready_check("worker", lambda: None)
@@ -47,7 +62,7 @@ async def test_readiness_names_what_is_not_ready_and_liveness_does_not_care() ->
 
 
 async def test_caches_are_told_to_who_asks_and_readiness_does_not_wait_for_them() -> None:
-    server = HealthServer("127.0.0.1:0", "0", lambda: b"")
+    server = HealthServer("127.0.0.1:0", "0", Page())
     server.add_ready_check("webhooks", lambda: None)
     server.add_note("cache-pods", lambda: "Forbidden: you cannot list pods")
     server.add_note("cache-services", lambda: None)
@@ -61,27 +76,24 @@ async def test_caches_are_told_to_who_asks_and_readiness_does_not_wait_for_them(
         )
 
 
-async def test_metrics_are_rendered_in_a_thread_on_their_own_address() -> None:
-    threads: list[str] = []
-
-    def render() -> bytes:
-        threads.append(threading.current_thread().name)
-        return b"up 1\n"
-
-    server = HealthServer("127.0.0.1:0", "127.0.0.1:0", render)
+async def test_metrics_are_looked_at_on_the_loop_and_rendered_in_a_thread() -> None:
+    page = Page()
+    server = HealthServer("127.0.0.1:0", "127.0.0.1:0", page)
     async with serving(server) as session:
         status, text = await fetched(session, server.ports["metrics"], "/metrics")
         assert (status, text) == (200, "up 1\n")
         assert (await fetched(session, server.ports["probes"], "/metrics"))[0] == 404
-    assert threads != ["MainThread"]
+    assert page.looked_in == [threading.main_thread()]
+    assert page.rendered_in != page.looked_in
+    assert len(page.rendered_in) == 1
 
 
 async def test_an_address_in_use_is_a_clear_error() -> None:
-    first = HealthServer("127.0.0.1:0", "0", lambda: b"")
+    first = HealthServer("127.0.0.1:0", "0", Page())
     async with serving(first):
         address = f"127.0.0.1:{first.ports['probes']}"
         with pytest.raises(BadConfiguration, match="cannot listen on"):
-            await HealthServer(address, "0", lambda: b"").run()
+            await HealthServer(address, "0", Page()).run()
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,8 @@
 
 import inspect
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from controller.telemetry.metrics import Metrics
-
-
-def samples(metrics: Metrics) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    families = text_string_to_metric_families(metrics.render().decode())
-    return {
-        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
-        for family in families
-        for sample in family.samples
-    }
+from tests.unit.telemetry.page import samples
 
 
 def test_known_names_of_go_controllers_are_kept() -> None:
@@ -45,32 +35,10 @@ def test_known_names_of_go_controllers_are_kept() -> None:
     assert any(sample.startswith("process_") for sample, _ in found)
 
 
-def test_a_rollout_has_one_phase_at_a_time_and_leaves_no_series() -> None:
-    metrics = Metrics()
-    metrics.rollout("shop", "web", "Progressing", 2, stalled=True)
-    metrics.approval_pending("shop", "web", True)
-    metrics.rollout("shop", "web", "Healthy", 0, stalled=False)
-    phases = [labels for name, labels in samples(metrics) if name == "moonshift_rollout_phase"]
-    assert phases == [(("name", "web"), ("namespace", "shop"), ("phase", "Healthy"))]
-    metrics.forget_rollout("shop", "web")
-    metrics.forget_rollout("shop", "web")
-    assert "web" not in metrics.render().decode()
-
-
-def test_a_pending_approval_is_a_series_only_while_it_is_pending() -> None:
-    metrics = Metrics()
-    metrics.approval_pending("shop", "web", False)
-    metrics.approval_pending("shop", "web", True)
-    assert (
-        'moonshift_approvals_pending{name="web",namespace="shop"} 1.0' in metrics.render().decode()
-    )
-    metrics.approval_pending("shop", "web", False)
-    assert "web" not in metrics.render().decode()
-
-
 def test_outcomes_are_counted() -> None:
     metrics = Metrics()
-    metrics.release_ended("shop", "completed", 60)
+    metrics.release_ended("shop", "succeeded", 60)
+    metrics.state_entered("StepPaused")
     metrics.state_left("StepPaused", "people", 30)
     metrics.approved()
     metrics.script_ran("OK", 0.01)
@@ -83,11 +51,12 @@ def test_outcomes_are_counted() -> None:
     found = samples(metrics)
     assert (
         found[
-            "moonshift_rollouts_completed_total", (("namespace", "shop"), ("outcome", "completed"))
+            "moonshift_rollouts_completed_total", (("namespace", "shop"), ("outcome", "succeeded"))
         ]
         == 1
     )
     assert found["moonshift_approvals_total", ()] == 1
+    assert found["moonshift_state_entered_total", (("state", "StepPaused"),)] == 1
     assert found["moonshift_script_calls_total", (("code", "OK"),)] == 1
     assert found["moonshift_drift_total", (("action", "put_back"),)] == 1
     assert found["moonshift_events_dropped_total", (("reason", "full"),)] == 1

@@ -1,4 +1,4 @@
-"""Which mechanism moves the pods of a Rollout's workload: the only place where kinds and styles are told apart."""
+"""Chooses the mechanism for a Rollout's workload: the only place that distinguishes kinds and styles."""
 
 from typing import assert_never
 
@@ -10,24 +10,24 @@ from controller.domain.rollout.moving.mechanism import Mechanism
 from controller.domain.rollout.moving.node_by_node import NodeByNode
 from controller.domain.rollout.moving.paced_deployment import PacedDeployment
 from controller.domain.rollout.moving.partitioned import PartitionedSet
-from controller.domain.rollout.situation import Situation, Style
+from controller.domain.rollout.release_context import ReleaseContext, Style
 
 _PACED, _EXTRA = PacedDeployment(), ExtraDeployment()
 _BLUE_GREEN, _DOUBLED = BlueGreenDeployment(), DoubledCloneSet()
 _PARTITIONED, _NODE_BY_NODE = PartitionedSet(), NodeByNode()
 
 
-def mechanism_of(sit: Situation) -> Mechanism:
+def mechanism_of(context: ReleaseContext) -> Mechanism:
     """The mechanism of this workload in this style; callers know that the workload exists."""
-    match sit.style:
+    match context.style:
         case Style.CANARY:
             return _EXTRA
         case Style.BLUE_GREEN:
-            return _DOUBLED if sit.kind is WorkloadKind.CLONE_SET else _BLUE_GREEN
+            return _DOUBLED if context.kind is WorkloadKind.CLONE_SET else _BLUE_GREEN
         case Style.PARTITION:
-            return _by_partition(sit.workload.kind)
+            return _by_partition(context.workload.kind)
         case _:
-            assert_never(sit.style)
+            assert_never(context.style)
 
 
 def _by_partition(kind: WorkloadKind) -> Mechanism:

@@ -1,4 +1,4 @@
-"""What both ways of moving a native Deployment have in common: the way back to its owner's own values.
+"""The common part of both mechanisms for a native Deployment: restoring its owner's own values.
 
 Invariant: the owner's values and our marks change in one write.
 """
@@ -10,25 +10,25 @@ from controller.domain import reasons
 from controller.domain.decision import Action, Refusal, ReleaseDeployment
 from controller.domain.pods.deployment import owners_limits, paused_by_its_owner
 from controller.domain.rollout.moving.from_zero import FromZero
-from controller.domain.rollout.situation import Situation
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.transition import Stop
 
 
 def marks_to_remove(
-    sit: Situation, *, keep_mark: bool, drop_label: bool
+    context: ReleaseContext, *, keep_mark: bool, drop_label: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Annotations and labels of ours that the workload carries and should not carry any more.
 
     On a kind that is known by its label alone, the label is its owner's.
     """
-    annotations = {names.ORIGINAL_STRATEGY, names.LATCH}
+    annotations = {names.ORIGINAL_STRATEGY, names.ADMISSION_PAUSE, names.EXTRA_STATUS}
     labels: set[str] = set()
     if not keep_mark:
         annotations.add(names.IN_PROGRESSING)
         labels.add(names.STABLE_REVISION)
-    if drop_label and (sit.kind_name.group, sit.kind_name.kind) in KNOWN_WORKLOADS:
+    if drop_label and (context.kind_name.group, context.kind_name.kind) in KNOWN_WORKLOADS:
         labels.add(names.WORKLOAD_TYPE)
-    meta = sit.meta
+    meta = context.meta
     return (
         tuple(sorted(annotations & meta.annotations.keys())),
         tuple(sorted(labels & meta.labels.keys())),
@@ -38,27 +38,29 @@ def marks_to_remove(
 class Deployments(FromZero):
     """The end of a release of a Deployment."""
 
-    def fit(self, sit: Situation) -> tuple[Action, ...]:
+    def delete_excess(self, context: ReleaseContext) -> tuple[Action, ...]:
         """Nothing: a held Deployment is scaled by its own controller."""
         return ()
 
-    def release(self, sit: Situation, *, keep_mark: bool, drop_label: bool = False) -> Action:
+    def release(
+        self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
+    ) -> Action:
         """Strategy, times and `paused` as their owner has them."""
-        annotations, labels = marks_to_remove(sit, keep_mark=keep_mark, drop_label=drop_label)
-        record = sit.owners
+        annotations, labels = marks_to_remove(context, keep_mark=keep_mark, drop_label=drop_label)
+        record = context.owners
         return ReleaseDeployment(
-            workload=sit.workload_key,
-            generation=sit.meta.generation,
+            workload=context.workload_key,
+            generation=context.meta.generation,
             owners=record.values if record is not None else None,
             annotations=annotations,
             labels=labels,
         )
 
-    def promoted(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+    def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """All pods are of the template, and as many are available as the owner asks for."""
-        deployment = sit.deployment
+        deployment = context.deployment
         seen = deployment.status
-        limits = owners_limits(sit.owners_values, sit.replicas)
+        limits = owners_limits(context.owners_values, context.replicas)
         done = (
             deployment.observed
             and seen.updated_replicas == deployment.spec.replicas
@@ -68,15 +70,15 @@ class Deployments(FromZero):
         return None if done else Stop(status=status)
 
 
-def blocked_workload(sit: Situation, status: RolloutStatus) -> Stop | None:
+def blocked_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """The Deployment cannot be moved now: its owner paused it, or its controller has not caught up."""
-    if paused_by_its_owner(sit.deployment):
+    if paused_by_its_owner(context.deployment):
         problem = Refusal(
             reason=reasons.PAUSED_BY_OWNER,
-            message=f"Deployment {sit.workload_key} is paused, and not by Moonshift: "
+            message=f"Deployment {context.workload_key} is paused, and not by Moonshift: "
             "set spec.paused to false to go on",
-            object=f"Deployment {sit.workload_key}",
+            object=f"Deployment {context.workload_key}",
         )
         return Stop(status=status, problem=problem)
-    # Between a patch and the Deployment controller's answer the pods still follow the old knobs.
-    return None if sit.deployment.observed else Stop(status=status)
+    # Between a patch and the Deployment controller's answer the pods still follow the old limits.
+    return None if context.deployment.observed else Stop(status=status)

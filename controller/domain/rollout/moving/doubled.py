@@ -1,23 +1,23 @@
-"""Blue-green of a CloneSet: new pods by its own surge, held so that every old one stays until the end.
+"""Blue-green of a CloneSet: new pods by its own surge, frozen so that every old pod stays until the end.
 
-The arithmetic, and why it takes more than `maxSurge`, is in `pods/doubling`. Invariants: nothing is sized by an
-autoscaler while the pods are doubled; and as the hold keeps the CloneSet's controller from deleting any pod, those that
-an owner who scales it in asks for no more are deleted here.
+The arithmetic, and why `maxSurge` alone is not enough, is in `pods/doubling`. Invariants: no autoscaler changes the
+size while the pods are doubled. The freeze keeps the CloneSet's controller from deleting any pod, so surplus pods after
+scaling in are deleted here.
 """
 
 from msgspec import Raw, json
 
-from controller.api.jsontree import JsonObject, changed, same
-from controller.api.names import HOLD_MIN_READY_SECONDS
+from controller.api.names import FREEZE_MIN_READY_SECONDS
 from controller.api.podsets import ScaleStrategy
 from controller.api.rollout import RolloutStatus
 from controller.api.workloads import Pod
 from controller.domain import reasons
 from controller.domain.decision import Action, DeletePod, FieldOfSpec, Refusal
 from controller.domain.pods.doubling import Present, beyond, doubled
-from controller.domain.pods.partition import surging
+from controller.domain.pods.partition import CLOSED, surging
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers
+from controller.domain.rollout.moving import clones_from_zero
 from controller.domain.rollout.moving.sets import (
     Sets,
     blocked_set,
@@ -26,111 +26,130 @@ from controller.domain.rollout.moving.sets import (
     owners_strategy,
     set_strategy,
 )
-from controller.domain.rollout.situation import Situation
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.transition import Stop
 
 
 class DoubledCloneSet(Sets):
     """The surge follows the steps."""
 
-    def clear(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """As for other sets, once no autoscaler is at work."""
-        held = autoscalers.hold(sit)
+    def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """As for other sets, once all autoscalers are paused."""
+        held = autoscalers.pause_all(context)
         if held:
             return Stop(status=status, actions=held)
-        problem = _cannot_surge(sit)
+        problem = _cannot_surge(context)
         if problem is not None:
             return Stop(status=status, problem=problem)
-        return make_way(sit, status) if sit.latched else blocked_set(sit, status)
+        return (
+            make_way(context, status) if context.admission_paused else blocked_set(context, status)
+        )
 
     def grow(
-        self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
+        self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
-        """As many pods beside the old ones as the step wants; they never become fewer."""
-        plan = doubled(sit.replicas, sit.batch(index), _present(sit))
-        strategy = surging(owners_strategy(sit), plan.partition, plan.surge)
-        fields = (*_min_ready(sit, HOLD_MIN_READY_SECONDS), *_named(sit, plan.named))
-        return (*self.fit(sit), *set_strategy(sit, strategy, fields))
+        """Add as many pods to the old ones as the step wants; their number never falls."""
+        plan = doubled(context.replicas, context.batch(index), _present(context))
+        strategy = surging(owners_strategy(context), plan.partition, plan.surge)
+        fields = (
+            *_min_ready(context, FREEZE_MIN_READY_SECONDS),
+            *clones_from_zero.opened(context, plan.named),
+        )
+        return (*self.delete_excess(context), *set_strategy(context, strategy, fields))
 
-    def keep(self, sit: Situation, index: int) -> tuple[Action, ...]:
-        """Autoscalers stay held, lost pods come back, and a hand edit of the knobs is corrected."""
-        moves = self.grow(sit, index, Readiness(0, 0), give_back=False) if sit.observed else ()
-        return (*autoscalers.hold(sit), *moves)
+    def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
+        """Autoscalers stay paused, lost pods are replaced, and manual changes of our fields are corrected."""
+        moves = (
+            self.grow(context, index, Readiness(0, 0), give_back=False) if context.observed else ()
+        )
+        return (*autoscalers.pause_all(context), *moves)
 
-    def fit(self, sit: Situation) -> tuple[Action, ...]:
-        """Each revision has as many pods as replicas at most."""
-        if not sit.observed:
+    def delete_excess(self, context: ReleaseContext) -> tuple[Action, ...]:
+        """Each revision has at most `replicas` pods."""
+        if not context.observed:
             return ()
-        more = (*beyond(sit.replicas, _old_pods(sit)), *beyond(sit.replicas, sit.new_pods))
+        more = (
+            *beyond(context.replicas, _old_pods(context)),
+            *beyond(context.replicas, context.new_pods),
+        )
         return tuple(DeletePod(pod.metadata.key, pod.metadata.uid) for pod in more)
 
-    def clear_abandoned(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """Delete them; the old pods are all there."""
-        return make_way(sit, status)
+    def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Delete them; all old pods exist."""
+        return make_way(context, status)
 
-    def refill(self, sit: Situation, stable: Readiness) -> tuple[Action, ...] | None:
+    def scale_up_stable(
+        self, context: ReleaseContext, stable: Readiness
+    ) -> tuple[Action, ...] | None:
         """The stable revision has never shrunk."""
         return None
 
-    def owners_fields(self, sit: Situation) -> tuple[FieldOfSpec, ...]:
-        """minReadySeconds as its owner has it, and no pod is named any more."""
-        return (*_min_ready(sit, sit.owners_values.min_ready_seconds), *_named(sit, ()))
+    def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """It creates no pod until the stable revision is the current one again."""
+        return clones_from_zero.only_stable_returns(context, status)
 
-    def promoted(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """As for all sets; and the pods beside those the owner asks for are gone, and no Service leads to them."""
-        if sit.pod_set.status.replicas > sit.replicas or _serves_what_goes(sit):
+    def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+        """Its controller has made the new revision its current one."""
+        return clones_from_zero.returned_as_new(context, status)
+
+    def bring_stable_back(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """All pods are stable ones, and ready."""
+        return clones_from_zero.bring_stable_back(context, status)
+
+    def owners_fields(self, context: ReleaseContext) -> tuple[FieldOfSpec, ...]:
+        """The owner's minReadySeconds, and an empty list of pods to delete."""
+        return (
+            *_min_ready(context, context.owners_values.min_ready_seconds),
+            *clones_from_zero.opened(context, ()),
+        )
+
+    def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """As for all sets; also, surplus pods are gone, and no Service selects them."""
+        if context.pod_set.status.replicas > context.replicas or _serves_what_goes(context):
             return Stop(status)
-        return super().promoted(sit, status)
+        return super().promoted(context, status)
 
 
-def _present(sit: Situation) -> Present:
+def _present(context: ReleaseContext) -> Present:
     return Present(
-        old=_old_pods(sit),
-        new=sit.new_pods,
-        named=_scale_strategy(sit).pods_to_delete,
-        known_ready=sit.pod_set.status.updated_ready_replicas,
+        old=_old_pods(context),
+        new=context.new_pods,
+        named=_scale_strategy(context).pods_to_delete,
+        known_ready=context.pod_set.status.updated_ready_replicas,
     )
 
 
-def _scale_strategy(sit: Situation) -> ScaleStrategy:
-    return json.decode(sit.pod_set.spec.scale_strategy, type=ScaleStrategy)
+def _scale_strategy(context: ReleaseContext) -> ScaleStrategy:
+    return json.decode(context.pod_set.spec.scale_strategy, type=ScaleStrategy)
 
 
-def _old_pods(sit: Situation) -> tuple[Pod, ...]:
-    return tuple(pod for pod in sit.workload.pods if pod.revision != sit.new_revision)
+def _old_pods(context: ReleaseContext) -> tuple[Pod, ...]:
+    return tuple(pod for pod in context.workload.pods if pod.revision != context.new_revision)
 
 
-def _serves_what_goes(sit: Situation) -> bool:
-    going = {pod.metadata.uid for pod in sit.workload.pods if pod.metadata.deleting}
-    return any(going & sit.ready_endpoints(service) for service in sit.stable_services)
+def _serves_what_goes(context: ReleaseContext) -> bool:
+    going = {pod.metadata.uid for pod in context.workload.pods if pod.metadata.deleting}
+    return any(going & context.ready_endpoints(service) for service in context.stable_services)
 
 
-def _cannot_surge(sit: Situation) -> Refusal | None:
-    """What its owner wrote keeps the CloneSet from making pods beside others."""
-    if owners_limits(sit).type == "InPlaceOnly":
+def _cannot_surge(context: ReleaseContext) -> Refusal | None:
+    """A field of the owner that keeps the CloneSet from adding pods."""
+    if owners_limits(context).type == "InPlaceOnly":
         what = "spec.updateStrategy.type is InPlaceOnly: a pod that is updated in place cannot stay"
-        return _refused(sit, f"{what}; use ReCreate or InPlaceIfPossible, or canary")
-    if _scale_strategy(sit).max_unavailable is not None:
+        return _refused(context, f"{what}; use ReCreate or InPlaceIfPossible, or canary")
+    if _scale_strategy(context).max_unavailable not in (None, CLOSED):
         what = "spec.scaleStrategy.maxUnavailable stops new pods while pods are held as unavailable"
-        return _refused(sit, f"{what}; take it out for the release, or use canary")
+        return _refused(context, f"{what}; take it out for the release, or use canary")
     return None
 
 
-def _refused(sit: Situation, why: str) -> Refusal:
-    text = f"{sit.workload_name} cannot be released blue-green: {why}"
-    return Refusal(reasons.UNSUPPORTED_STYLE, text, object=sit.workload_name)
+def _refused(context: ReleaseContext, why: str) -> Refusal:
+    text = f"{context.workload_name} cannot be released blue-green: {why}"
+    return Refusal(reasons.UNSUPPORTED_STYLE, text, object=context.workload_name)
 
 
-def _min_ready(sit: Situation, seconds: int) -> tuple[FieldOfSpec, ...]:
-    present = sit.pod_set.spec.min_ready_seconds
+def _min_ready(context: ReleaseContext, seconds: int) -> tuple[FieldOfSpec, ...]:
+    present = context.pod_set.spec.min_ready_seconds
     if (present or 0) == seconds:
         return ()
     return (FieldOfSpec("minReadySeconds", Raw(json.encode(seconds)) if seconds else None),)
-
-
-def _named(sit: Situation, names: tuple[str, ...]) -> tuple[FieldOfSpec, ...]:
-    live: JsonObject = json.decode(sit.pod_set.spec.scale_strategy, type=JsonObject)
-    wanted = changed(live, ("podsToDelete",), list(names) or None)
-    if same(live, wanted):
-        return ()
-    return (FieldOfSpec("scaleStrategy", Raw(json.encode(wanted))),)

@@ -1,6 +1,6 @@
-"""Canary style: an extra Deployment of the new template beside a Deployment that stays as it is until the end.
+"""Canary style: an extra Deployment of the new template beside a Deployment that is not changed until the end.
 
-Invariant: the extra Deployment is never shrunk, and the stable one is not touched before the last approval.
+Invariant: the extra Deployment never shrinks, and the stable one is not changed before the last approval.
 """
 
 from controller.api.meta import Key
@@ -9,67 +9,71 @@ from controller.domain.decision import Action, EnsureCanaryDeployment, ScaleCana
 from controller.domain.pods.canary import canary_deployment, canary_name
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving.deployments import Deployments
-from controller.domain.rollout.situation import Situation
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.transition import Stop
 
 
-def canary_size_is_wrong(sit: Situation, index: int) -> bool:
+def canary_size_is_wrong(context: ReleaseContext, index: int) -> bool:
     """The extra Deployment is missing or smaller than the step wants."""
-    canary = sit.canary
-    return canary is None or canary.deployment.spec.replicas < sit.batch(index)
+    canary = context.canary
+    return canary is None or canary.deployment.spec.replicas < context.batch(index)
 
 
 class ExtraDeployment(Deployments):
     """The extra Deployment has the step's size."""
 
-    def clear(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """Nothing: the workload itself is not moved."""
+    def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Nothing: the workload itself does not move."""
         return None
 
     def grow(
-        self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
+        self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
-        """Make the extra Deployment, or give it the step's size."""
-        return self.regrow(sit, index)
+        """Create the extra Deployment, or give it the step's size."""
+        return self.regrow(context, index)
 
-    def regrow(self, sit: Situation, index: int) -> tuple[Action, ...]:
-        """Deleted by hand, or the workload was scaled up: no route without the pods it would lead to."""
-        if not canary_size_is_wrong(sit, index):
+    def regrow(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
+        """Restore it when it was deleted by hand, or when the workload was scaled up: no route leads to missing
+        pods.
+        """
+        if not canary_size_is_wrong(context, index):
             return ()
-        canary = sit.canary
-        size = sit.batch(index)
+        canary = context.canary
+        size = context.batch(index)
         if canary is not None:
             meta = canary.deployment.metadata
             return (ScaleCanaryDeployment(meta.key, meta.uid, size),)
-        return (_ensured(sit, size),)
+        return (_ensured(context, size),)
 
-    def old_share(self, sit: Situation, status: RolloutStatus, index: int) -> Stop | None:
+    def old_share(self, context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
         """The old pods keep their share until the end."""
         return None
 
-    def keep(self, sit: Situation, index: int) -> tuple[Action, ...]:
+    def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
         """The extra Deployment keeps its size."""
-        return self.regrow(sit, index)
+        return self.regrow(context, index)
 
-    def clear_abandoned(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+    def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Nothing: the end removes every extra Deployment."""
         return None
 
-    def refill(self, sit: Situation, stable: Readiness) -> tuple[Action, ...] | None:
-        """The stable Deployment is as it was."""
+    def scale_up_stable(
+        self, context: ReleaseContext, stable: Readiness
+    ) -> tuple[Action, ...] | None:
+        """The stable Deployment has never shrunk."""
         return None
 
 
-def _ensured(sit: Situation, size: int) -> EnsureCanaryDeployment:
-    rollout_uid = sit.seen.rollout.metadata.uid
-    name = canary_name(sit.deployment, sit.template_hash, rollout_uid)
+def _ensured(context: ReleaseContext, size: int) -> EnsureCanaryDeployment:
+    rollout_uid = context.seen.rollout.metadata.uid
+    name = canary_name(context.deployment, context.template_hash, rollout_uid)
     body = canary_deployment(
-        sit.deployment,
+        context.deployment,
         name=name,
         replicas=size,
-        template_hash=sit.template_hash,
+        template_hash=context.template_hash,
         rollout_uid=rollout_uid,
-        owners=sit.owners_values,
-        patch=sit.strategy.patch_pod_template_metadata or PatchMetadata(),
+        owners=context.owners_values,
+        patch=context.strategy.patch_pod_template_metadata or PatchMetadata(),
     )
-    return EnsureCanaryDeployment(Key(sit.namespace, name), body)
+    return EnsureCanaryDeployment(Key(context.namespace, name), body)

@@ -1,125 +1,135 @@
-"""A Deployment that is scaled to zero in mid-release, and back: only its stable revision comes back.
+"""A Deployment that is scaled to zero in mid-release, and up again: only its stable revision returns.
 
-From zero the Deployment's controller fills the newest ReplicaSet, held and paused or not: the one of the present
-template where it exists, else the one that was made last. So while there are no replicas the Deployment is latched, and
-empty ReplicaSets that would come first go. Where it was back before we looked, the stable ReplicaSet is brought back
-beside the other, and the other goes after it. Invariant: which revision is stable is not decided again.
+From zero the Deployment's controller fills the newest ReplicaSet, frozen and paused or not: that of the present
+template where it exists, else the last one created. So while there are no replicas the Deployment is paused, and empty
+ReplicaSets that would be filled first are deleted. If it was scaled up before we saw it, the stable ReplicaSet is
+filled again, and the other one is emptied afterwards. Invariant: the stable revision is not decided again.
 """
 
 from controller.api import names
 from controller.api.rollout import RolloutStatus
 from controller.api.workloads import ReplicaSet
 from controller.domain.decision import DeleteReplicaSet, ScaleReplicaSet
-from controller.domain.pods.deployment import latched
-from controller.domain.rollout.moving.holding import hold_again
-from controller.domain.rollout.situation import Situation, Style, position
-from controller.domain.rollout.turn import Stop
+from controller.domain.pods.deployment import admission_paused
+from controller.domain.rollout.moving.freezing import freeze_again
+from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.transition import Stop
 
 
-def stable_replica_set(sit: Situation, status: RolloutStatus) -> ReplicaSet | None:
-    """The ReplicaSet of the stable revision, if there still is one."""
-    stable = position(status).stable_revision
-    found = [rs for rs, _ in sit.workload.replica_sets if stable and rs.revision == stable]
+def stable_replica_set(context: ReleaseContext, status: RolloutStatus) -> ReplicaSet | None:
+    """The ReplicaSet of the stable revision, if it still exists."""
+    stable = moonshift_status(status).stable_revision
+    found = [rs for rs, _ in context.workload.replica_sets if stable and rs.revision == stable]
     return found[-1] if found else None
 
 
-def leaves_stable_pods(sit: Situation, status: RolloutStatus) -> bool:
-    """No step that the release has been at takes all pods: a step back takes none of the new ones away."""
-    ours = position(status)
+def leaves_stable_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """No visited step replaces all pods, so a step back removes no new pod."""
+    ours = moonshift_status(status)
     been_at = {ours.step, *(visit.step for visit in ours.visits)}
-    return max(sit.batch(step) for step in been_at) < sit.replicas
+    return max(context.batch(step) for step in been_at) < context.replicas
 
 
 class FromZero:
-    """What comes back first."""
+    """The order in which revisions return from zero replicas."""
 
-    def only_stable_returns(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """Latched, and no ReplicaSet is newer than the stable one."""
-        stable = stable_replica_set(sit, status)
+    def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """The Deployment is paused, and no ReplicaSet is newer than the stable one."""
+        stable = stable_replica_set(context, status)
         if stable is None:
             return None
-        if not latched(sit.deployment):
-            return Stop(status, (hold_again(sit, status),))
-        if not sit.observed:
+        if not admission_paused(context.deployment):
+            return Stop(status, (freeze_again(context, status),))
+        if not context.observed:
             return Stop(status)
-        first = _deletions(sit, stable)
+        first = _deletions(context, stable)
         return Stop(status, first) if first else None
 
-    def returned_as_new(self, sit: Situation, status: RolloutStatus) -> bool:
-        """Held at a step that leaves stable pods, and none is wanted: only scaling from zero does that.
+    def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+        """Frozen at a step that leaves stable pods, and no stable pod is wanted: only scaling from zero causes that.
 
-        Not where it went on by itself while it was not held: then people say what is wanted (`stable_gone`).
+        Not where the Deployment went on by itself while it was not frozen: then people decide (`stable_gone`).
         """
-        stable = stable_replica_set(sit, status)
-        if stable is None or stable.active or sit.style is Style.CANARY:
+        stable = stable_replica_set(context, status)
+        if stable is None or stable.active or context.style is Style.CANARY:
             return False
-        if position(status).went_on:
+        if moonshift_status(status).went_on:
             return False
-        held = sit.deployment.spec.min_ready_seconds == names.HOLD_MIN_READY_SECONDS
-        filled = any(rs.active for rs in _others(sit, stable))
-        return held and filled and leaves_stable_pods(sit, status) and not latched(sit.deployment)
+        held = context.deployment.spec.min_ready_seconds == names.FREEZE_MIN_READY_SECONDS
+        filled = any(rs.active for rs in _others(context, stable))
+        return (
+            held
+            and filled
+            and leaves_stable_pods(context, status)
+            and not admission_paused(context.deployment)
+        )
 
-    def bring_stable_back(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """Latched, the stable ReplicaSet wants pods, and those are ready."""
-        stable = stable_replica_set(sit, status)
+    def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+        """Never: a Deployment's controller keeps its stable ReplicaSet's share."""
+        return False
+
+    def bring_stable_back(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Pause the Deployment and scale the stable ReplicaSet up; wait until its pods are ready."""
+        stable = stable_replica_set(context, status)
         if stable is None:
             return None
-        if not latched(sit.deployment):
-            return Stop(status, (hold_again(sit, status),))
+        if not admission_paused(context.deployment):
+            return Stop(status, (freeze_again(context, status),))
         if not stable.active:
-            return Stop(status, _stable_beside(sit, stable))
-        counted = sit.ready(sit.pods_of(stable.revision))
+            return Stop(status, _stable_beside(context, stable))
+        counted = context.ready(context.pods_of(stable.revision))
         if counted.ready < counted.pods or not counted.pods:
             return Stop(status, wake_at=counted.next_at)
         return None
 
-    def send_new_away(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """Every other ReplicaSet is scaled to zero, once the stable one is there to be filled; its pods are gone."""
-        stable = stable_replica_set(sit, status)
+    def send_new_away(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Scale every other ReplicaSet to zero, once the stable one can be filled; wait until their pods are gone."""
+        stable = stable_replica_set(context, status)
         if stable is None or not stable.active:
             return None
-        others = [rs for rs in _others(sit, stable) if rs.active]
+        others = [rs for rs in _others(context, stable) if rs.active]
         gone = tuple(ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, 0) for rs in others)
         alive = any(
             pod.revision != stable.revision and not pod.metadata.deleting
-            for pod in sit.workload.pods
+            for pod in context.workload.pods
         )
         return Stop(status, gone) if gone or alive else None
 
 
-def _deletions(sit: Situation, stable: ReplicaSet) -> tuple[DeleteReplicaSet, ...]:
-    """The ReplicaSets that the Deployment's controller would fill rather than the stable one."""
+def _deletions(context: ReleaseContext, stable: ReplicaSet) -> tuple[DeleteReplicaSet, ...]:
+    """The ReplicaSets that the Deployment's controller would fill before the stable one."""
     return tuple(
         DeleteReplicaSet(rs.metadata.key, rs.metadata.uid)
-        for rs in _others(sit, stable)
-        if _is_of_template(sit, rs) or _made_after(rs, stable)
+        for rs in _others(context, stable)
+        if _is_of_template(context, rs) or _made_after(rs, stable)
     )
 
 
 def _stable_beside(
-    sit: Situation, stable: ReplicaSet
+    context: ReleaseContext, stable: ReplicaSet
 ) -> tuple[ScaleReplicaSet | DeleteReplicaSet, ...]:
-    """Half of the pods, beside the new ones: what is too many the Deployment's controller takes of the larger one.
+    """Half of the pods, in addition to the new ones: the Deployment's controller removes the surplus from the larger
+    one.
 
-    With one pod there is no half, so the new one goes at once. Where nothing else runs the controller fills the stable
-    one by itself; sized by us to just what is wanted, it would keep its old marks, and its controller would see a scale
-    event in them for ever, and never roll.
+    With one pod there is no half, so the new one is deleted at once. Where no other pod runs, the controller fills the
+    stable ReplicaSet by itself; if we set its size to exactly the wanted number, it would keep its old marks, and its
+    controller would see a scale event in them for ever, and never roll.
     """
-    if not any(rs.active for rs in _others(sit, stable)):
+    if not any(rs.active for rs in _others(context, stable)):
         return ()
-    if sit.replicas == 1:
-        return _deletions(sit, stable)
-    return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, sit.replicas // 2),)
+    if context.replicas == 1:
+        return _deletions(context, stable)
+    return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, context.replicas // 2),)
 
 
-def _others(sit: Situation, stable: ReplicaSet) -> list[ReplicaSet]:
-    return [rs for rs, _ in sit.workload.replica_sets if rs.metadata.uid != stable.metadata.uid]
+def _others(context: ReleaseContext, stable: ReplicaSet) -> list[ReplicaSet]:
+    return [rs for rs, _ in context.workload.replica_sets if rs.metadata.uid != stable.metadata.uid]
 
 
-def _is_of_template(sit: Situation, replica_set: ReplicaSet) -> bool:
+def _is_of_template(context: ReleaseContext, replica_set: ReplicaSet) -> bool:
     return any(
-        rs.metadata.uid == replica_set.metadata.uid and hashed == sit.template_hash
-        for rs, hashed in sit.workload.replica_sets
+        rs.metadata.uid == replica_set.metadata.uid and hashed == context.template_hash
+        for rs, hashed in context.workload.replica_sets
     )
 
 

@@ -1,7 +1,7 @@
-"""The questions that steps and endings ask whatever moves the pods.
+"""The interface through which steps and ends of a release move pods.
 
-Invariant: a mechanism answers with facts to bring about and takes no pod away from a route; its caller decides which
-question is asked when.
+Invariant: a mechanism answers with actions or waits, and removes no pod that a route leads to; its caller decides when
+to call which method.
 """
 
 from typing import Protocol
@@ -9,67 +9,77 @@ from typing import Protocol
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout.situation import Situation
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.transition import Stop
 
 
 class Mechanism(Protocol):
     """Moves the pods of one kind of workload in one style."""
 
-    def clear(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """What must be so before a pod of a step is moved at all; None when it is."""
+    def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Bring about the conditions for moving any pod of a step; None when they are true."""
         ...
 
     def grow(
-        self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
+        self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
-        """The next move towards the step's pods; with `give_back`, the old share goes as the new pods become ready."""
+        """The next move towards the step's pods; with `give_back`, old pods are removed as new pods become ready."""
         ...
 
-    def regrow(self, sit: Situation, index: int) -> tuple[Action, ...]:
-        """What brings back pods that a route is about to lead to, or leads to, and that somebody took away."""
+    def regrow(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
+        """Restore pods that somebody removed and that a route leads to, or is about to."""
         ...
 
-    def old_share(self, sit: Situation, status: RolloutStatus, index: int) -> Stop | None:
-        """Give the old pods' share back, no sooner than the margin after the route left them; None when it is."""
+    def old_share(self, context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
+        """Remove the step's old pods, no sooner than the grace period after the route left them; None when they are
+        gone.
+        """
         ...
 
-    def keep(self, sit: Situation, index: int) -> tuple[Action, ...]:
+    def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
         """Repairs of the step's pods while it waits."""
         ...
 
-    def fit(self, sit: Situation) -> tuple[Action, ...]:
-        """Take away pods that their owner does not ask for any more, where the hold keeps their controller from it."""
+    def delete_excess(self, context: ReleaseContext) -> tuple[Action, ...]:
+        """Delete pods beyond the owner's replicas, where the freeze keeps the workload's controller from it."""
         ...
 
-    def only_stable_returns(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """The workload has no replicas: nothing but the stable revision comes back when it has some; None when so."""
+    def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """The workload has no replicas: make sure that only the stable revision returns; None when that is sure."""
         ...
 
-    def returned_as_new(self, sit: Situation, status: RolloutStatus) -> bool:
-        """It had none for a while, and came back as the new revision although the step leaves stable pods."""
+    def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+        """The workload had no replicas, and returned as the new revision although the step leaves stable pods."""
         ...
 
-    def bring_stable_back(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """The stable revision's pods are there and ready; None when they are."""
+    def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+        """More pods are new than any step asked for, and the workload's controller creates no stable ones by itself."""
         ...
 
-    def send_new_away(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """No pod is of the new revision; None when none is."""
+    def bring_stable_back(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Restore the stable revision's pods; None when they are ready."""
         ...
 
-    def clear_abandoned(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """Make way for another revision: what the release before it left behind goes; None when nothing is left."""
+    def send_new_away(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Remove the new revision's pods; None when none is left."""
         ...
 
-    def refill(self, sit: Situation, stable: Readiness) -> tuple[Action, ...] | None:
-        """Grow the stable revision before it takes all traffic back; None where it has never shrunk."""
+    def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Make room for another revision: remove the remains of the release before it; None when nothing is left."""
         ...
 
-    def release(self, sit: Situation, *, keep_mark: bool, drop_label: bool = False) -> Action:
-        """The owner's own values, in one write; our marks go with them unless `keep_mark`."""
+    def scale_up_stable(
+        self, context: ReleaseContext, stable: Readiness
+    ) -> tuple[Action, ...] | None:
+        """Add stable pods before the stable revision takes all traffic back; None where it has never shrunk."""
         ...
 
-    def promoted(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """Wait until the workload, free again, is of its template; None when it is."""
+    def release(
+        self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
+    ) -> Action:
+        """Restore the owner's own values in one write; our marks are removed with them unless `keep_mark`."""
+        ...
+
+    def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Wait until the workload, restored, has only pods of its template; None when it has."""
         ...

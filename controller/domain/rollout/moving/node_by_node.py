@@ -7,8 +7,9 @@ its own controller would delete others at the same time.
 from controller.api.rollout import RolloutStatus
 from controller.domain.decision import Action, DeletePod
 from controller.domain.pods.daemonset import may_go, most_unavailable, nodes_of
-from controller.domain.pods.partition import held
+from controller.domain.pods.partition import moving_no_pod
 from controller.domain.pods.readiness import Readiness
+from controller.domain.rollout.moving import nodes_from_zero
 from controller.domain.rollout.moving.sets import (
     Sets,
     blocked_set,
@@ -16,37 +17,57 @@ from controller.domain.rollout.moving.sets import (
     owners_strategy,
     set_strategy,
 )
-from controller.domain.rollout.situation import Situation, position
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.transition import Stop
 
 
 class NodeByNode(Sets):
     """Pods go node by node."""
 
-    def clear(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """The controller has caught up: it knows of the revision that deleted pods should come back as."""
-        return blocked_set(sit, status)
+    def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """The controller has caught up: it knows the revision with which deleted pods return."""
+        return blocked_set(context, status)
 
     def grow(
-        self, sit: Situation, index: int, counted: Readiness, *, give_back: bool
+        self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
-        """The next pods to go; before the first of them, the set is held and the latch is off."""
-        holding = set_strategy(sit, held(sit.workload.kind, owners_strategy(sit)))
-        return holding or _deletions(sit, index)
+        """Delete the next pods; before the first of them, hold the set and end the admission pause."""
+        holding = set_strategy(
+            context, moving_no_pod(context.workload.kind, owners_strategy(context))
+        )
+        return holding or _deletions(context, index)
 
-    def keep(self, sit: Situation, index: int) -> tuple[Action, ...]:
-        """A node that was added got a new pod by itself; a strategy edited by hand is corrected."""
-        return self.grow(sit, index, Readiness(0, 0), give_back=True) if sit.observed else ()
+    def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
+        """An added node got a new pod already; a strategy that was edited by hand is corrected."""
+        return (
+            self.grow(context, index, Readiness(0, 0), give_back=True) if context.observed else ()
+        )
 
-    def clear_abandoned(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """Nothing: a pod deleted now would come back as the newest revision; abandoned ones are the first to go."""
-        return blocked_set(sit, status)
+    def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+        """All nodes were gone, and no step replaces all pods."""
+        return nodes_from_zero.returned_as_new(context, status)
+
+    def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+        """Nodes joined or returned."""
+        return nodes_from_zero.too_many_are_new(context, status)
+
+    def bring_stable_back(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Swap in the stable template where there are new pods; then all pods are stable and ready."""
+        return nodes_from_zero.bring_stable_back(context, status)
+
+    def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Nothing to do: a pod deleted now would return as the newest revision; abandoned pods are deleted first
+        later.
+        """
+        return blocked_set(context, status)
 
 
-def _deletions(sit: Situation, index: int) -> tuple[Action, ...]:
-    nodes = nodes_of(sit.replicas, sit.workload.pods, sit.new_revision)
-    rolling = owners_limits(sit).rolling_update
-    limit = most_unavailable(rolling.max_unavailable if rolling is not None else None, sit.replicas)
-    stable = position(sit.seen.rollout.status).stable_revision
-    going = may_go(nodes, sit.batch(index), limit, stable)
+def _deletions(context: ReleaseContext, index: int) -> tuple[Action, ...]:
+    nodes = nodes_of(context.replicas, context.workload.pods, context.new_revision)
+    rolling = owners_limits(context).rolling_update
+    limit = most_unavailable(
+        rolling.max_unavailable if rolling is not None else None, context.replicas
+    )
+    stable = moonshift_status(context.seen.rollout.status).stable_revision
+    going = may_go(nodes, context.batch(index), limit, stable)
     return tuple(DeletePod(pod.metadata.key, pod.metadata.uid) for pod in going)

@@ -1,16 +1,16 @@
-"""What all ways of moving a set of pods have in common: its owner's strategy, the first move, the way back.
+"""The common part of all mechanisms for sets of pods: the owner's strategy, the first move, the restore.
 
-A set is held by its update strategy alone, so the latch is a mark here and nothing more: it says that nothing was moved
-since admission. Invariant: the strategy we write is always the owner's own with our part in it.
+A set is held by its update strategy alone, so the admission pause is only a mark here: it says that nothing was moved
+since admission. Invariant: the strategy that we write is always the owner's own with our part in it.
 """
 
 import msgspec
 
 from controller.api.jsontree import JsonObject, same
-from controller.api.names import LATCH
+from controller.api.names import ADMISSION_PAUSE
 from controller.api.podsets import UpdateStrategy
 from controller.api.quantity import scaled_down
-from controller.api.rollout import RolloutStatus
+from controller.api.rollout import OwnersValues, RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import (
@@ -21,161 +21,172 @@ from controller.domain.decision import (
     Refusal,
     ReleaseSet,
 )
-from controller.domain.pods.partition import kept_old
+from controller.domain.pods.partition import kept_old, pause_said
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout.moving.deployments import marks_to_remove
-from controller.domain.rollout.situation import Situation, position
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.transition import Stop
 
 
-def owners_strategy(sit: Situation) -> JsonObject:
-    """The owner's own update strategy; empty when they wrote none."""
-    saved = sit.owners_values.strategy
+def owners_strategy(context: ReleaseContext) -> JsonObject:
+    """The owner's own update strategy; empty when there is none."""
+    saved = context.owners_values.strategy
     return msgspec.json.decode(saved, type=JsonObject | None) or {} if saved is not None else {}
 
 
-def owners_limits(sit: Situation) -> UpdateStrategy:
-    """The same, read."""
-    return msgspec.convert(owners_strategy(sit), UpdateStrategy)
+def owners_limits(context: ReleaseContext) -> UpdateStrategy:
+    """The owner's own update strategy, decoded."""
+    return msgspec.convert(owners_strategy(context), UpdateStrategy)
 
 
-def live_strategy(sit: Situation) -> JsonObject:
+def live_strategy(context: ReleaseContext) -> JsonObject:
     """The update strategy in force."""
-    found: JsonObject | None = msgspec.json.decode(sit.pod_set.spec.update_strategy)
+    found: JsonObject | None = msgspec.json.decode(context.pod_set.spec.update_strategy)
     return found or {}
 
 
 def set_strategy(
-    sit: Situation, strategy: JsonObject, fields: tuple[FieldOfSpec, ...] = ()
+    context: ReleaseContext, strategy: JsonObject, fields: tuple[FieldOfSpec, ...] = ()
 ) -> tuple[Action, ...]:
-    """Write an update strategy and these fields, and take the latch off; nothing when all is so already."""
-    if not sit.latched and not fields and same(strategy, live_strategy(sit)):
+    """Write an update strategy and these fields, and end the admission pause; nothing when all is so already."""
+    if not context.admission_paused and not fields and same(strategy, live_strategy(context)):
         return ()
     return (
         MoveSet(
-            kind=sit.kind_name,
-            workload=sit.workload_key,
-            generation=sit.meta.generation,
+            kind=context.kind_name,
+            workload=context.workload_key,
+            generation=context.meta.generation,
             strategy=msgspec.Raw(msgspec.json.encode(strategy)),
-            latch=sit.meta.annotations.get(LATCH, ""),
+            admission_pause=context.meta.annotations.get(ADMISSION_PAUSE, ""),
             fields=fields,
         ),
     )
 
 
-def blocked_set(sit: Situation, status: RolloutStatus) -> Stop | None:
+def blocked_set(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """The set cannot be moved now: its owner paused it, or its controller has not caught up."""
-    own = owners_limits(sit)
+    own = owners_limits(context)
     rolling = own.rolling_update
     if own.paused or (rolling is not None and rolling.paused):
         problem = Refusal(
             reason=reasons.PAUSED_BY_OWNER,
-            message=f"{sit.workload_name} is paused in spec.updateStrategy by its owner: set paused to false to go on",
-            object=sit.workload_name,
+            message=f"{context.workload_name} is paused in spec.updateStrategy by its owner: set paused to false to go "
+            "on",
+            object=context.workload_name,
         )
         return Stop(status=status, problem=problem)
-    return None if sit.observed else Stop(status=status)
+    return None if context.observed else Stop(status=status)
+
+
+def _given_back(context: ReleaseContext, values: OwnersValues) -> OwnersValues:
+    strategy = owners_strategy(context)
+    said = pause_said(context.workload.kind, strategy)
+    if same(said, strategy):
+        return values
+    return msgspec.structs.replace(values, strategy=msgspec.Raw(msgspec.json.encode(said)))
 
 
 class Sets:
-    """What does not differ between the kinds."""
+    """Answers that are the same for all kinds."""
 
-    def only_stable_returns(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """Nothing: a set of no pods is of its newest revision, says its own controller."""
+    def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """Nothing to do: the controller of a set without pods counts it as its newest revision."""
         return None
 
-    def returned_as_new(self, sit: Situation, status: RolloutStatus) -> bool:
-        """Not told from another case."""
+    def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
+        """Never: the partition keeps the stable pods' share."""
         return False
 
-    def bring_stable_back(self, sit: Situation, status: RolloutStatus) -> Stop | None:
+    def send_new_away(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Nothing."""
         return None
 
-    def send_new_away(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """Nothing."""
-        return None
-
-    def regrow(self, sit: Situation, index: int) -> tuple[Action, ...]:
-        """Nothing: the set's own controller brings its pods back."""
+    def regrow(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
+        """Nothing to do: the set's own controller replaces its pods."""
         return ()
 
-    def old_share(self, sit: Situation, status: RolloutStatus, index: int) -> Stop | None:
-        """An old pod went for every new one: nothing is left to give back."""
+    def old_share(self, context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
+        """Every new pod has replaced an old one: there is no old share to remove."""
         return None
 
-    def refill(self, sit: Situation, stable: Readiness) -> tuple[Action, ...] | None:
-        """There is no surge: the way back is the owner's own update, and the traffic follows it."""
-        return set_strategy(sit, owners_strategy(sit)) if sit.latched else ()
+    def scale_up_stable(
+        self, context: ReleaseContext, stable: Readiness
+    ) -> tuple[Action, ...] | None:
+        """There is no surge: a rollback is the owner's own update, and the traffic follows it."""
+        return set_strategy(context, owners_strategy(context)) if context.admission_paused else ()
 
-    def fit(self, sit: Situation) -> tuple[Action, ...]:
-        """Nothing: the set's own controller takes away what its owner does not ask for any more."""
+    def delete_excess(self, context: ReleaseContext) -> tuple[Action, ...]:
+        """Nothing to do: the set's own controller deletes surplus pods."""
         return ()
 
-    def release(self, sit: Situation, *, keep_mark: bool, drop_label: bool = False) -> Action:
-        """The update strategy as its owner has it."""
-        annotations, labels = marks_to_remove(sit, keep_mark=keep_mark, drop_label=drop_label)
-        record = sit.owners
+    def release(
+        self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
+    ) -> Action:
+        """The update strategy of its owner, with the pause field that clients of the original read."""
+        annotations, labels = marks_to_remove(context, keep_mark=keep_mark, drop_label=drop_label)
+        record = context.owners
         return ReleaseSet(
-            kind=sit.kind_name,
-            workload=sit.workload_key,
-            generation=sit.meta.generation,
-            owners=record.values if record is not None else None,
+            kind=context.kind_name,
+            workload=context.workload_key,
+            generation=context.meta.generation,
+            owners=_given_back(context, record.values) if record is not None else None,
             annotations=annotations,
             labels=labels,
-            fields=self.owners_fields(sit),
+            fields=self.owners_fields(context),
         )
 
-    def owners_fields(self, sit: Situation) -> tuple[FieldOfSpec, ...]:
-        """Other fields of the spec that are their owner's again with the strategy."""
+    def owners_fields(self, context: ReleaseContext) -> tuple[FieldOfSpec, ...]:
+        """Other fields of the spec that are restored with the strategy."""
         return ()
 
-    def promoted(self, sit: Situation, status: RolloutStatus) -> Stop | None:
-        """All pods the owner wants updated are of the template, and as many are ready as the owner asks for."""
-        counted = sit.ready(sit.promoted_pods)
-        if not sit.observed or not _whole(sit, counted):
+    def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+        """All pods that the owner wants updated are of the template, and as many are ready as the owner asks for."""
+        counted = context.ready(context.promoted_pods)
+        if not context.observed or not _whole(context, counted):
             return Stop(status=status, wake_at=counted.next_at)
         return None
 
 
-def _whole(sit: Situation, counted: Readiness) -> bool:
-    own = owners_limits(sit)
+def _whole(context: ReleaseContext, counted: Readiness) -> bool:
+    own = owners_limits(context)
     if own.type == "OnDelete":
-        # Its owner deletes the pods, in their own time.
+        # Its owner deletes the pods later.
         return True
     rolling = own.rolling_update
     partition = own.partition or (rolling.partition if rolling is not None else None) or 0
-    wanted = sit.replicas - kept_old(partition, sit.replicas)
+    wanted = context.replicas - kept_old(partition, context.replicas)
     limit = own.max_unavailable or (rolling.max_unavailable if rolling is not None else None)
-    missing = scaled_down(limit, sit.replicas)
+    missing = scaled_down(limit, context.replicas)
     return counted.pods >= wanted and counted.ready >= wanted - missing
 
 
-def make_way(sit: Situation, status: RolloutStatus) -> Stop | None:
-    """Delete what an abandoned revision left in the way, and wait until it is gone.
+def make_way(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Delete pods of an abandoned revision that block another one, and wait until they are gone.
 
-    Ready pods of a StatefulSet are replaced first by its own order; unready ones would stop it for ever, so they go. A
-    CloneSet chooses freely, so there all of them go; else a step could take every stable pod instead.
+    A StatefulSet replaces ready pods first, in its own order; unready ones would block it for ever, so they are
+    deleted. A CloneSet chooses freely, so all of them are deleted; else a step could replace every stable pod instead.
     """
-    blocked = blocked_set(sit, status)
+    blocked = blocked_set(context, status)
     if blocked is not None:
         return blocked
-    keep = frozenset((position(status).stable_revision, sit.new_revision))
-    everything = sit.workload.kind is WorkloadKind.CLONE_SET
-    if not everything and sit.workload.kind is not WorkloadKind.STATEFUL_SET:
+    keep = frozenset((moonshift_status(status).stable_revision, context.new_revision))
+    everything = context.workload.kind is WorkloadKind.CLONE_SET
+    if not everything and context.workload.kind is not WorkloadKind.STATEFUL_SET:
         return None
-    actions = delete_pods(sit, keep, unready_only=not everything)
-    leaving = any(pod.revision not in keep and pod.metadata.deleting for pod in sit.workload.pods)
+    actions = delete_pods(context, keep, unready_only=not everything)
+    leaving = any(
+        pod.revision not in keep and pod.metadata.deleting for pod in context.workload.pods
+    )
     return Stop(status, actions) if actions or leaving else None
 
 
 def delete_pods(
-    sit: Situation, revisions: frozenset[str], *, unready_only: bool
+    context: ReleaseContext, revisions: frozenset[str], *, unready_only: bool
 ) -> tuple[Action, ...]:
     """Delete the pods that are of none of these revisions."""
     return tuple(
         DeletePod(pod.metadata.key, pod.metadata.uid)
-        for pod in sit.workload.pods
+        for pod in context.workload.pods
         if not pod.metadata.deleting
         and pod.revision not in revisions
         and not (unready_only and pod.ready_since is not None)

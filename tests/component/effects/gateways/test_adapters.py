@@ -130,41 +130,52 @@ def test_references_find_their_scripts() -> None:
     assert name(scripts.resolve(core)) == "configMap:lua.traffic.routing.Endpoints.v1"
 
 
-OWNED = (
-    b'{"metadata":{"name":"web","namespace":"demo","managedFields":'
-    b'[{"manager":"kubectl"},{"manager":"moonshift"},{"manager":"x"},{"manager":"moonshift"}]}}'
+MARKED = (
+    b'{"metadata":{"name":"web","namespace":"demo","resourceVersion":"7",'
+    b'"annotations":{"rollouts.kruise.io/original-spec-configuration":"{}","owner":"me"},"managedFields":'
+    b'[{"manager":"kubectl"},{"manager":"moonshift"},{"manager":"x"},{"manager":"moonshift"}]},"spec":{"a":1}}'
 )
 
 
-async def test_our_field_manager_is_taken_off_last_entry_first() -> None:
+async def test_marks_and_entries_of_ours_go_in_one_write_last_entry_first() -> None:
     kube = Kube()
-    await KubeGatewayObjects(kube, kube).disown(VS, "demo", OWNED)
+    await KubeGatewayObjects(kube, kube).take_marks_off(VS, "demo", MARKED)
     assert [operation["path"] for operation in kube.patches[0]] == [
-        "/metadata/managedFields/3/manager",
+        "/metadata/resourceVersion",
+        "/metadata/annotations/rollouts.kruise.io~1original-spec-configuration",
         "/metadata/managedFields/3",
-        "/metadata/managedFields/1/manager",
         "/metadata/managedFields/1",
     ]
     assert kube.wrote_[-1][2] == "9"
 
 
-async def test_an_object_without_our_entries_is_not_written_again() -> None:
+async def test_an_object_without_marks_and_entries_is_not_written_again() -> None:
     kube = Kube()
-    await KubeGatewayObjects(kube, kube).disown(VS, "demo", b'{"metadata":{"name":"web"}}')
+    await KubeGatewayObjects(kube, kube).take_marks_off(VS, "demo", b'{"metadata":{"name":"web"}}')
     assert kube.patches == []
 
 
-async def test_entries_that_moved_are_looked_at_again() -> None:
+async def test_an_object_whose_status_was_written_in_between_is_read_again() -> None:
     kube = Kube()
     kube.taken = 1
-    kube.objects = OWNED
-    await KubeGatewayObjects(kube, kube).disown(VS, "demo", OWNED)
+    kube.objects = MARKED
+    await KubeGatewayObjects(kube, kube).take_marks_off(VS, "demo", MARKED)
     assert len(kube.patches) == 1
 
 
-async def test_a_writer_who_never_rests_wins_over_giving_fields_back() -> None:
+async def test_marks_stay_on_an_object_whose_spec_was_written_in_between() -> None:
+    kube = Kube()
+    kube.taken = 1
+    kube.objects = MARKED.replace(b'"a":1', b'"a":2')
+    with pytest.raises(Conflict):
+        await KubeGatewayObjects(kube, kube).take_marks_off(VS, "demo", MARKED)
+    assert kube.patches == []
+
+
+async def test_marks_stay_on_an_object_that_is_written_all_the_time() -> None:
     kube = Kube()
     kube.taken = 99
-    kube.objects = OWNED
-    await KubeGatewayObjects(kube, kube).disown(VS, "demo", OWNED)
+    kube.objects = MARKED
+    with pytest.raises(Conflict):
+        await KubeGatewayObjects(kube, kube).take_marks_off(VS, "demo", MARKED)
     assert kube.wrote_ == []

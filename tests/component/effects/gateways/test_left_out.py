@@ -11,13 +11,13 @@ from controller.api.rollout import (
     Step,
     TrafficRoutingRef,
 )
-from controller.domain.decision import Done, RestoreRoutes, RoutePlan
+from controller.domain.decision import Done, PartlySaid, RestoreRoutes, RoutePlan
 from controller.domain.traffic.drift import see_route
 from controller.domain.traffic.plan import references_of, route_plan
 from controller.effects.gateways import GatewayRoutes
 
 from .leading import VS, rules, weights
-from .test_beside import SPEC, UID, weight
+from .test_companions import SPEC, UID, weight
 from .world import NAMESPACE, ObjectServer, Scripts, split
 
 ROUTE = NetworkRef(api_version="networking.istio.io/v1", kind="VirtualService", name="web")
@@ -53,7 +53,7 @@ class Scene:
     def matched(self) -> RoutePlan:
         return self.plan(BY_PATH, self.left)
 
-    def plan(self, step: Step, left: Any = ()) -> RoutePlan:
+    def plan(self, step: Step, left: Any = (), partly: tuple[PartlySaid, ...] = ()) -> RoutePlan:
         return route_plan(
             namespace=NAMESPACE,
             rollout="web",
@@ -62,6 +62,7 @@ class Scene:
             step=step,
             rollout_uid=UID,
             left_out=left,
+            partly=partly,
         )
 
     def followed(self) -> set[str]:
@@ -92,6 +93,21 @@ async def test_a_route_that_is_left_out_is_as_its_owner_wrote_it_until_it_is_led
     assert scene.server.spec(*VS) == rules()
     await scene.routes.ensure(scene.plan(Step(traffic="50%")))
     assert weights(scene.server) == [50, 50]
+
+
+async def test_a_route_says_the_alternatives_that_it_can_and_no_other() -> None:
+    scene = Scene("none")
+    scene.server.objects[VS]["apiVersion"] = "networking.istio.io/v1beta1"
+    (said,) = BY_PATH.matches
+    other = HttpRouteMatch(path=PathMatch("Exact", "/other"))
+    whole = scene.plan(Step(matches=(said, other)))
+    part = scene.plan(Step(matches=(said, other)), partly=(PartlySaid(REFS[0], (said,)),))
+    assert part.identity != whole.identity
+    assert await scene.routes.ensure(part) == Done(wrote=True)
+    first = scene.server.spec(*VS)["http"][0]
+    assert [match["path"]["value"] for match in first["match"]] == ["/new"]
+    assert scene.followed() == {part.identity}
+    assert await scene.routes.ensure(part) == Done(wrote=False)
 
 
 async def test_what_its_owner_changes_meanwhile_is_kept() -> None:

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from controller.api import names
@@ -174,6 +174,11 @@ async def test_what_was_put_back_and_when_is_on_the_object(
     assert (after.corrected, after.corrected_at) == (seen.places, at)
     assert await routes.ensure(plan(ONE, "40%")) == Done(wrote=True)
     assert state(server).corrected_at == at
+    server.edit(*VS, to_99)
+    later = at + timedelta(seconds=20)
+    assert await routes.ensure(plan(ONE, "40%"), later) == Done(wrote=True)
+    after = state(server)
+    assert (after.corrected_at, after.corrected_before) == (later, at)
 
 
 async def test_a_change_that_its_owner_wants_left_is_left(

@@ -69,6 +69,22 @@ async def test_restoring_twice_writes_once(server: ObjectServer, routes: Gateway
     assert server.writes == []
 
 
+async def test_a_restore_that_was_cut_off_before_the_marks_went_goes_on(
+    server: ObjectServer, routes: GatewayRoutes
+) -> None:
+    before = server.content(*VS)
+    await routes.ensure(plan(ONE))
+    server.cut_off = True
+    assert isinstance(await routes.restore(ALL), NotYet)
+    assert {k: v for k, v in server.content(*VS).items() if k == "spec"} == {"spec": before["spec"]}
+    assert state(server, ONE[0]).in_use
+    server.cut_off = False
+    server.writes.clear()
+    assert await routes.restore(ALL) == Done(wrote=True)
+    assert server.content(*VS) == before
+    assert server.writes == [], "the content is there already: only the marks go"
+
+
 async def test_no_script_and_no_worker_is_needed(
     server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
 ) -> None:

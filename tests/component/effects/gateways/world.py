@@ -9,6 +9,7 @@ from typing import Any
 from controller.api import names
 from controller.api.rollout import PatchMetadata, Step, TrafficRoutingRef
 from controller.domain.decision import Reference, RoutePlan
+from controller.domain.traffic.original import MARKS
 from controller.domain.traffic.plan import references_of, route_plan
 from controller.effects.gateways import Scope
 from controller.errors import (
@@ -37,10 +38,10 @@ class ObjectServer:
         self.cluster_scoped: set[str] = set()
         self.forbidden: set[tuple[str, str]] = set()
         self.invalid: set[str] = set()
+        self.cut_off = False
         self.on_store: Hook | None = None
         self.before_write: Hook | None = None
         self.writes: list[str] = []
-        self.disowned: list[str] = []
         self.reads: list[str] = []
 
     def put(self, kind: str, name: str, spec: Object, **metadata: Any) -> None:
@@ -155,9 +156,15 @@ class ObjectServer:
         del self.objects[kind.kind, name]
         self.writes.append(f"-{kind.kind}/{name}")
 
-    async def disown(self, reference: Reference, namespace: str, stored: bytes) -> None:
-        assert json.loads(stored) == self.objects[reference.kind, reference.name]
-        self.disowned.append(str(reference))
+    async def take_marks_off(self, reference: Reference, namespace: str, stored: bytes) -> None:
+        found = self.objects[reference.kind, reference.name]
+        assert json.loads(stored) == found
+        if self.cut_off:
+            raise Conflict("cut off", status=409)
+        for mark in MARKS:
+            found["metadata"].get("annotations", {}).pop(mark, None)
+        if not found["metadata"].get("annotations", True):
+            del found["metadata"]["annotations"]
 
 
 Function = Callable[[Object], object]

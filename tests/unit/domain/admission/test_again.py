@@ -4,16 +4,16 @@ import pytest
 
 from controller.api.jsontree import JsonObject, changed, child, text
 from controller.api.names import (
-    HOLD_MIN_READY_SECONDS,
+    ADMISSION_PAUSE,
+    FREEZE_MIN_READY_SECONDS,
     IN_PROGRESSING,
-    LATCH,
     ORIGINAL_STRATEGY,
     STABLE_REVISION,
     WORKLOAD_TYPE,
 )
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.admission.again import Lost, held_again
-from controller.domain.admission.hold import record_of
+from controller.domain.admission.again import Lost, frozen_again
+from controller.domain.admission.availability_freeze import record_of
 from tests.unit.domain.admission.objects import deployment
 from tests.unit.domain.admission.test_podset import EVERY, held, pod_set, strategy_of
 from tests.unit.domain.admission.test_workload import held as held_deployment
@@ -35,7 +35,7 @@ def bare(obj: JsonObject) -> JsonObject:
 
 
 def test_a_bare_manifest_is_held_and_its_values_are_the_owners() -> None:
-    again = held_again(bare(deployment("v2", minReadySeconds=7)), DEPLOYMENT, lost())
+    again = frozen_again(bare(deployment("v2", minReadySeconds=7)), DEPLOYMENT, lost())
     record = record_of(again)
     assert record is not None
     assert (record.release, record.min_ready_seconds, record.progress_deadline_seconds) == (
@@ -45,8 +45,8 @@ def test_a_bare_manifest_is_held_and_its_values_are_the_owners() -> None:
     )
     assert record.strategy == child(deployment(), "spec", "strategy")
     assert child(again, "spec")["paused"] is True
-    assert child(again, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS
-    assert text(again, "metadata", "annotations", LATCH) == "release-1"
+    assert child(again, "spec")["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
+    assert text(again, "metadata", "annotations", ADMISSION_PAUSE) == "release-1"
     assert text(again, "metadata", "annotations", IN_PROGRESSING) == '{"rolloutName":"r"}'
     labels = child(again, "metadata", "labels")
     assert labels == {WORKLOAD_TYPE: "deployment", STABLE_REVISION: "h1"}
@@ -54,15 +54,15 @@ def test_a_bare_manifest_is_held_and_its_values_are_the_owners() -> None:
 
 def test_limits_are_the_steps_where_they_are_known() -> None:
     limits: JsonObject = {"maxSurge": 0, "maxUnavailable": "20%"}
-    again = held_again(deployment("v2"), DEPLOYMENT, lost(limits=limits))
+    again = frozen_again(deployment("v2"), DEPLOYMENT, lost(limits=limits))
     assert child(again, "spec", "strategy", "rollingUpdate") == limits
-    kept = held_again(deployment("v2"), DEPLOYMENT, lost())
+    kept = frozen_again(deployment("v2"), DEPLOYMENT, lost())
     assert child(kept, "spec", "strategy") == child(deployment(), "spec", "strategy")
 
 
 def test_a_held_workload_without_its_record_gets_the_one_of_status() -> None:
     old = held_deployment("v2", minReadySeconds=4)
-    again = held_again(bare(old), DEPLOYMENT, lost(recorded(old)))
+    again = frozen_again(bare(old), DEPLOYMENT, lost(recorded(old)))
     one, other = record_of(old), record_of(again)
     assert one is not None
     assert other is not None
@@ -71,7 +71,7 @@ def test_a_held_workload_without_its_record_gets_the_one_of_status() -> None:
 
 def test_a_record_that_is_still_there_is_the_newest() -> None:
     old = held_deployment("v2", minReadySeconds=4)
-    again = held_again(old, DEPLOYMENT, lost('{"release":"x","minReadySeconds":9}'))
+    again = frozen_again(old, DEPLOYMENT, lost('{"release":"x","minReadySeconds":9}'))
     record = record_of(again)
     assert record is not None
     assert (record.release, record.min_ready_seconds) == ("release-1", 4)
@@ -81,7 +81,7 @@ def test_a_record_that_is_still_there_is_the_newest() -> None:
 def test_a_set_that_kept_its_strategy_gets_the_record_of_status(kind: WorkloadKind) -> None:
     own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}
     old = held(kind, own)
-    again = held_again(bare(old), kind, lost(recorded(old)))
+    again = frozen_again(bare(old), kind, lost(recorded(old)))
     record = record_of(again)
     assert record is not None
     assert record.strategy == own
@@ -96,7 +96,7 @@ def test_a_set_that_was_replaced_has_its_owners_strategy_recorded(
 ) -> None:
     own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 3}}
     record_text = recorded(held(kind)) if known else ""
-    again = held_again(bare(pod_set("v2", strategy=own)), kind, lost(record_text))
+    again = frozen_again(bare(pod_set("v2", strategy=own)), kind, lost(record_text))
     record = record_of(again)
     assert record is not None
     assert record.strategy == own
@@ -104,13 +104,13 @@ def test_a_set_that_was_replaced_has_its_owners_strategy_recorded(
 
 
 def test_a_cloneset_beside_itself_is_held_by_min_ready_seconds_again() -> None:
-    obj = changed(pod_set("v2"), ("spec", "minReadySeconds"), HOLD_MIN_READY_SECONDS)
+    obj = changed(pod_set("v2"), ("spec", "minReadySeconds"), FREEZE_MIN_READY_SECONDS)
     kept = '{"release":"x","minReadySeconds":5,"strategy":{"maxUnavailable":1}}'
-    again = held_again(bare(obj), WorkloadKind.CLONE_SET, lost(kept, beside=True))
+    again = frozen_again(bare(obj), WorkloadKind.CLONE_SET, lost(kept, beside=True))
     record = record_of(again)
     assert record is not None
     assert (record.min_ready_seconds, record.strategy) == (5, {"maxUnavailable": 1})
-    assert child(again, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    assert child(again, "spec")["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
 
 
 def test_a_stateful_set_at_zero_gets_the_record_of_status() -> None:
@@ -118,6 +118,6 @@ def test_a_stateful_set_at_zero_gets_the_record_of_status() -> None:
     own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}
     old = held(WorkloadKind.STATEFUL_SET, own)
     at_zero = changed(bare(old), ("spec", "updateStrategy"), {"type": "OnDelete"})
-    record = record_of(held_again(at_zero, WorkloadKind.STATEFUL_SET, lost(recorded(old))))
+    record = record_of(frozen_again(at_zero, WorkloadKind.STATEFUL_SET, lost(recorded(old))))
     assert record is not None
     assert record.strategy == own

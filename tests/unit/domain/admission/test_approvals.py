@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from controller.api.jsontree import JsonObject, child, items
-from controller.domain.admission.approvals import KEPT, note_approval
+from controller.domain.admission.approvals import KEPT, MAX_CHARACTERS, note_approval
 from controller.domain.admission.verdict import Amended, Unchanged
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -45,6 +45,16 @@ def test_an_exact_approval_carries_its_authors_own_name() -> None:
     assert child(position, "approval")["by"] == "alice"
     assert [child(entry)["step"] for entry in items(position, "approvals")] == [3]
     assert note_approval(verdict.obj, verdict.obj, "bob", NOW) == Unchanged()
+
+
+def test_the_reason_of_an_approval_is_kept_and_bounded() -> None:
+    asked = obj("StepPaused", approval={"step": 2, "message": "m" * (MAX_CHARACTERS + 1)})
+    verdict = note_approval(obj("StepPaused"), asked, "alice", NOW)
+    assert isinstance(verdict, Amended)
+    position = child(verdict.obj, "status", "moonshift")
+    (entry,) = items(position, "approvals")
+    assert child(entry)["by"] == "alice"
+    assert child(entry)["message"] == child(position, "approval")["message"] == "m" * MAX_CHARACTERS
 
 
 def test_the_list_is_bounded() -> None:

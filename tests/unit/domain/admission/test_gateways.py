@@ -4,7 +4,7 @@ import pytest
 
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject
-from controller.domain.admission.gateways import GatewayVerdict, judge_gateways
+from controller.domain.admission.gateways import GatewayVerdict, validate_gateways
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.decision import Reference
 from controller.domain.traffic.header import ScriptHeader
@@ -53,6 +53,17 @@ def test_a_match_that_only_one_of_two_gateways_can_say_is_a_warning() -> None:
     assert (
         "spec.strategy.canary.steps[0].matches: Ingress class kong (Ingress/web) cannot match paths: it sends "
         "nothing to the new version there"
+    ) in verdict.warnings
+
+
+def test_alternatives_that_a_gateway_can_say_are_counted_in_the_warning() -> None:
+    matches = [{"path": {"value": "/x"}}, {"headers": [{"name": "a", "value": "b"}]}]
+    obj = raw(steps=[{"replicas": 1, "matches": matches}], trafficRoutings=BOTH)
+    verdict = admit_rollout(None, obj, (), headers=headers)
+    assert verdict.findings == ()
+    assert (
+        "spec.strategy.canary.steps[0].matches: Ingress class kong (Ingress/web) cannot match paths: of 2 matches it "
+        "sends those of 1 to the new version there, and all other requests to the stable one"
     ) in verdict.warnings
 
 
@@ -123,4 +134,4 @@ def test_what_cannot_be_read_is_left_to_the_other_rules() -> None:
 @pytest.mark.parametrize("strategy", [{"canary": {"steps": 3}}, {}])
 def test_what_is_no_strategy_is_not_held_against_gateways(strategy: JsonObject) -> None:
     beta: JsonObject = {"spec": {"strategy": strategy}}
-    assert judge_gateways(beta, beta, lambda reference: None) == GatewayVerdict()
+    assert validate_gateways(beta, beta, lambda reference: None) == GatewayVerdict()

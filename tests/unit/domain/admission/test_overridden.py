@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from controller.api.jsontree import JsonObject, changed, child
-from controller.api.names import LATCH, ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
+from controller.api.names import ADMISSION_PAUSE, ORIGINAL_STRATEGY, ROLLOUT_ID, WORKLOAD_TYPE
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.verdict import Amended
 from controller.domain.admission.workload import admit_deployment
@@ -20,8 +20,10 @@ def stored(old: JsonObject, new: JsonObject) -> JsonObject:
 
 def held() -> JsonObject:
     """A Deployment in the middle of a release, past its first move."""
-    latched = stored(deployment("v1"), with_image(deployment("v1"), "v2"))
-    free = changed(copy.deepcopy(latched), ("metadata", "annotations", LATCH), None)
+    admission_paused = stored(deployment("v1"), with_image(deployment("v1"), "v2"))
+    free = changed(
+        copy.deepcopy(admission_paused), ("metadata", "annotations", ADMISSION_PAUSE), None
+    )
     return changed(free, ("spec", "paused"), None)
 
 

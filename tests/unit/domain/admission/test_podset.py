@@ -7,15 +7,15 @@ import pytest
 
 from controller.api.jsontree import JsonObject, changed, child, text
 from controller.api.names import (
-    HOLD_MIN_READY_SECONDS,
+    ADMISSION_PAUSE,
+    FREEZE_MIN_READY_SECONDS,
     IN_PROGRESSING,
-    LATCH,
     ORIGINAL_STRATEGY,
     WORKLOAD_TYPE,
 )
 from controller.api.rollout import BlueGreenStrategy, Rollout, Step, Strategy, WorkloadRef
 from controller.api.workload_kinds import WorkloadKind
-from controller.domain.admission.hold import record_of
+from controller.domain.admission.availability_freeze import record_of
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.verdict import Amended, Refused, Unchanged, Verdict
 from controller.domain.admission.workload import template_hash_of
@@ -83,7 +83,7 @@ def test_a_template_change_is_held_and_marked(kind: WorkloadKind) -> None:
         STATEFUL: {"type": "RollingUpdate", "rollingUpdate": {"partition": 32767}},
         WorkloadKind.ADVANCED_DAEMON_SET: {
             "type": "RollingUpdate",
-            "rollingUpdate": {"partition": 32767},
+            "rollingUpdate": {"partition": 32767, "paused": False},
         },
         WorkloadKind.CLONE_SET: {"maxUnavailable": 2, "partition": "100%"},
         WorkloadKind.DAEMON_SET: {"type": "OnDelete"},
@@ -92,7 +92,7 @@ def test_a_template_change_is_held_and_marked(kind: WorkloadKind) -> None:
     assert text(obj, "metadata", "annotations", IN_PROGRESSING) == '{"rolloutName":"r"}'
     record = record_of(obj)
     assert record is not None
-    assert text(obj, "metadata", "annotations", LATCH) == record.release
+    assert text(obj, "metadata", "annotations", ADMISSION_PAUSE) == record.release
     assert record.strategy == own
 
 
@@ -152,7 +152,7 @@ def test_a_set_that_is_going_or_that_no_rollout_names_passes() -> None:
 def test_a_further_template_is_held_again_with_a_new_token(kind: WorkloadKind) -> None:
     before = held(kind, {"rollingUpdate": {"maxUnavailable": 2}})
     moved = copy.deepcopy(before)
-    child(moved, "metadata", "annotations").pop(LATCH)
+    child(moved, "metadata", "annotations").pop(ADMISSION_PAUSE)
     if kind is WorkloadKind.CLONE_SET:
         moved = changed(moved, ("spec", "updateStrategy", "partition"), "40%")
     elif kind is not WorkloadKind.DAEMON_SET:
@@ -210,7 +210,7 @@ def test_marks_cannot_be_lost() -> None:
     bare = changed(before, ("metadata", "annotations"), None)
     after = stored(before, bare)
     marks = child(after, "metadata", "annotations")
-    assert {IN_PROGRESSING, LATCH, ORIGINAL_STRATEGY} <= marks.keys()
+    assert {IN_PROGRESSING, ADMISSION_PAUSE, ORIGINAL_STRATEGY} <= marks.keys()
 
 
 @EVERY
@@ -226,7 +226,7 @@ def test_a_manifest_that_replaces_the_set_changes_nothing_but_its_owners_values(
     assert strategy_of(after) == strategy_of(held(kind))
     assert child(after, "metadata", "labels") == child(before, "metadata", "labels")
     marks = child(after, "metadata", "annotations")
-    assert {IN_PROGRESSING, LATCH, ORIGINAL_STRATEGY} <= marks.keys()
+    assert {IN_PROGRESSING, ADMISSION_PAUSE, ORIGINAL_STRATEGY} <= marks.keys()
 
 
 @EVERY
@@ -297,7 +297,7 @@ def held_beside() -> JsonObject:
 def test_a_cloneset_under_blue_green_is_held_by_min_ready_seconds_as_well() -> None:
     obj = held_beside()
     assert strategy_of(obj) == HELD
-    assert child(obj, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    assert child(obj, "spec")["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
     record = record_of(obj)
     assert record is not None
     assert record.strategy == {"maxUnavailable": 1}
@@ -323,7 +323,7 @@ def test_what_the_owner_applies_mid_way_is_recorded_and_the_surge_stays() -> Non
     applied = changed(applied, ("spec", "minReadySeconds"), 7)
     after = stored(moved, applied, CLONES, doubling())
     assert strategy_of(after) == {**HELD, "maxSurge": 4}
-    assert child(after, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    assert child(after, "spec")["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
     record = record_of(after)
     assert record is not None
     assert record.strategy == {"maxUnavailable": 2}

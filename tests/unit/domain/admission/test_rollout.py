@@ -11,7 +11,7 @@ from controller.api.jsontree import JsonObject, changed, child
 from controller.api.meta import ObjectMeta
 from controller.api.names import ROLLING_STYLE, TRACK_CONFIG, V1BETA1
 from controller.api.rollout import RolloutSpec, WorkloadRef
-from controller.api.validation import Rules
+from controller.api.validation.rules import Rules
 from controller.domain.admission.rollout import admit_rollout, workload_of
 from tests.unit.domain.admission.objects import rollout
 

@@ -9,10 +9,10 @@ import pytest
 from controller.api.jsontree import JsonObject, changed, child, text
 from controller.api.meta import ObjectMeta
 from controller.api.names import (
-    HOLD_MIN_READY_SECONDS,
-    HOLD_PROGRESS_DEADLINE_SECONDS,
+    ADMISSION_PAUSE,
+    FREEZE_MIN_READY_SECONDS,
+    FREEZE_PROGRESS_DEADLINE_SECONDS,
     IN_PROGRESSING,
-    LATCH,
     ORIGINAL_STRATEGY,
     ROLLOUT_ID,
     SIDE_BY_SIDE,
@@ -28,7 +28,7 @@ from controller.api.rollout import (
     Strategy,
 )
 from controller.api.workloads import ReplicaSet
-from controller.domain.admission.hold import record_of
+from controller.domain.admission.availability_freeze import record_of
 from controller.domain.admission.verdict import Amended, Refused, Unchanged, Verdict
 from controller.domain.admission.workload import (
     admit_deployment,
@@ -39,7 +39,8 @@ from controller.domain.admission.workload import (
 from tests.unit.domain.admission.objects import deployment, replica_set, rollout, with_image
 
 GENTLE = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
-OWN = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
+LIMITS: JsonObject = {"maxSurge": "25%", "maxUnavailable": "25%"}
+OWN: JsonObject = {"type": "RollingUpdate", "rollingUpdate": LIMITS}
 ONE = (replica_set("v1", 1),)
 TWO = (replica_set("v1", 1, 8), replica_set("v2", 2, 2))
 
@@ -87,25 +88,28 @@ def set_in(obj: JsonObject, *path: str, to: object) -> JsonObject:
 
 def held(image: str = "v2", **fields: object) -> JsonObject:
     """A Deployment in mid-release: held, no latch, knobs {0, 20%}."""
-    latched = stored(deployment(), deployment(image, **fields))
-    paced = set_in(latched, "metadata", "annotations", LATCH, to=None)
+    admission_paused = stored(deployment(), deployment(image, **fields))
+    paced = set_in(admission_paused, "metadata", "annotations", ADMISSION_PAUSE, to=None)
     paced = set_in(paced, "spec", "paused", to=None)
-    knobs = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "20%"}}
-    return set_in(paced, "spec", "strategy", to=knobs)
+    rolling_limits = {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 0, "maxUnavailable": "20%"},
+    }
+    return set_in(paced, "spec", "strategy", to=rolling_limits)
 
 
 # --- the first admission ------------------------------------------------------------------------
 
 
-def test_a_new_template_is_latched_and_held() -> None:
+def test_a_new_template_is_admission_paused_and_held() -> None:
     new = stored(deployment(), deployment("v2", minReadySeconds=5))
     assert spec(new, "paused") is True
     assert spec(new, "strategy") == GENTLE
-    assert spec(new, "minReadySeconds") == HOLD_MIN_READY_SECONDS
-    assert spec(new, "progressDeadlineSeconds") == HOLD_PROGRESS_DEADLINE_SECONDS
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
+    assert spec(new, "progressDeadlineSeconds") == FREEZE_PROGRESS_DEADLINE_SECONDS
     assert annotation(new, IN_PROGRESSING) == '{"rolloutName":"r"}'
     assert text(new, "metadata", "labels", STABLE_REVISION) == "h1"
-    release = annotation(new, LATCH)
+    release = annotation(new, ADMISSION_PAUSE)
     assert release
     assert msgspec.json.decode(annotation(new, ORIGINAL_STRATEGY)) == {
         "release": release,
@@ -113,14 +117,28 @@ def test_a_new_template_is_latched_and_held() -> None:
         "minReadySeconds": 5,
         "progressDeadlineSeconds": 600,
         "paused": False,
+        **LIMITS,
     }
+
+
+def test_the_annotation_has_the_originals_fields_of_limits_and_they_follow_the_owner() -> None:
+    held = stored(deployment(), deployment("v2"))
+    assert LIMITS.items() <= msgspec.json.decode(annotation(held, ORIGINAL_STRATEGY)).items()
+    other = {"maxSurge": 3, "maxUnavailable": "10%"}
+    strategy = {"type": "RollingUpdate", "rollingUpdate": other}
+    edited = stored(held, set_in(held, "spec", "strategy", to=strategy))
+    assert other.items() <= msgspec.json.decode(annotation(edited, ORIGINAL_STRATEGY)).items()
 
 
 def test_the_release_is_identified_by_what_was_asked_for() -> None:
     first = stored(deployment(), deployment("v2"))
     again = stored(deployment(), deployment("v2"))
     other = stored(deployment(), deployment("v3"))
-    assert annotation(first, LATCH) == annotation(again, LATCH) != annotation(other, LATCH)
+    assert (
+        annotation(first, ADMISSION_PAUSE)
+        == annotation(again, ADMISSION_PAUSE)
+        != annotation(other, ADMISSION_PAUSE)
+    )
 
 
 @pytest.mark.parametrize(
@@ -183,7 +201,7 @@ def test_the_oldest_revision_in_use_is_the_stable_one() -> None:
     assert text(new, "metadata", "labels", STABLE_REVISION) == "h9"
 
 
-def test_only_a_new_rollout_id_is_latched_without_the_hold() -> None:
+def test_only_a_new_rollout_id_is_admission_paused_without_the_freeze() -> None:
     """The template runs already, so a hold would make every pod of it unavailable."""
     new = stored(deployment(), set_in(deployment(), "metadata", "annotations", ROLLOUT_ID, to="b"))
     assert spec(new, "paused") is True
@@ -191,9 +209,9 @@ def test_only_a_new_rollout_id_is_latched_without_the_hold() -> None:
     assert text(new, "metadata", "labels", STABLE_REVISION) == "h1"
 
 
-def test_undoing_a_native_rollout_is_latched_without_the_hold() -> None:
+def test_undoing_a_native_rollout_is_admission_paused_without_the_freeze() -> None:
     new = stored(deployment("v2"), deployment("v1"), TWO)
-    assert annotation(new, LATCH)
+    assert annotation(new, ADMISSION_PAUSE)
     assert spec(new, "progressDeadlineSeconds") == 600
     assert spec(new, "strategy") == OWN
 
@@ -237,41 +255,41 @@ def test_pacing_2_first_admission_makes_nothing_move() -> None:
     assert (spec(new, "paused"), spec(new, "strategy")) == (True, GENTLE)
 
 
-def test_pacing_6_a_rollback_is_latched_without_the_hold() -> None:
+def test_pacing_6_a_rollback_is_admission_paused_without_the_freeze() -> None:
     old = held()
     new = stored(old, with_image(old, "v1"), TWO)
-    assert annotation(new, LATCH)
+    assert annotation(new, ADMISSION_PAUSE)
     assert spec(new, "paused") is True
     assert "minReadySeconds" not in child(new, "spec")
     assert spec(new, "progressDeadlineSeconds") == 600
     assert spec(new, "strategy") == spec(old, "strategy"), "another N+S would be a scale event"
     record = record_of(new)
     assert record is not None
-    assert record.release == annotation(new, LATCH) != annotation(old, LATCH)
+    assert record.release == annotation(new, ADMISSION_PAUSE) != annotation(old, ADMISSION_PAUSE)
     assert record.strategy == OWN
 
 
-def test_pacing_7_a_third_revision_after_a_rollback_gets_the_hold_again() -> None:
+def test_pacing_7_a_third_revision_after_a_rollback_gets_the_freeze_again() -> None:
     old = held()
     back = stored(old, with_image(old, "v1"), TWO)
     new = stored(back, with_image(back, "v3"), TWO)
-    assert spec(new, "minReadySeconds") == HOLD_MIN_READY_SECONDS
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
     assert spec(new, "paused") is True
-    assert annotation(new, LATCH) != annotation(back, LATCH)
+    assert annotation(new, ADMISSION_PAUSE) != annotation(back, ADMISSION_PAUSE)
     assert text(new, "metadata", "labels", STABLE_REVISION) == "h1"
 
 
-def test_pacing_14_nobody_takes_the_latch_off() -> None:
+def test_pacing_14_nobody_takes_the_admission_pause_off() -> None:
     old = stored(deployment(), deployment("v2"))
     new = stored(old, set_in(old, "spec", "paused", to=False))
     assert spec(new, "paused") is True
-    assert annotation(new, LATCH) == annotation(old, LATCH)
+    assert annotation(new, ADMISSION_PAUSE) == annotation(old, ADMISSION_PAUSE)
 
 
-def test_pacing_15_knobs_stay_while_two_revisions_run() -> None:
+def test_pacing_15_rolling_limits_stay_while_two_revisions_run() -> None:
     new = stored(deployment("v2"), deployment("v3"), TWO)
     assert spec(new, "strategy") == OWN
-    assert spec(new, "minReadySeconds") == HOLD_MIN_READY_SECONDS
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
     old = held()
     third = stored(old, with_image(old, "v3"), TWO)
     assert spec(third, "strategy") == spec(old, "strategy")
@@ -293,7 +311,7 @@ def test_pacing_19_stale_marks_of_a_finished_release_are_stripped() -> None:
     undone = set_in(deployment("v1", replicas=0), "metadata", "annotations", to=dict(stale))
     new = stored(deployment("v3"), undone, ())
     assert (
-        not {IN_PROGRESSING, ORIGINAL_STRATEGY, LATCH}
+        not {IN_PROGRESSING, ORIGINAL_STRATEGY, ADMISSION_PAUSE}
         & child(new, "metadata", "annotations").keys()
     )
     begun = stored(
@@ -304,14 +322,14 @@ def test_pacing_19_stale_marks_of_a_finished_release_are_stripped() -> None:
     record = record_of(begun)
     assert record is not None
     assert annotation(begun, ORIGINAL_STRATEGY) != stale[ORIGINAL_STRATEGY]
-    assert record.release == annotation(begun, LATCH)
+    assert record.release == annotation(begun, ADMISSION_PAUSE)
 
 
-def test_pacing_19_the_hold_is_never_recorded_as_the_owners() -> None:
+def test_pacing_19_the_freeze_is_never_recorded_as_the_owners() -> None:
     exported = deployment(
         "v2",
-        minReadySeconds=HOLD_MIN_READY_SECONDS,
-        progressDeadlineSeconds=HOLD_PROGRESS_DEADLINE_SECONDS,
+        minReadySeconds=FREEZE_MIN_READY_SECONDS,
+        progressDeadlineSeconds=FREEZE_PROGRESS_DEADLINE_SECONDS,
     )
     record = record_of(stored(deployment(), exported))
     assert record is not None
@@ -329,7 +347,7 @@ def test_a_manifest_applied_again_changes_nothing() -> None:
     applied = set_in(applied, "spec", "progressDeadlineSeconds", to=600)
     applied = set_in(applied, "spec", "minReadySeconds", to=spec(manifest, "minReadySeconds"))
     new = stored(old, applied, TWO)
-    assert spec(new, "minReadySeconds") == HOLD_MIN_READY_SECONDS
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
     assert spec(new, "strategy") == spec(old, "strategy")
     assert record_of(new) == record_of(old)
 
@@ -343,11 +361,11 @@ def test_what_the_owner_writes_in_mid_release_is_recorded() -> None:
     record = record_of(new)
     assert record is not None
     assert (record.strategy, record.min_ready_seconds) == (wanted, 7)
-    assert spec(new, "minReadySeconds") == HOLD_MIN_READY_SECONDS
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
     assert spec(new, "strategy") == spec(old, "strategy")
 
 
-def test_without_the_latch_a_pause_is_the_owners() -> None:
+def test_without_the_admission_pause_a_pause_is_the_owners() -> None:
     old = held()
     paused = stored(old, set_in(old, "spec", "paused", to=True), TWO)
     assert spec(paused, "paused") is True
@@ -363,9 +381,9 @@ def test_an_untouched_update_passes_untouched() -> None:
     assert judged(old, set_in(old, "metadata", "annotations", "theirs", to="x"), TWO) == Unchanged()
 
 
-def test_a_template_changed_under_the_same_rollout_id_is_latched_in_mid_release() -> None:
+def test_a_template_changed_under_the_same_rollout_id_is_admission_paused_in_mid_release() -> None:
     old = set_in(held(), "metadata", "annotations", ROLLOUT_ID, to="a")
-    assert annotation(stored(old, with_image(old, "v3"), TWO), LATCH)
+    assert annotation(stored(old, with_image(old, "v3"), TWO), ADMISSION_PAUSE)
 
 
 def test_the_way_back_is_known_from_status_when_the_label_is_lost() -> None:
@@ -376,11 +394,11 @@ def test_the_way_back_is_known_from_status_when_the_label_is_lost() -> None:
     assert "minReadySeconds" not in child(new, "spec")
 
 
-def test_a_release_that_is_being_ended_is_not_latched_again() -> None:
+def test_a_release_that_is_being_ended_is_not_admission_paused_again() -> None:
     old = held()
     new = stored(old, with_image(old, "v3"), TWO, rollout("Disabling"))
-    assert not annotation(new, LATCH)
-    assert spec(new, "minReadySeconds") == HOLD_MIN_READY_SECONDS
+    assert not annotation(new, ADMISSION_PAUSE)
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
     assert record_of(new) == record_of(old)
 
 
@@ -401,8 +419,8 @@ def test_a_change_while_the_release_is_finishing_begins_a_new_one() -> None:
         deployment("v2"), "metadata", "annotations", IN_PROGRESSING, to='{"rolloutName":"r"}'
     )
     new = stored(finishing, with_image(finishing, "v3"), TWO)
-    assert spec(new, "minReadySeconds") == HOLD_MIN_READY_SECONDS
-    assert annotation(new, LATCH)
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
+    assert annotation(new, ADMISSION_PAUSE)
     dropped = set_in(finishing, "metadata", "annotations", to=None)
     assert annotation(stored(finishing, dropped, TWO), IN_PROGRESSING)
 
@@ -454,19 +472,19 @@ def test_a_manifest_that_replaces_the_workload_changes_nothing_but_its_owners_va
     assert child(new, "spec") == child(old, "spec")
 
 
-def test_replacing_a_latched_workload_leaves_it_latched() -> None:
+def test_replacing_a_admission_paused_workload_leaves_it_admission_paused() -> None:
     old = stored(deployment(), deployment("v2"))
     new = stored(old, replaced("v2"))
     assert child(new, "spec") == child(old, "spec")
-    assert annotation(new, LATCH) == annotation(old, LATCH)
+    assert annotation(new, ADMISSION_PAUSE) == annotation(old, ADMISSION_PAUSE)
 
 
-def test_a_third_revision_that_replaces_the_workload_is_latched() -> None:
+def test_a_third_revision_that_replaces_the_workload_is_admission_paused() -> None:
     old = held()
     new = stored(old, replaced("v3"), TWO)
     assert spec(new, "paused") is True
-    assert spec(new, "minReadySeconds") == HOLD_MIN_READY_SECONDS
-    assert annotation(new, LATCH)
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
+    assert annotation(new, ADMISSION_PAUSE)
     assert text(new, "metadata", "labels", WORKLOAD_TYPE) == "deployment"
 
 
@@ -474,7 +492,7 @@ def test_a_workload_at_rest_that_is_replaced_with_another_template_is_released()
     new = stored(deployment(), replaced("v2"))
     assert spec(new, "paused") is True
     assert text(new, "metadata", "labels", WORKLOAD_TYPE) == "deployment"
-    assert annotation(new, LATCH)
+    assert annotation(new, ADMISSION_PAUSE)
 
 
 def test_taking_the_label_off_an_idle_workload_passes() -> None:
@@ -482,8 +500,8 @@ def test_taking_the_label_off_an_idle_workload_passes() -> None:
     assert judged(deployment(), out) == Unchanged()
 
 
-def test_a_bare_latch_goes_with_the_label() -> None:
-    old = set_in(deployment(paused=True), "metadata", "annotations", LATCH, to="x")
+def test_a_bare_admission_pause_goes_with_the_label() -> None:
+    old = set_in(deployment(paused=True), "metadata", "annotations", ADMISSION_PAUSE, to="x")
     free = set_in(old, "metadata", "labels", WORKLOAD_TYPE, to=None)
     out = result(admit_deployment(old, free, None, ONE), free)
     assert "paused" not in child(out, "spec")
@@ -500,7 +518,7 @@ def test_an_approved_revision_counts_as_stable_before_the_label_says_so() -> Non
     under = msgspec.structs.replace(rollout(), status=RolloutStatus(moonshift=position))
     new = stored(old, with_image(old, "v2"), TWO, under)
     assert "minReadySeconds" not in child(new, "spec")
-    assert annotation(new, LATCH)
+    assert annotation(new, ADMISSION_PAUSE)
 
 
 @pytest.mark.parametrize("text_", ["nonsense", "[]", '{"minReadySeconds": "x"}', '{"maxSurge": 1}'])
@@ -516,7 +534,7 @@ def test_a_release_without_an_older_revision_has_no_stable_one() -> None:
     assert STABLE_REVISION not in child(new, "metadata", "labels")
 
 
-def test_a_way_back_from_blue_green_keeps_the_hold_because_the_stable_revision_is_whole() -> None:
+def test_a_way_back_from_blue_green_keeps_the_freeze_because_the_stable_revision_is_whole() -> None:
     under = rollout()
     plan = BlueGreenStrategy(steps=(Step(replicas=1),))
     spec = msgspec.structs.replace(under.spec, strategy=Strategy(blue_green=plan))
@@ -525,7 +543,7 @@ def test_a_way_back_from_blue_green_keeps_the_hold_because_the_stable_revision_i
     held = stored(old, with_image(old, "v2"), ONE, under)
     both = (replica_set("v1", 1, 10), replica_set("v2", 2, 10))
     back = stored(held, with_image(held, "v1"), both, under)
-    assert child(back, "spec")["minReadySeconds"] == HOLD_MIN_READY_SECONDS
+    assert child(back, "spec")["minReadySeconds"] == FREEZE_MIN_READY_SECONDS
     assert child(back, "spec")["paused"] is True
     partition = stored(held, with_image(held, "v1"), both)
     assert child(partition, "spec").get("minReadySeconds") is None

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from controller.api.jsontree import JsonObject, changed, child, same, text
 from controller.api.names import (
-    HOLD_MIN_READY_SECONDS,
-    HOLD_PROGRESS_DEADLINE_SECONDS,
+    ADMISSION_PAUSE,
+    FREEZE_MIN_READY_SECONDS,
+    FREEZE_PROGRESS_DEADLINE_SECONDS,
     IN_PROGRESSING,
-    LATCH,
     ORIGINAL_STRATEGY,
     STABLE_REVISION,
 )
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
-from controller.domain.admission.hold import record_of
+from controller.domain.admission.availability_freeze import record_of
 from controller.domain.admission.verdict import Amended, Refused
 from controller.domain.admission.workload import admit_deployment
 from tests.unit.domain.admission.objects import deployment, replica_set, rollout, template
@@ -75,7 +75,7 @@ def test_writes_in_mid_release(
     for manifest, image, how, unlatched in writes:
         if unlatched:
             # The controller's first move.
-            live = changed(live, ("metadata", "annotations", LATCH), None)
+            live = changed(live, ("metadata", "annotations", ADMISSION_PAUSE), None)
             live = changed(live, ("spec", "paused"), None)
         before = live
         live = admitted(before, applied(before, manifest, image, how), SETS, under)
@@ -90,19 +90,19 @@ def _check_marks(before: JsonObject, live: JsonObject, same_template: bool) -> N
     assert now[IN_PROGRESSING] == was[IN_PROGRESSING]
     assert child(live, "metadata", "labels")[STABLE_REVISION] == "h1"
     if same_template:
-        assert now.get(LATCH) == was.get(LATCH)
+        assert now.get(ADMISSION_PAUSE) == was.get(ADMISSION_PAUSE)
     else:
-        assert now[LATCH] not in (None, was.get(LATCH))
-    if LATCH in now:
+        assert now[ADMISSION_PAUSE] not in (None, was.get(ADMISSION_PAUSE))
+    if ADMISSION_PAUSE in now:
         assert child(live, "spec")["paused"] is True
 
 
 def _check_hold(before: JsonObject, live: JsonObject, image: str, same_template: bool) -> None:
     spec = child(live, "spec")
-    held = spec.get("minReadySeconds") == HOLD_MIN_READY_SECONDS
+    held = spec.get("minReadySeconds") == FREEZE_MIN_READY_SECONDS
     # The revision that ran before is never held, any other always.
     assert held == (image != "v1")
-    assert (spec.get("progressDeadlineSeconds") == HOLD_PROGRESS_DEADLINE_SECONDS) == held
+    assert (spec.get("progressDeadlineSeconds") == FREEZE_PROGRESS_DEADLINE_SECONDS) == held
     if same_template:
         assert same(spec["strategy"], child(before, "spec")["strategy"])
 

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from controller.api.names import (
+    ADMISSION_PAUSE,
     CANARY_DEPLOYMENT,
     IN_PROGRESSING,
-    LATCH,
     ORIGINAL_STRATEGY,
     ROLLOUT_UID,
     TEMPLATE_HASH,
@@ -15,7 +15,7 @@ from controller.api.names import (
 from controller.api.rollout import OwnersValues, PatchMetadata
 from controller.domain.pods.canary import canary_deployment, canary_name
 from controller.domain.pods.deployment import (
-    latched,
+    admission_paused,
     paused_by_its_owner,
 )
 from controller.domain.pods.marks import marked_for, owners_record
@@ -80,8 +80,8 @@ def test_the_mark_names_the_rollout(text: str, owner: str) -> None:
 def test_a_pause_is_ours_only_with_our_token(
     paused: bool, token: bool, ours: bool, owners: bool
 ) -> None:
-    found = make_deployment(paused=paused, annotations={LATCH: "r1"} if token else {})
-    assert latched(found) is ours
+    found = make_deployment(paused=paused, annotations={ADMISSION_PAUSE: "r1"} if token else {})
+    assert admission_paused(found) is ours
     assert paused_by_its_owner(found) is owners
 
 

@@ -6,22 +6,22 @@ from msgspec import structs
 
 from controller.api.workloads import Deployment, DeploymentStrategy, RollingUpdate
 from controller.domain.pods.deployment import (
-    Knobs,
     Limits,
-    read_knobs,
-    standing_knobs,
-    write_knobs,
+    RollingLimits,
+    planned_rolling_limits,
+    read_rolling_limits,
+    write_rolling_limits,
 )
-from controller.domain.pods.pacing import next_knobs, settled
+from controller.domain.pods.pacing import next_rolling_limits, settled
 from tests.unit.builders import make_deployment
 
 PLAIN = make_deployment()
 SIZES = (*range(1, 31), 33, 64, 97, 99, 100, 101, 102, 127, 150, 199, 200, 201, 251, 299, 300)
 
 
-def written_as(knobs: Knobs, replicas: int) -> Deployment:
+def written_as(rolling_limits: RollingLimits, replicas: int) -> Deployment:
     """A Deployment as the API server keeps it after these knobs were written."""
-    said = write_knobs(knobs, replicas)
+    said = write_rolling_limits(rolling_limits, replicas)
     rolling = RollingUpdate(said.max_surge, said.max_unavailable)
     strategy = DeploymentStrategy("RollingUpdate", rolling)
     spec = structs.replace(PLAIN.spec, replicas=replicas, strategy=strategy)
@@ -31,14 +31,14 @@ def written_as(knobs: Knobs, replicas: int) -> Deployment:
 def test_what_was_read_is_written_as_it_was() -> None:
     for replicas in SIZES:
         for unavailable in range(1, replicas + 1):
-            read = read_knobs(written_as(Knobs(0, unavailable), replicas))
-            assert read_knobs(written_as(read, replicas)) == read
+            read = read_rolling_limits(written_as(RollingLimits(0, unavailable), replicas))
+            assert read_rolling_limits(written_as(read, replicas)) == read
 
 
 def test_more_to_give_back_is_never_written_as_less() -> None:
     for replicas in SIZES:
         given = [
-            read_knobs(written_as(Knobs(0, u), replicas)).unavailable
+            read_rolling_limits(written_as(RollingLimits(0, u), replicas)).unavailable
             for u in range(1, replicas + 1)
         ]
         assert given == sorted(given)
@@ -46,10 +46,10 @@ def test_more_to_give_back_is_never_written_as_less() -> None:
 
 
 def test_what_no_percentage_can_say_counts_as_given_back() -> None:
-    assert read_knobs(written_as(Knobs(0, 2), 150)) == Knobs(1, 1)
-    assert standing_knobs(written_as(Knobs(0, 2), 150)) == Knobs(0, 2)
-    assert standing_knobs(written_as(Knobs(38, 2), 150)) != Knobs(0, 40)
-    assert standing_knobs(written_as(Knobs(3, 2), 10)) == Knobs(3, 2)
+    assert read_rolling_limits(written_as(RollingLimits(0, 2), 150)) == RollingLimits(1, 1)
+    assert planned_rolling_limits(written_as(RollingLimits(0, 2), 150)) == RollingLimits(0, 2)
+    assert planned_rolling_limits(written_as(RollingLimits(38, 2), 150)) != RollingLimits(0, 40)
+    assert planned_rolling_limits(written_as(RollingLimits(3, 2), 10)) == RollingLimits(3, 2)
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)
@@ -64,17 +64,17 @@ def test_moves_lead_to_the_batch_without_a_pod_too_many(
 ) -> None:
     wanted = -(-share * replicas // 100)
     limits = Limits(surge, unavailable if surge or unavailable else 1)
-    knobs, new, gone = Knobs(0, 0), 0, 0
+    rolling_limits, new, gone = RollingLimits(0, 0), 0, 0
     for _ in range(3 * replicas + 5):
-        following = next_knobs(knobs, wanted, new, limits, give_back=True)
-        if following == knobs:
+        following = next_rolling_limits(rolling_limits, wanted, new, limits, give_back=True)
+        if following == rolling_limits:
             break
         deployment = written_as(following, replicas)
-        knobs = standing_knobs(deployment)
+        rolling_limits = planned_rolling_limits(deployment)
         # Old pods go up to maxUnavailable and never come back; new ones fill what surge and they leave.
-        said = read_knobs(deployment)
+        said = read_rolling_limits(deployment)
         gone = max(gone, said.unavailable)
         new = min(replicas, said.surge + gone)
         assert new <= wanted
     assert new == wanted
-    assert settled(knobs, wanted)
+    assert settled(rolling_limits, wanted)

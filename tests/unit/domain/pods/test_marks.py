@@ -6,7 +6,7 @@ import pytest
 from controller.api.meta import ObjectMeta
 from controller.api.names import ORIGINAL_STRATEGY
 from controller.api.workloads import Deployment
-from controller.domain.admission.hold import record_of
+from controller.domain.admission.availability_freeze import record_of
 from controller.domain.pods.marks import owners_record
 
 

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.api.jsontree import JsonObject
+from controller.api.jsontree import JsonObject, child
 from controller.api.quantity import IntOrPercent, planned_replicas
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.pods.partition import (
     counted_partition,
-    held,
     kept_old,
+    moving_no_pod,
     ordered_partition,
     ordinals,
     partition_of,
@@ -82,16 +82,24 @@ def test_the_strategy_is_its_owners_with_our_partition_in_it() -> None:
     assert partitioned(STATEFUL, own, 3) == {"type": "RollingUpdate", "rollingUpdate": inner}
     assert partitioned(DAEMONS, {}, 3) == {
         "type": "RollingUpdate",
-        "rollingUpdate": {"partition": 3},
+        "rollingUpdate": {"partition": 3, "paused": False},
     }
+    by_owner: JsonObject = {"rollingUpdate": {"paused": True}}
+    assert child(partitioned(DAEMONS, by_owner, 3), "rollingUpdate")["paused"] is True
     assert partitioned(CLONES, {"maxSurge": 1}, "40%") == {"maxSurge": 1, "partition": "40%"}
 
 
 def test_a_held_set_keeps_every_pod() -> None:
-    assert held(STATEFUL, {}) == {"type": "RollingUpdate", "rollingUpdate": {"partition": 32767}}
-    assert held(CLONES, {"type": "InPlaceOnly"}) == {"type": "InPlaceOnly", "partition": "100%"}
+    assert moving_no_pod(STATEFUL, {}) == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"partition": 32767},
+    }
+    assert moving_no_pod(CLONES, {"type": "InPlaceOnly"}) == {
+        "type": "InPlaceOnly",
+        "partition": "100%",
+    }
     own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}
-    assert held(NATIVE_DAEMONS, own) == {
+    assert moving_no_pod(NATIVE_DAEMONS, own) == {
         "type": "OnDelete",
         "rollingUpdate": {"maxUnavailable": 1},
     }

@@ -9,7 +9,6 @@ import pytest
 from controller.api.meta import Key
 from controller.api.rollout import Step, StepState
 from controller.domain.rollout.status import condition
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
@@ -22,6 +21,7 @@ from tests.unit.builders import (
     wait,
 )
 from tests.unit.simulation.invariants import Watch
+from tests.unit.worlds import World
 
 T = TypeVar("T")
 STATES = (

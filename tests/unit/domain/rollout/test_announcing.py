@@ -6,10 +6,8 @@ import pytest
 from msgspec import structs
 
 from controller.api.rollout import Phase, Step
-from controller.domain.decision import EnsureRoutes, RoutePlan
+from controller.domain.decision import EnsureRoutes
 from controller.domain.rollout.phases import decide
-from controller.simulation.cluster import Route
-from controller.simulation.world import World
 from tests.unit.builders import (
     GRACE,
     KEY,
@@ -27,6 +25,7 @@ from tests.unit.builders import (
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve
 from tests.unit.simulation.invariants import Watch
+from tests.unit.worlds import Led, World
 
 MARGIN = timedelta(seconds=GRACE)
 
@@ -36,7 +35,7 @@ def announcing_world(style: str, steps: tuple[Step, ...] | None = None) -> World
     world = make_world(
         make_rollout(style=style, steps=steps or make_steps("20%", "50%")), make_deployment()
     )
-    world.cluster.put_route(NAMESPACE, "VirtualService", "web", Route(announces=True))
+    world.put_route(NAMESPACE, "VirtualService", "web", announces=True)
     Watch(world)
     return world
 
@@ -45,13 +44,13 @@ class Diary:
     """What the gateway object says, and since when, each time it says something else."""
 
     def __init__(self, world: World) -> None:
-        self.pages: list[tuple[datetime, RoutePlan | None]] = []
+        self.pages: list[tuple[datetime, Led | None]] = []
         self._world = world
         world.watchers.append(self._look)
         self._look()
 
     def _look(self) -> None:
-        plan = self._world.cluster.routes[0].plan
+        plan = self._world.routes[0].plan
         if not self.pages or self.pages[-1][1] != plan:
             self.pages.append((self._world.cluster.now, plan))
 
@@ -69,7 +68,7 @@ class Diary:
 
 
 @BOTH
-def test_a_service_is_named_for_the_margin_before_its_first_share_and_after_its_last(
+def test_a_service_is_named_for_the_grace_period_before_its_first_share_and_after_its_last(
     style: str,
 ) -> None:
     world = announcing_world(style)
@@ -86,7 +85,7 @@ def test_a_service_is_named_for_the_margin_before_its_first_share_and_after_its_
 
 
 @BOTH
-def test_a_rollback_takes_the_share_first_and_the_name_after_the_margin(style: str) -> None:
+def test_a_rollback_takes_the_share_first_and_the_name_after_the_grace_period(style: str) -> None:
     world = announcing_world(style)
     diary = Diary(world)
     release(world)
@@ -144,16 +143,15 @@ def test_the_instant_is_kept_so_that_a_crash_waits_longer_never_shorter(style: s
     assert world.cluster.now >= announced_at + MARGIN
 
 
-@pytest.mark.parametrize("known", [True, False])
-def test_what_could_not_be_withdrawn_keeps_nobody_from_restoring(known: bool) -> None:
+@pytest.mark.parametrize("gone", [True, False])
+def test_what_could_not_be_withdrawn_keeps_nobody_from_restoring(gone: bool) -> None:
     world = announcing_world("canary")
     release(world)
     world.rest()
-    # From here on the effect leaves the object alone, as it does when the script is gone; what was seen stays seen.
-    route = world.cluster.routes[0]
-    world.cluster.put_route(
-        NAMESPACE, "VirtualService", "web", structs.replace(route, announces=known)
-    )
+    # From here on the effect leaves the object alone: its script is gone, or announces no more.
+    world.scripts.announcing.clear()
+    if gone:
+        world.scripts.missing_of["VirtualService"] = "there is no script"
     release(world, "v1")
     wait(world, 60)
     assert status_of(world).phase == Phase.HEALTHY

@@ -2,11 +2,10 @@
 
 from msgspec import structs
 
-from controller.api.names import HOLD_MIN_READY_SECONDS
+from controller.api.names import FREEZE_MIN_READY_SECONDS
 from controller.domain.decision import PaceDeployment
-from controller.domain.rollout.moving.paced_deployment import hold_takes_effect
-from controller.domain.rollout.situation import Situation
-from controller.simulation.world import World
+from controller.domain.rollout.moving.paced_deployment import freeze_takes_effect
+from controller.domain.rollout.release_context import ReleaseContext
 from tests.unit.builders import (
     KEY,
     inner_of,
@@ -21,6 +20,7 @@ from tests.unit.builders import (
     workload_of,
 )
 from tests.unit.domain.rollout.scenes import approve, history
+from tests.unit.worlds import World
 
 STEPS = make_steps("10%", "30%", "50%", traffic=False)
 
@@ -42,10 +42,10 @@ def given_back() -> World:
     return world
 
 
-def situation(world: World) -> Situation:
+def situation(world: World) -> ReleaseContext:
     seen = world.observe(KEY)
     assert seen is not None
-    return Situation(seen=seen, now=world.cluster.now)
+    return ReleaseContext(seen=seen, now=world.cluster.now)
 
 
 def test_no_stable_pod_goes_for_pods_that_were_there_already() -> None:
@@ -58,41 +58,41 @@ def test_no_stable_pod_goes_for_pods_that_were_there_already() -> None:
     assert sizes_of(world) == {"v1": 3, "v2": 2}
 
 
-def test_the_hold_comes_on_while_the_latch_still_holds() -> None:
+def test_the_freeze_comes_on_while_the_admission_pause_still_holds() -> None:
     world = given_back()
     release(world)
     world.tick()
     world.tick()
-    stop = hold_takes_effect(situation(world), status_of(world))
+    stop = freeze_takes_effect(situation(world), status_of(world))
     assert stop is not None
     (action,) = stop.actions
     assert isinstance(action, PaceDeployment)
-    assert (action.latch, action.max_surge, action.max_unavailable) == ("", 0, "50%")
-    world.apply(KEY, action)
+    assert (action.admission_pause, action.max_surge, action.max_unavailable) == ("", 0, "50%")
+    world.pass_over(KEY)
     assert workload_of(world).spec.paused
-    assert workload_of(world).spec.min_ready_seconds == HOLD_MIN_READY_SECONDS
-    waiting = hold_takes_effect(situation(world), status_of(world))
+    assert workload_of(world).spec.min_ready_seconds == FREEZE_MIN_READY_SECONDS
+    waiting = freeze_takes_effect(situation(world), status_of(world))
     assert waiting is not None
     assert waiting.actions == ()
     for _ in range(3):
         world.tick()
-    assert hold_takes_effect(situation(world), status_of(world)) is None
+    assert freeze_takes_effect(situation(world), status_of(world)) is None
 
 
-def test_a_strategy_without_knobs_gets_the_apis_own() -> None:
+def test_a_strategy_without_rolling_limits_gets_the_apis_own() -> None:
     world = given_back()
     release(world)
     world.tick()
     world.tick()
-    sit = situation(world)
-    spec = sit.deployment.spec
+    context = situation(world)
+    spec = context.deployment.spec
     bare = structs.replace(
-        sit.deployment,
+        context.deployment,
         spec=structs.replace(spec, strategy=structs.replace(spec.strategy, rolling_update=None)),
     )
-    workload = structs.replace(sit.workload, object=bare)
-    seen = structs.replace(sit.seen, workload=workload)
-    stop = hold_takes_effect(structs.replace(sit, seen=seen), status_of(world))
+    workload = structs.replace(context.workload, object=bare)
+    seen = structs.replace(context.seen, workload=workload)
+    stop = freeze_takes_effect(structs.replace(context, seen=seen), status_of(world))
     assert stop is not None
     (action,) = stop.actions
     assert isinstance(action, PaceDeployment)

@@ -8,9 +8,8 @@ from controller.domain import reasons
 from controller.domain.decision import Decision, Refusal, Severity
 from controller.domain.rollout.pause import a_person_is_waited_for
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.situation import Situation
-from controller.domain.rollout.status import condition
-from controller.simulation.world import World
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.status import condition, with_moonshift_status
 from tests.unit.builders import (
     KEY,
     inner_of,
@@ -26,6 +25,7 @@ from tests.unit.builders import (
     weight_of,
 )
 from tests.unit.domain.rollout.scenes import history, seconds, started
+from tests.unit.worlds import World
 
 
 def look(world: World) -> Decision:
@@ -47,6 +47,18 @@ def test_an_approval_in_step_paused_is_honoured_and_said() -> None:
     world.rest()
     assert inner_of(world).current_step_index == 2
     assert ours_of(world).approved_at is not None
+
+
+def test_the_reason_of_an_approval_is_said() -> None:
+    world = started()
+    seen = world.observe(KEY)
+    assert seen is not None
+    approval = Approval(step=1, by="ann", message="it is the load test")
+    status = with_moonshift_status(seen.rollout.status, approval=approval)
+    told = structs.replace(seen, rollout=structs.replace(seen.rollout, status=status))
+    assert said(decide(told, world.cluster.now), reasons.APPROVED) == [
+        "step(1) was approved by ann: it is the load test"
+    ]
 
 
 @pytest.mark.parametrize("state", [StepState.STEP_UPGRADE, StepState.STEP_TRAFFIC_ROUTING])
@@ -105,9 +117,9 @@ def test_what_a_step_brought_about_is_kept_while_its_pause_is_put_off() -> None:
     world = started(steps=make_steps("20%", "20%", "50%"))
     world.people.approve(KEY)
     world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_METRICS_ANALYSIS)
-    world.cluster.touch_routes()
+    world.touch_routes()
     world.pass_over(KEY)
-    assert not world.cluster.routes[0].touched
+    assert not world.routes[0].touched
     assert inner_of(world).current_step_state == StepState.STEP_METRICS_ANALYSIS
 
 
@@ -127,8 +139,8 @@ def test_an_approval_before_the_pause_that_is_put_off_is_put_back_and_told_why()
     world.pass_over(KEY)
     world.people.approve(KEY)
     text = (
-        "an approval was put back: it came less than 3 s after another and may repeat it; approve step(2) when it is "
-        "in StepPaused, or name it"
+        "an approval was put back: it came less than 3 s after another, or after a jump, and may repeat it; approve "
+        "step(2) when it is in StepPaused, or name it"
     )
     assert said(look(world), reasons.APPROVAL_IGNORED) == [text]
     world.rest()
@@ -312,7 +324,7 @@ def test_an_approval_says_who_and_is_gone_once_it_is_used() -> None:
 def test_an_approval_of_a_stalled_release_is_put_back_with_the_reason(exact: bool) -> None:
     world = started()
     world.people.forbid("EnsureRoutes", Refusal("Forbidden", "VirtualService web: no right"))
-    world.cluster.touch_routes()
+    world.touch_routes()
     world.rest()
     if exact:
         world.people.approve_step(KEY, 1)
@@ -363,10 +375,12 @@ def test_only_a_step_without_a_timer_waits_for_a_person(pause: int | None, waits
     world = make_world(make_rollout(steps=(make_step("20%", pause=pause), make_step("50%"))))
     seen = world.observe(KEY)
     assert seen is not None
-    assert not a_person_is_waited_for(Situation(seen=seen, now=world.cluster.now), status_of(world))
+    assert not a_person_is_waited_for(
+        ReleaseContext(seen=seen, now=world.cluster.now), status_of(world)
+    )
     release(world)
     world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
     seen = world.observe(KEY)
     assert seen is not None
-    sit = Situation(seen=seen, now=world.cluster.now)
-    assert a_person_is_waited_for(sit, status_of(world)) is waits
+    context = ReleaseContext(seen=seen, now=world.cluster.now)
+    assert a_person_is_waited_for(context, status_of(world)) is waits

@@ -7,11 +7,10 @@ from controller.api import names
 from controller.api.rollout import BlueGreenStrategy, Phase, StepState
 from controller.domain import reasons
 from controller.domain.rollout.status import condition
-from controller.simulation.world import World
 from tests.unit.builders import (
+    GIVEN_BACK,
     KEY,
     SETS,
-    STRATEGIES,
     inner_of,
     make_set_world,
     make_steps,
@@ -30,6 +29,7 @@ from tests.unit.builders import (
     workload_of,
 )
 from tests.unit.domain.rollout.scenes import approve, history, pin_of, reason_of
+from tests.unit.worlds import World
 
 EVERY = pytest.mark.parametrize("which", SETS)
 
@@ -51,13 +51,13 @@ def begun(which: str, rollout_id: str = "second") -> World:
 
 def batches_of(world: World, rollout_id: str) -> list[str]:
     """Batches of the pods that have this id."""
-    labels = [pod.metadata.labels for pod in world.cluster.pods_of_set(set_of(world))]
+    labels = [pod.metadata.labels for pod in world.cluster.pods_of(set_of(world))]
     mine = [found for found in labels if found.get(names.ROLLOUT_ID) == rollout_id]
     return sorted(found[names.ROLLOUT_BATCH_ID] for found in mine)
 
 
 def uids_of(world: World) -> set[str]:
-    return {pod.metadata.uid for pod in world.cluster.pods_of_set(set_of(world))}
+    return {pod.metadata.uid for pod in world.cluster.pods_of(set_of(world))}
 
 
 @EVERY
@@ -78,11 +78,45 @@ def test_a_new_id_is_a_release_in_steps_that_replaces_no_pod(which: str) -> None
     assert batches_of(world, "second") == ["1", "2", "2", "2", "2"]
     assert uids_of(world) == before
     assert status_of(world).phase == Phase.HEALTHY
-    assert strategy_of(world) == STRATEGIES[which]
+    assert strategy_of(world) == GIVEN_BACK[which]
     assert not {*names.OURS_ON_WORKLOAD} & set_of(world).metadata.annotations.keys()
     succeeded = condition(status_of(world), "Succeeded")
     assert succeeded is not None
     assert succeeded.status == "True"
+
+
+def label_with_mark(world: World, rollout_id: str) -> None:
+    """As a client of the original begins it: another id as a label, and the mark of a release."""
+    meta = set_of(world).metadata
+    labels = {**meta.labels, names.ROLLOUT_ID: rollout_id}
+    world.people.label_set(KEY, labels, {**meta.annotations, names.IN_PROGRESSING: "true"})
+
+
+@EVERY
+def test_another_id_as_a_label_with_the_mark_of_a_release_is_a_release_in_steps(which: str) -> None:
+    steps = make_steps("20%", "40%", "100%")
+    world = make_set_world(which, strategy=make_strategy(steps=steps))
+    before = uids_of(world)
+    label_with_mark(world, "second")
+    world.rest()
+    assert ours_of(world).by_id is True
+    assert batches_of(world, "second") == ["1"]
+    approve(world)
+    # In mid-release the label alone gives the pods of the steps so far another id.
+    world.people.label_set(KEY, {**set_of(world).metadata.labels, names.ROLLOUT_ID: "third"})
+    world.rest()
+    assert (inner_of(world).current_step_index, batches_of(world, "third")) == (2, ["1", "2"])
+    approve(world)
+    assert uids_of(world) == before
+    assert status_of(world).phase == Phase.HEALTHY
+
+
+def test_another_id_as_a_label_alone_is_no_release() -> None:
+    world = make_set_world("CloneSet", strategy=make_strategy(steps=make_steps("20%")))
+    world.people.label_set(KEY, {**set_of(world).metadata.labels, names.ROLLOUT_ID: "second"})
+    world.rest()
+    assert status_of(world).phase == Phase.HEALTHY
+    assert batches_of(world, "second") == []
 
 
 @EVERY
@@ -140,7 +174,7 @@ def test_another_id_in_the_midst_goes_to_the_same_pods() -> None:
 def test_blue_green_doubles_no_pod_for_an_id() -> None:
     world = make_set_world("CloneSet", strategy=BlueGreenStrategy(steps=make_steps("50%", "100%")))
     give_id(world, "second")
-    sizes = history(world, lambda: len(world.cluster.pods_of_set(set_of(world))))
+    sizes = history(world, lambda: len(world.cluster.pods_of(set_of(world))))
     world.rest()
     assert set(sizes) == {5}
     assert ours_of(world).by_id is True
@@ -149,7 +183,7 @@ def test_blue_green_doubles_no_pod_for_an_id() -> None:
     approve(world)
     assert status_of(world).phase == Phase.HEALTHY
     assert set_of(world).spec.min_ready_seconds is None
-    assert len(world.cluster.pods_of_set(set_of(world))) == 5
+    assert len(world.cluster.pods_of(set_of(world))) == 5
 
 
 def test_an_id_alone_is_a_rollback_of_a_deployment() -> None:

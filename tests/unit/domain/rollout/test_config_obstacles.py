@@ -10,8 +10,7 @@ from controller.domain.config.seen import TRACKING_IS_OFF, ConfigUnwatched
 from controller.domain.decision import Severity
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.status import with_position
-from controller.simulation.world import World
+from controller.domain.rollout.status import with_moonshift_status
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
@@ -42,13 +41,20 @@ from tests.unit.domain.rollout.tracking import (
     stamp,
     tracking,
 )
+from tests.unit.worlds import World
+
+WRITES = {
+    (verb, kind)
+    for verb in ("create", "update", "patch", "delete")
+    for kind in ("configmaps", "secrets")
+}
 
 # --- what is missing ----------------------------------------------------------------------------
 
 
 def test_an_object_that_is_deleted_is_said_and_changes_nothing() -> None:
     world = tracking()
-    world.cluster.configs.of(CONFIG_MAP).remove(KEY)
+    world.cluster.configs[CONFIG_MAP].remove(KEY)
     world.rest()
     reason, message = said(world)
     assert reason == reasons.CONFIG_GONE
@@ -62,7 +68,7 @@ def test_an_object_that_is_deleted_is_said_and_changes_nothing() -> None:
 
 def test_while_an_object_is_missing_no_other_change_is_released() -> None:
     world = tracking()
-    world.cluster.configs.of(SECRET).remove(KEY)
+    world.cluster.configs[SECRET].remove(KEY)
     says(world, "two")
     world.rest()
     assert status_of(world).phase == Phase.HEALTHY
@@ -98,10 +104,8 @@ def test_without_a_copy_the_content_is_left_and_the_reason_said() -> None:
     world = tracking()
     says(world, "two")
     world.rest()
-    (copy,) = (
-        c.metadata.key for c in world.cluster.configs.of(CONFIG_MAP) if c.metadata.key != KEY
-    )
-    world.cluster.configs.of(CONFIG_MAP).remove(copy)
+    (copy,) = (c.metadata.key for c in world.cluster.configs[CONFIG_MAP] if c.metadata.key != KEY)
+    world.cluster.configs[CONFIG_MAP].remove(copy)
     world.people.undo(KEY, reading())
     world.rest()
     assert content(world) == "two"
@@ -113,7 +117,7 @@ def test_a_copy_of_another_time_is_not_put_back() -> None:
     world = tracking()
     says(world, "two")
     world.rest()
-    shelf = world.cluster.configs.of(CONFIG_MAP)
+    shelf = world.cluster.configs[CONFIG_MAP]
     (copy,) = (found for found in shelf if found.metadata.key != KEY)
     says_copy = copy.metadata.key
     shelf.put(structs.replace(copy, data={"key": "other"}))
@@ -203,7 +207,7 @@ def test_copies_go_with_their_rollout() -> None:
     world = tracking()
     owners = {
         (found.metadata.namespace, found.metadata.owner_references[0].name)
-        for found in world.cluster.configs.of(SECRET)
+        for found in world.cluster.configs[SECRET]
         if found.metadata.key != Key(NAMESPACE, "web")
     }
     assert owners == {(NAMESPACE, "web")}
@@ -216,13 +220,14 @@ def test_a_way_back_does_not_wait_for_content_that_may_not_be_written() -> None:
     world = tracking()
     says(world, "two")
     world.rest()
-    world.cluster.configs.forbidden = True
+    world.cluster.server.forbidden |= WRITES
     world.people.undo(KEY, reading())
     wait(world, 60)
     assert (running(world), content(world)) == ({"": 10}, "two")
     assert status_of(world).phase == Phase.HEALTHY
     assert reason_of(world, "Stalled") == "Forbidden"
-    world.cluster.configs.forbidden = False
+    world.cluster.server.forbidden.clear()
+    world.people.heal()
     wait(world, 60)
     assert (content(world), stamp(world)) == ("one", "")
     assert reason_of(world, "Stalled") == ""
@@ -252,7 +257,7 @@ def test_content_of_a_revision_that_was_given_up_is_held_when_it_comes_again() -
     )
     wait(world, 300)
     assert (content(world), running(world)) == ("one", {"": 10})
-    world.cluster.configs.of(CONFIG_MAP).put(structs.replace(says(world, "one"), data=failing.data))
+    world.cluster.configs[CONFIG_MAP].put(structs.replace(says(world, "one"), data=failing.data))
     wait(world, 300)
     assert reason_of(world, "Stalled") == reasons.REVISION_FAILED
     assert running(world) == {"": 10}
@@ -308,7 +313,7 @@ def test_a_release_that_began_before_tracking_has_nothing_to_go_back_to() -> Non
     says(world, "two")
     world.rest()
     rollout = world.cluster.rollouts[KEY]
-    status = with_position(rollout.status, config=None)
+    status = with_moonshift_status(rollout.status, config=None)
     world.cluster.rollouts.put(structs.replace(rollout, status=status))
     world.rest()
     assert record(world).stable is None

@@ -7,9 +7,8 @@ from controller.api.meta import Condition, Key
 from controller.api.rollout import BlueGreenStrategy, RolloutSpec, Strategy
 from controller.domain.decision import Refusal
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.situation import position
-from controller.domain.rollout.status import condition, with_position
-from controller.simulation.world import World
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.status import condition, with_moonshift_status
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
@@ -27,6 +26,7 @@ from tests.unit.builders import (
     with_spec,
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve, seconds
+from tests.unit.worlds import World
 
 
 def limited(style: str = "partition") -> World:
@@ -320,8 +320,10 @@ def test_a_clock_that_stood_when_a_step_came_to_wait_for_people_is_put_away() ->
     assert before.state == "StepPaused"
     seen = world.observe(KEY)
     assert seen is not None
-    status = with_position(seen.rollout.status, held_up_since=world.cluster.now)
+    status = with_moonshift_status(seen.rollout.status, held_up_since=world.cluster.now)
     rollout = structs.replace(seen.rollout, status=status)
-    after = position(decide(structs.replace(seen, rollout=rollout), world.cluster.now).status)
+    after = moonshift_status(
+        decide(structs.replace(seen, rollout=rollout), world.cluster.now).status
+    )
     assert after.held_up_since is None
     assert after.worked_since == before.worked_since

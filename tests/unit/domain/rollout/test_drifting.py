@@ -1,4 +1,4 @@
-"""Somebody changes what a release wrote: once put back, twice left, and always said who and what."""
+"""Somebody changes what a release wrote: twice put back, then left, and always said who and what."""
 
 from datetime import timedelta
 
@@ -11,8 +11,7 @@ from controller.domain.observation import Observation, RoutePresent
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
-from controller.domain.traffic.guard import AGAIN
-from controller.simulation.world import World
+from controller.domain.traffic.drift_policy import RETRY_AFTER_FIGHT
 from tests.unit.builders import (
     KEY,
     inner_of,
@@ -23,6 +22,7 @@ from tests.unit.builders import (
     status_of,
 )
 from tests.unit.domain.rollout.scenes import approve, reason_of, started
+from tests.unit.worlds import World
 
 PLACE = "spec.http[0].route[1].weight"
 
@@ -57,7 +57,7 @@ def said(decision: Decision, kind: str) -> tuple[str, str, str]:
 
 def test_a_release_that_has_ended_says_nothing_of_drift() -> None:
     world = started()
-    world.cluster.touch_routes()
+    world.touch_routes()
     world.rest()
     assert reason_of(world, DRIFTED) == reasons.ROUTE_PUT_BACK
     approve(world)
@@ -79,24 +79,36 @@ def test_the_first_change_is_put_back_and_told() -> None:
     assert said(decision, DRIFTED)[:2] == ("False", reasons.ROUTE_PUT_BACK)
 
 
-def test_the_same_place_within_a_minute_is_left_and_the_release_stops() -> None:
+def test_the_same_place_is_put_back_a_second_time_within_a_minute() -> None:
     world = started()
     before = world.cluster.now - timedelta(seconds=30)
     seen = touched(world, corrected=(PLACE,), corrected_at=before)
+    assert any(isinstance(a, EnsureRoutes) for a in decided(world, seen).actions)
+
+
+def test_the_same_place_a_third_time_within_a_minute_is_left_and_the_release_stops() -> None:
+    world = started()
+    last = world.cluster.now - timedelta(seconds=10)
+    before = world.cluster.now - timedelta(seconds=50)
+    seen = touched(world, corrected=(PLACE,), corrected_at=last, corrected_before=before)
     decision = decided(world, seen)
     assert decision.actions == ()
     assert said(decision, DRIFTED)[:2] == ("True", reasons.ROUTE_HELD)
     status, reason, message = said(decision, "Stalled")
     assert (status, reason) == ("True", reasons.ROUTE_HELD)
     assert "argocd" in message
-    assert decision.wake_at == world.cluster.now + AGAIN
+    assert decision.wake_at == world.cluster.now + RETRY_AFTER_FIGHT
 
 
 def test_it_is_tried_once_more_when_the_time_is_over() -> None:
     world = started()
-    early = world.cluster.now - AGAIN
+    early = world.cluster.now - RETRY_AFTER_FIGHT
     seen = touched(
-        world, corrected=(PLACE,), corrected_at=early - timedelta(seconds=9), edited_at=early
+        world,
+        corrected=(PLACE,),
+        corrected_at=early - timedelta(seconds=9),
+        corrected_before=early - timedelta(seconds=20),
+        edited_at=early,
     )
     assert any(isinstance(a, EnsureRoutes) for a in decided(world, seen).actions)
 
@@ -104,10 +116,12 @@ def test_it_is_tried_once_more_when_the_time_is_over() -> None:
 def test_another_place_or_a_later_change_is_no_fight() -> None:
     world = started()
     before = world.cluster.now - timedelta(seconds=30)
-    elsewhere = touched(world, corrected=("spec.hosts",), corrected_at=before)
+    elsewhere = touched(
+        world, corrected=("spec.hosts",), corrected_at=before, corrected_before=before
+    )
     assert any(isinstance(a, EnsureRoutes) for a in decided(world, elsewhere).actions)
     long_ago = world.cluster.now - timedelta(minutes=2)
-    later = touched(world, corrected=(PLACE,), corrected_at=long_ago)
+    later = touched(world, corrected=(PLACE,), corrected_at=before, corrected_before=long_ago)
     assert any(isinstance(a, EnsureRoutes) for a in decided(world, later).actions)
 
 
@@ -125,7 +139,8 @@ def test_a_timed_pause_still_ends_while_a_change_is_held() -> None:
     release(world)
     world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
     before = world.cluster.now - timedelta(seconds=1)
-    decision = decided(world, touched(world, corrected=(PLACE,), corrected_at=before))
+    seen = touched(world, corrected=(PLACE,), corrected_at=before, corrected_before=before)
+    decision = decided(world, seen)
     assert decision.wake_at is not None
     assert decision.wake_at <= world.cluster.now + timedelta(seconds=30)
 

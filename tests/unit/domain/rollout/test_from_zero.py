@@ -8,9 +8,8 @@ from msgspec import structs
 from controller.api.rollout import BlueGreenStrategy, Phase, Strategy
 from controller.domain import reasons
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.situation import position
+from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.status import condition
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     make_rollout,
@@ -25,6 +24,7 @@ from tests.unit.builders import (
     with_spec,
 )
 from tests.unit.domain.rollout.scenes import approve, history, pin_of, started
+from tests.unit.worlds import World
 
 
 def finish(world: World) -> None:
@@ -171,12 +171,12 @@ def test_a_template_that_comes_at_zero_is_released_over_what_was_stable() -> Non
 def known(world: World, revision: str) -> str:
     """The stable revision after a pass, where this one was noted before."""
     status = status_of(world)
-    ours = structs.replace(position(status), stable_revision=revision)
+    ours = structs.replace(moonshift_status(status), stable_revision=revision)
     seen = world.observe(KEY)
     assert seen is not None
     rollout = structs.replace(seen.rollout, status=structs.replace(status, moonshift=ours))
     decision = decide(structs.replace(seen, rollout=rollout), world.cluster.now)
-    return position(decision.status).stable_revision
+    return moonshift_status(decision.status).stable_revision
 
 
 def before_the_first_move() -> World:
@@ -217,7 +217,9 @@ def test_a_stable_replica_set_that_is_deleted_at_zero_is_not_waited_for() -> Non
 
 
 @pytest.mark.parametrize(("replicas", "stable", "new"), [(10, 8, 2), (1, 0, 1)])
-def test_a_latch_that_is_lost_at_zero_is_put_back(replicas: int, stable: int, new: int) -> None:
+def test_a_admission_pause_that_is_lost_at_zero_is_put_back(
+    replicas: int, stable: int, new: int
+) -> None:
     """Nobody looked while somebody resumed and scaled it: of one pod there is no half, so the new one goes at once."""
     world = emptied("partition")
     world.rest()

@@ -6,7 +6,6 @@ from msgspec import structs
 from controller.api.rollout import Phase, StepState
 from controller.domain import reasons
 from controller.domain.rollout.phases import decide
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     inner_of,
@@ -20,7 +19,8 @@ from tests.unit.builders import (
     wait,
     weight_of,
 )
-from tests.unit.domain.rollout.scenes import BOTH, approve, history, pin_of, started
+from tests.unit.domain.rollout.scenes import BOTH, approve, history, pin_of, seconds, started
+from tests.unit.worlds import World
 
 FOUR = make_steps("10%", "20%", "30%", "50%")
 
@@ -61,6 +61,33 @@ def test_a_jump_back_moves_traffic_and_keeps_the_pods(style: str) -> None:
     assert at(world) == (1, 2, StepState.STEP_PAUSED)
     assert weight_of(world) == 10
     assert inner_of(world).canary_replicas == 3
+
+
+@BOTH
+def test_a_jump_that_is_asked_for_until_another_state_is_seen_is_made_once(style: str) -> None:
+    world = started(style, FOUR)
+    world.people.ask_for_step(KEY, 3)
+    world.rest()
+    steps = history(world, lambda: inner_of(world).current_step_index)
+    world.people.ask_for_step(KEY, 2)
+    asked = world.cluster.now
+    # The original's clients look every second, and ask again where they see StepPaused.
+    world.run_until(lambda: world.cluster.now >= asked + seconds(1))
+    assert at(world) == (2, 3, StepState.STEP_METRICS_ANALYSIS)
+    assert weight_of(world) == 20
+    world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_PAUSED)
+    assert world.cluster.now == asked + seconds(3)
+    assert steps == [3, 2]
+
+
+def test_after_our_own_jump_nothing_is_put_off() -> None:
+    world = started(steps=FOUR)
+    world.people.ask_for_step(KEY, 3)
+    world.rest()
+    asked = world.cluster.now
+    world.people.jump(KEY, 2)
+    world.run_until(lambda: at(world) == (2, 3, StepState.STEP_PAUSED))
+    assert world.cluster.now < asked + seconds(3)
 
 
 @BOTH

@@ -10,9 +10,8 @@ from controller.domain import reasons
 from controller.domain.decision import Note
 from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.status import condition
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
@@ -31,12 +30,13 @@ from tests.unit.builders import (
     wait,
 )
 from tests.unit.domain.rollout.scenes import BOTH, reason_of, started
+from tests.unit.worlds import World
 
 
-def situation(world: World) -> Situation:
+def situation(world: World) -> ReleaseContext:
     seen = world.observe(KEY)
     assert seen is not None
-    return Situation(seen=seen, now=world.cluster.now)
+    return ReleaseContext(seen=seen, now=world.cluster.now)
 
 
 def notes_of(world: World) -> list[Note]:
@@ -55,12 +55,12 @@ def notes_of(world: World) -> list[Note]:
 
 def test_a_revision_is_its_images_and_its_replica_set() -> None:
     world = started()
-    sit = situation(world)
+    context = situation(world)
     new, old = revision_of(world, "v2"), revision_of(world, "v1")
-    assert new_in_words(sit) == f"img:v2 (ReplicaSet web-{new})"
-    assert stable_in_words(sit, old) == f"img:v1 (ReplicaSet web-{old})"
-    assert stable_in_words(sit, "") == ""
-    assert stable_in_words(sit, "gone") == "gone"
+    assert new_in_words(context) == f"img:v2 (ReplicaSet web-{new})"
+    assert stable_in_words(context, old) == f"img:v1 (ReplicaSet web-{old})"
+    assert stable_in_words(context, "") == ""
+    assert stable_in_words(context, "gone") == "gone"
 
 
 def test_a_revision_that_is_not_made_yet_is_its_images() -> None:
@@ -73,12 +73,12 @@ def test_images_are_named_once_each_and_a_template_without_any_says_nothing() ->
     world = started()
     tree = msgspec.json.decode(template("v2"))
     tree["spec"]["containers"] += [{"image": "side:1"}, {"image": "side:1"}, {}]
-    sit = situation(world)
-    spec = structs.replace(sit.deployment.spec, template=msgspec.Raw(msgspec.json.encode(tree)))
-    found = structs.replace(sit.deployment, spec=spec)
-    workload = structs.replace(sit.workload, object=found, replica_sets=())
-    seen = structs.replace(sit.seen, workload=workload)
-    assert new_in_words(structs.replace(sit, seen=seen)) == "img:v2, side:1"
+    context = situation(world)
+    spec = structs.replace(context.deployment.spec, template=msgspec.Raw(msgspec.json.encode(tree)))
+    found = structs.replace(context.deployment, spec=spec)
+    workload = structs.replace(context.workload, object=found, replica_sets=())
+    seen = structs.replace(context.seen, workload=workload)
+    assert new_in_words(structs.replace(context, seen=seen)) == "img:v2, side:1"
 
 
 @pytest.mark.parametrize("which", sorted(SETS))

@@ -7,11 +7,12 @@ from controller.api import names
 from controller.api.networking import ServiceSpec
 from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.domain import reasons
+from controller.domain.availability import Forbidden
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.status import condition, enter
 from controller.domain.rollout.steps import decide_step
-from controller.domain.rollout.turn import Stop
+from controller.domain.rollout.transition import Stop
 from tests.unit.builders import (
     KEY,
     inner_of,
@@ -165,10 +166,9 @@ def test_a_missing_service_is_said_and_nothing_moves() -> None:
 @pytest.mark.parametrize("unreadable", ["", "Forbidden"])
 def test_a_missing_or_unreadable_gateway_object_is_said_and_nothing_moves(unreadable: str) -> None:
     world = make_world()
-    route = world.cluster.routes[0]
-    world.cluster.remove_route("shop", "VirtualService", "web")
+    world.remove_route("shop", "VirtualService", "web")
     if unreadable:
-        world.cluster.put_route("shop", "VirtualService", "web", type(route)(unreadable=unreadable))
+        world.cannot_be_read("VirtualService", Forbidden("no right"))
     release(world)
     world.rest()
     expected = unreadable or reasons.GATEWAY_OBJECT_NOT_FOUND
@@ -179,11 +179,10 @@ def test_a_missing_or_unreadable_gateway_object_is_said_and_nothing_moves(unread
 
 def test_what_was_missing_lets_the_release_go_on_once_it_is_there() -> None:
     world = make_world()
-    route = world.cluster.routes[0]
-    world.cluster.remove_route("shop", "VirtualService", "web")
+    world.remove_route("shop", "VirtualService", "web")
     release(world)
     world.rest()
-    world.cluster.put_route("shop", "VirtualService", "web", route)
+    world.put_route("shop", "VirtualService", "web")
     world.rest()
     assert weight_of(world) == 20
     assert reason_of(world, "Stalled") == ""
@@ -198,9 +197,9 @@ def test_a_service_that_vanishes_mid_way_is_said() -> None:
 
 def test_touched_routes_are_put_back_while_a_step_waits() -> None:
     world = started()
-    world.cluster.touch_routes()
+    world.touch_routes()
     world.rest()
-    assert not world.cluster.routes[0].touched
+    assert not world.routes[0].touched
     assert weight_of(world) == 20
 
 
@@ -311,7 +310,7 @@ def test_a_release_that_is_completed_has_no_step_left() -> None:
     seen = world.observe(KEY)
     assert seen is not None
     status = enter(seen.rollout.status, StepState.COMPLETED, world.cluster.now)
-    turn = decide_step(Situation(seen=seen, now=world.cluster.now), status)
+    turn = decide_step(ReleaseContext(seen=seen, now=world.cluster.now), status)
     assert turn == Stop(status)
 
 

@@ -33,7 +33,7 @@ from controller.domain.decision import (
 from controller.domain.observation import WorkloadUnreadable
 from controller.domain.rollout import phases
 from controller.domain.rollout.phases import decide, refused
-from controller.domain.rollout.situation import Situation
+from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.status import (
     condition,
     enter,
@@ -41,8 +41,7 @@ from controller.domain.rollout.status import (
     with_condition,
     with_kstatus,
 )
-from controller.domain.rollout.turn import Advance
-from controller.simulation.world import World
+from controller.domain.rollout.transition import Continue
 from tests.unit.builders import (
     KEY,
     NOW,
@@ -56,6 +55,7 @@ from tests.unit.builders import (
     with_spec,
 )
 from tests.unit.domain.rollout.scenes import approve, history, seconds, started
+from tests.unit.worlds import World
 
 REQUIRED = {
     "observedWorkloadGeneration",
@@ -99,7 +99,7 @@ def test_a_new_rollout_takes_finalizer_hash_and_label_and_is_healthy() -> None:
     assert rollout.status.message == "workload deployment is completed"
 
 
-def test_the_first_pass_has_the_duties_before_everything_else() -> None:
+def test_the_first_pass_has_the_housekeeping_before_everything_else() -> None:
     world = make_world()
     world.cluster.rollouts.remove(KEY)
     world.cluster.rollouts.put(make_rollout())
@@ -249,10 +249,10 @@ def test_a_refused_action_is_said_in_status_and_once_as_an_event() -> None:
 
 
 def test_a_pass_that_finds_no_rest_stops_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def round_and_round(sit: Situation, status: RolloutStatus) -> Advance:
-        return Advance(enter(status, StepState.STEP_READY, sit.now))
+    def round_and_round(context: ReleaseContext, status: RolloutStatus) -> Continue:
+        return Continue(enter(status, StepState.STEP_READY, context.now))
 
-    monkeypatch.setattr(phases, "_turn", round_and_round)
+    monkeypatch.setattr(phases, "_transition", round_and_round)
     decision = decided(make_world())
     assert decision.notes[-1].reason == "Looping"
     assert decision.actions == ()
@@ -286,7 +286,7 @@ def test_the_status_never_loses_a_field_that_clients_read() -> None:
     missing: list[set[str]] = []
 
     def look() -> None:
-        tree = msgspec.json.decode(msgspec.json.encode(world.intended[KEY]))
+        tree = msgspec.json.decode(msgspec.json.encode(world.intended(KEY)))
         missing.append(REQUIRED - tree["canaryStatus"].keys())
         missing.append({"phase", "message", "currentStepIndex", "currentStepState"} - tree.keys())
         assert tree["currentStepState"] == tree["canaryStatus"]["currentStepState"]

@@ -8,11 +8,10 @@ from controller.api.history import RolloutHistory
 from controller.api.rollout import Approval, MoonshiftStatus, NetworkRef
 from controller.domain.decision import RecordRelease
 from controller.domain.rollout.phases import decide
-from controller.simulation.cluster import Route
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
+    inner_of,
     make_deployment,
     make_rollout,
     make_routing,
@@ -25,6 +24,7 @@ from tests.unit.builders import (
     wait,
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve
+from tests.unit.worlds import World
 
 
 def recorded(style: str = "partition", keep: int = 10, **plan: object) -> World:
@@ -39,7 +39,7 @@ def recorded(style: str = "partition", keep: int = 10, **plan: object) -> World:
 
 def records(world: World) -> list[RolloutHistory]:
     """All records, the oldest first."""
-    return list(world.cluster.histories.values())
+    return list(world.cluster.histories)
 
 
 def outcomes(world: World) -> list[str]:
@@ -67,7 +67,7 @@ def test_a_release_that_succeeded_is_written_down_once(style: str) -> None:
     assert record.status.outcome == "Succeeded"
     assert record.status.phase == "completed"
     assert record.metadata.labels == {
-        "rollouts.kruise.io/rollout-id": record.status.revision,
+        "rollouts.kruise.io/rollout-id": inner_of(world).observed_rollout_id,
         "rollouts.kruise.io/rollout-name": "web",
     }
     assert record.metadata.name.startswith("web-")
@@ -211,8 +211,8 @@ def test_the_objects_of_the_release_are_in_the_record() -> None:
         steps=(make_step(2, "20%"),),
     )
     world = make_world(make_rollout(strategy=strategy))
-    route = Route(raw=msgspec.Raw(b'{"spec":{"rules":[]}}'))
-    world.cluster.put_route(NAMESPACE, "HTTPRoute", "web", route)
+    route = b'{"spec":{"rules":[]}}'
+    world.put_route(NAMESPACE, "HTTPRoute", "web", route)
     world.cluster.histories_kept = 5
     release(world)
     world.rest()

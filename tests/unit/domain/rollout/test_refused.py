@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from controller.api.rollout import RolloutStatus, StepState
 from controller.domain.decision import Action, Refusal
 from controller.domain.rollout.status import condition
-from controller.simulation.world import World
 from tests.unit.builders import KEY, release, status_of, template, wait
 from tests.unit.domain.rollout.scenes import STATES, in_state, started
+from tests.unit.worlds import World
 
 ACTIONS = sorted(kind.__name__ for kind in get_args(Action))
 REASONS = ("Forbidden", "Invalid", "KindNotServed", "ScriptFailed", "WorkerUnavailable")
@@ -36,7 +36,7 @@ DISTURBANCES: dict[str, Callable[[World], None]] = {
     "deleted": lambda world: world.cluster.rollouts.delete(KEY),
     "scaled to zero": lambda world: world.people.edit(KEY, replicas=0),
     "pods lost": _lose_pods,
-    "a route touched": lambda world: world.cluster.touch_routes(),
+    "a route touched": lambda world: world.touch_routes(),
 }
 INSTANT = re.compile(rb'"\d{4}-\d\d-\d\dT[^"]*"')
 
@@ -66,6 +66,7 @@ def pass_over_again_and_again(world: World, times: int = 5) -> None:
         world.pass_over(KEY)
 
 
+@pytest.mark.timeout(300)
 @settings(max_examples=120, deadline=None)
 @given(
     style=st.sampled_from(("partition", "canary")),

@@ -1,5 +1,6 @@
 """A release from admission to its end, in both styles: the order of things, and what is left when it is over."""
 
+import msgspec
 import pytest
 
 from controller.api import names
@@ -25,6 +26,7 @@ from tests.unit.builders import (
 )
 from tests.unit.domain.rollout.scenes import approve, history, pin_of, started
 from tests.unit.simulation.invariants import Watch
+from tests.unit.worlds import World
 
 STYLES = ("partition", "canary")
 BOTH = pytest.mark.parametrize("style", STYLES)
@@ -61,7 +63,23 @@ def test_partition_style_grows_beside_the_old_and_gives_their_share_back_after_t
     ]
 
 
-def test_the_margin_lies_between_the_route_and_the_old_share() -> None:
+def extra_status(world: World) -> object:
+    """As a client of the original reads it off the Deployment."""
+    text = workload_of(world).metadata.annotations.get(names.EXTRA_STATUS)
+    return None if text is None else msgspec.json.decode(text)
+
+
+def test_ready_new_pods_of_a_step_are_noted_on_the_deployment_by_its_last_move() -> None:
+    world = started(steps=make_steps("20%", "60%"))
+    assert extra_status(world) == {"updatedReadyReplicas": 2, "expectedUpdatedReplicas": 2}
+    approve(world)
+    assert extra_status(world) == {"updatedReadyReplicas": 6, "expectedUpdatedReplicas": 6}
+    approve(world)
+    assert status_of(world).phase == Phase.HEALTHY
+    assert extra_status(world) is None
+
+
+def test_the_grace_period_lies_between_the_route_and_the_old_share() -> None:
     world = make_world()
     release(world)
     world.run_until(lambda: weight_of(world) == 20)
@@ -70,7 +88,7 @@ def test_the_margin_lies_between_the_route_and_the_old_share() -> None:
     assert (world.cluster.now - routed).total_seconds() == 3
 
 
-def test_the_margin_lies_between_ready_endpoints_and_the_first_route() -> None:
+def test_the_grace_period_lies_between_ready_endpoints_and_the_first_route() -> None:
     world = make_world()
     release(world)
     world.run_until(lambda: "web-canary" in ours_of(world).endpoints_ready_since)
@@ -79,7 +97,7 @@ def test_the_margin_lies_between_ready_endpoints_and_the_first_route() -> None:
     assert (world.cluster.now - ready).total_seconds() == 3
 
 
-def test_a_later_step_needs_no_margin_before_its_route() -> None:
+def test_a_later_step_needs_no_grace_period_before_its_route() -> None:
     world = started()
     wait(world, 3)
     world.people.approve(KEY)
@@ -129,9 +147,12 @@ def test_a_step_without_traffic_restores_the_routes_of_the_one_before(style: str
 def test_matches_route_without_a_weight() -> None:
     match = HttpRouteMatch(headers=(ValueMatch(name="user", value="ann"),))
     world = started(steps=(make_step("20%", matches=(match,)), make_step("50%", "50%")))
-    plan = world.cluster.routes[0].plan
+    plan = world.routes[0].plan
     assert plan is not None
-    assert (plan.weight, plan.matches) == (None, (match,))
+    assert (plan.weight, plan.matches) == (
+        None,
+        [{"headers": [{"name": "user", "value": "ann"}]}],
+    )
     assert status_of(world).phase == Phase.PROGRESSING
 
 
@@ -277,7 +298,7 @@ def test_the_stable_service_is_unpinned_before_the_workload_is_upgraded(style: s
 
 
 @BOTH
-def test_canary_service_outlives_the_routes_by_the_margin(style: str) -> None:
+def test_canary_service_outlives_the_routes_by_the_grace_period(style: str) -> None:
     world = started(style)
     approve(world)
     wait(world, 3)
@@ -299,10 +320,18 @@ def test_the_mark_goes_last(style: str) -> None:
     assert pin_of(world, "web-canary") == "gone"
 
 
-def test_clients_see_the_finalising_steps_in_order() -> None:
+def finalising_step(world: World) -> str:
+    """Which part of the end was decided last."""
+    decided = world.intended(KEY)
+    inner = decided.of_release if decided is not None else None
+    return inner.finalising_step if inner is not None else ""
+
+
+def test_the_finalising_steps_are_walked_through_in_order() -> None:
     world = started("canary")
     approve(world)
-    seen = history(world, lambda: inner_of(world).finalising_step)
+    # The parts of the end that take no time are decided one after the other, and not written down each.
+    seen = history(world, lambda: finalising_step(world))
     wait(world, 3)
     world.people.approve(KEY)
     world.rest()

@@ -21,8 +21,6 @@ from controller.domain.decision import Decision, RestoreRoutes
 from controller.domain.observation import RouteAbsent
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.routing import GIVEN_BACK, SEVERAL
-from controller.simulation.cluster import Route
-from controller.simulation.world import World
 from tests.unit.builders import (
     GRACE,
     KEY,
@@ -43,6 +41,7 @@ from tests.unit.builders import (
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve
 from tests.unit.simulation.invariants import Watch
+from tests.unit.worlds import World
 
 ISTIO = "networking.istio.io/v1"
 MARGIN = timedelta(seconds=GRACE)
@@ -71,7 +70,7 @@ def chained(
         rollout = with_spec(rollout, strategy=Strategy(blue_green=plan))
     world = make_world(rollout)
     for kind, depth in kinds:
-        world.cluster.put_route(NAMESPACE, kind, "web", Route(depth=depth))
+        world.put_route(NAMESPACE, kind, "web", depth=depth)
     Watch(world)
     return world
 
@@ -93,7 +92,7 @@ def led(world: World) -> list[str]:
     """Kinds whose object follows a plan."""
     seen = world.observe(KEY)
     routes = seen.routes if seen is not None else ()
-    found = ((r.reference.kind, world.cluster.route(NAMESPACE, r.reference)) for r in routes)
+    found = ((r.reference.kind, world.route(NAMESPACE, r.reference)) for r in routes)
     return [kind for kind, route in found if route is not None and route.plan is not None]
 
 
@@ -150,7 +149,7 @@ ENDS: dict[str, Callable[[World], None]] = {
 
 @BOTH
 @pytest.mark.parametrize("end", ENDS)
-def test_what_a_route_points_at_is_given_back_a_margin_after_the_route(
+def test_what_a_route_points_at_is_given_back_a_grace_period_after_the_route(
     style: str, end: str
 ) -> None:
     world = underway(style)
@@ -164,7 +163,9 @@ def test_what_a_route_points_at_is_given_back_a_margin_after_the_route(
 
 
 @pytest.mark.parametrize("style", ["partition", "canary", "blue-green"])
-def test_success_gives_back_the_routes_and_a_margin_later_what_they_pointed_at(style: str) -> None:
+def test_success_gives_back_the_routes_and_a_grace_period_later_what_they_pointed_at(
+    style: str,
+) -> None:
     world = underway(style)
     diary = Diary(world)
     for _ in range(2):
@@ -189,7 +190,7 @@ def test_a_step_without_traffic_begins_when_all_is_given_back() -> None:
 
 
 @pytest.mark.parametrize("replaced", [True, False])
-def test_a_workload_that_is_gone_keeps_the_margin_too(replaced: bool) -> None:
+def test_a_workload_that_is_gone_keeps_the_grace_period_too(replaced: bool) -> None:
     world = underway("canary")
     world.watchers.clear()
     diary = Diary(world)
@@ -201,7 +202,7 @@ def test_a_workload_that_is_gone_keeps_the_margin_too(replaced: bool) -> None:
     assert diary.gaps[0] >= MARGIN
 
 
-def test_three_depths_are_two_margins_apart() -> None:
+def test_three_depths_are_two_grace_periods_apart() -> None:
     world = underway(kinds=DEEP)
     diary = Diary(world)
     roll_back(world)
@@ -283,15 +284,15 @@ def test_a_route_that_leads_again_is_noted_before_it_is_given_back_again() -> No
     stale(world)
     first = decided(world)
     assert not [a for a in first.actions if isinstance(a, RestoreRoutes)]
-    assert plan_kept(first.status, world) == world.cluster.routes[0].plan.identity  # type: ignore[union-attr]
+    assert plan_kept(first.status, world) == world.routes[0].plan.identity  # type: ignore[union-attr]
     second = decided(world)
     assert [a for a in second.actions if isinstance(a, RestoreRoutes)]
 
 
 def test_routes_that_lead_again_and_differ_are_noted_as_several() -> None:
-    world = underway(kinds=((POINTS, 0), ("HTTPRoute", 0), (POINTED_AT, 1)))
+    world = underway(kinds=((POINTS, 0), ("Gateway", 0), (POINTED_AT, 1)))
     stale(world)
-    world.cluster.put_route(NAMESPACE, "HTTPRoute", "web", Route())
+    world.put_route(NAMESPACE, "Gateway", "web")
     first = decided(world)
     assert not [a for a in first.actions if isinstance(a, RestoreRoutes)]
     assert plan_kept(first.status, world) == SEVERAL

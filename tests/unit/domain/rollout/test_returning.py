@@ -13,7 +13,6 @@ from controller.api.rollout import (
 )
 from controller.domain import reasons
 from controller.domain.rollout.status import condition
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     STRATEGIES,
@@ -33,6 +32,7 @@ from tests.unit.builders import (
     wait,
 )
 from tests.unit.domain.rollout.scenes import approve, history, reason_of
+from tests.unit.worlds import World
 
 ASKED = {names.ROLLBACK_IN_BATCH: "true"}
 RETURNING = ("StatefulSet", "Advanced StatefulSet", "CloneSet", "a kind labelled as StatefulSet")
@@ -68,13 +68,13 @@ def succeeded(world: World) -> str:
 
 
 def marked(world: World) -> int:
-    pods = world.cluster.pods_of_set(set_of(world))
+    pods = world.cluster.pods_of(set_of(world))
     return sum(names.NO_NEED_UPDATE in pod.metadata.labels for pod in pods)
 
 
 def batches_of(world: World) -> list[str]:
     """Batch numbers on pods of this release."""
-    pods = world.cluster.pods_of_set(set_of(world))
+    pods = world.cluster.pods_of(set_of(world))
     ours = inner_of(world).observed_rollout_id
     return sorted(
         pod.metadata.labels[names.ROLLOUT_BATCH_ID]
@@ -333,7 +333,7 @@ def test_the_release_that_was_taken_back_is_recorded_as_such() -> None:
     world.rest()
     approve(world)
     approve(world)
-    outcomes = [found.status.outcome for found in world.cluster.histories.values()]
+    outcomes = [found.status.outcome for found in world.cluster.histories]
     assert outcomes == ["RolledBack", "Succeeded"]
 
 

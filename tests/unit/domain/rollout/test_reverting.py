@@ -8,10 +8,9 @@ from msgspec import structs
 from controller.api.rollout import MoonshiftStatus, Phase, StepState
 from controller.domain import reasons
 from controller.domain.rollout.deadline import with_deadline
-from controller.domain.rollout.situation import Situation
-from controller.domain.rollout.status import condition
-from controller.domain.rollout.turn import Stop
-from controller.simulation.world import World
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.status import condition, with_moonshift_status
+from controller.domain.rollout.transition import Stop
 from tests.unit.builders import (
     KEY,
     SETS,
@@ -33,6 +32,7 @@ from tests.unit.builders import (
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve, pin_of
 from tests.unit.simulation.invariants import Watch
+from tests.unit.worlds import World
 
 
 def impatient(style: str = "partition") -> World:
@@ -129,7 +129,8 @@ def test_where_the_stable_template_is_not_kept_nothing_is_taken_back() -> None:
     assert seen.workload is not None
     lost = structs.replace(seen, workload=structs.replace(seen.workload, replica_sets=()))
     late = world.cluster.now + timedelta(hours=1)
-    stop = with_deadline(Situation(seen=lost, now=late), Stop(status_of(world)))
+    status = with_moonshift_status(status_of(world), kept_template="")
+    stop = with_deadline(ReleaseContext(seen=lost, now=late), Stop(status))
     assert stop.actions == ()
     assert stop.problem is not None
     assert stop.problem.reason == reasons.DEADLINE_EXCEEDED

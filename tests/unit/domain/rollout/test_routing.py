@@ -19,6 +19,7 @@ from controller.domain.decision import (
     Action,
     Decision,
     EnsureCanaryDeployment,
+    EnsureCanaryService,
     EnsureRoutes,
     PaceDeployment,
     RehearseRoutes,
@@ -33,9 +34,6 @@ from controller.domain.observation import (
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.routing import GATEWAY_OBJECT_IN_USE, made_for
 from controller.domain.rollout.status import condition
-from controller.domain.traffic.header import ScriptHeader
-from controller.simulation.cluster import Route
-from controller.simulation.world import World
 from tests.unit.builders import (
     GRACE,
     KEY,
@@ -59,6 +57,7 @@ from tests.unit.builders import (
     weight_of,
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve, first_instants, pin_of, seconds, started
+from tests.unit.worlds import World
 
 RULE = NetworkRef("networking.istio.io/v1", "DestinationRule", "web")
 
@@ -92,11 +91,11 @@ def shared_world(style: str, subset: str = "stable") -> World:
         patch_pod_template_metadata=PatchMetadata(labels={"lane": "new"}),
     )
     world = make_world(make_rollout(strategy=strategy), raw=virtual_service(subset))
-    world.cluster.put_route(
+    world.put_route(
         NAMESPACE,
         "DestinationRule",
         "web",
-        Route(raw=msgspec.Raw(destination_rule({"lane": "old"}))),
+        destination_rule({"lane": "old"}),
     )
     return world
 
@@ -115,6 +114,18 @@ def with_routes(seen: Observation, state: RouteState) -> Observation:
     return structs.replace(
         seen, routes=tuple(structs.replace(route, state=state) for route in seen.routes)
     )
+
+
+@pytest.mark.parametrize("appends", [True, False])
+def test_the_gate_says_whether_the_canary_service_selects_by_labels_that_are_added(
+    appends: bool,
+) -> None:
+    world = make_world()
+    release(world)
+    world.run_until(lambda: bool(sizes_of(world).get("v2")))
+    seen = structs.replace(observed(world), appends_pod_labels=appends)
+    made = [a for a in decided(world, seen).actions if isinstance(a, EnsureCanaryService)]
+    assert [action.appends for action in made] == [appends]
 
 
 def with_slices(seen: Observation, *keep: str) -> Observation:
@@ -181,7 +192,7 @@ def test_a_step_of_all_replicas_behind_a_shared_service_unpins_nothing() -> None
     assert status_of(world).phase == Phase.HEALTHY
 
 
-def test_a_third_revision_behind_a_shared_service_keeps_the_margin_too() -> None:
+def test_a_third_revision_behind_a_shared_service_keeps_the_grace_period_too() -> None:
     world = shared_world("partition")
     release(world)
     world.rest()
@@ -206,7 +217,7 @@ def test_every_service_and_every_gateway_object_is_led() -> None:
         traffic_routings=(make_routing("web"), make_routing("api", api, grace=9)),
     )
     world = make_world(make_rollout(strategy=strategy), services=("web", "api"))
-    world.cluster.put_route(NAMESPACE, "VirtualService", "api", Route())
+    world.put_route(NAMESPACE, "VirtualService", "api")
     release(world)
     seen = first_instants(
         world,
@@ -215,7 +226,7 @@ def test_every_service_and_every_gateway_object_is_led() -> None:
     )
     world.rest()
     assert seen["routed"] - seen["ready"] == seconds(9)
-    assert [route.plan is not None for route in world.cluster.routes] == [True, True]
+    assert [route.plan is not None for route in world.routes] == [True, True]
     v1, v2 = revision_of(world, "v1"), revision_of(world, "v2")
     pins = [pin_of(world, name) for name in ("web", "api", "web-canary", "api-canary")]
     assert pins == [v1, v1, v2, v2]
@@ -243,7 +254,7 @@ def without_timers(world: World) -> Observation:
     return structs.replace(observed(world), rollout=structs.replace(rollout, status=status))
 
 
-def test_the_margin_starts_when_endpoints_are_seen_and_not_when_pods_are_ready() -> None:
+def test_the_grace_period_starts_when_endpoints_are_seen_and_not_when_pods_are_ready() -> None:
     world = make_world()
     release(world)
     world.run_until(lambda: ours_of(world).state == StepState.STEP_TRAFFIC_ROUTING)
@@ -271,7 +282,7 @@ def test_a_pod_of_another_service_is_no_endpoint_of_ours() -> None:
     assert with_slices(seen, "web").slices
 
 
-def test_the_margin_of_lost_timestamps_starts_again() -> None:
+def test_the_grace_period_of_lost_timestamps_starts_again() -> None:
     world = make_world()
     release(world)
     world.run_until(lambda: bool(ours_of(world).endpoints_ready_since))
@@ -327,7 +338,7 @@ def test_an_edited_object_is_written_again_so_that_the_edit_is_folded_in() -> No
 
 def test_a_step_that_a_gateway_cannot_say_is_told_before_a_pod_is_made() -> None:
     world = make_world(make_rollout(), make_deployment())
-    world.headers = lambda _: ScriptHeader(can=frozenset({"header"}))
+    world.scripts.can["VirtualService"] = {"header"}
     world.rest()
     release(world)
     world.rest()
@@ -385,13 +396,13 @@ def test_restoring_names_the_rollout_so_that_anothers_objects_are_left_alone() -
     assert [action.rollout for action in restores] == ["web"]
 
 
-def test_routes_that_differ_among_themselves_start_no_margin() -> None:
+def test_routes_that_differ_among_themselves_start_no_grace_period() -> None:
     api = NetworkRef("networking.istio.io/v1", "VirtualService", "api")
     strategy = structs.replace(
         make_strategy(), traffic_routings=(make_routing("web", VIRTUAL_SERVICE, api),)
     )
     world = make_world(make_rollout(strategy=strategy))
-    world.cluster.put_route(NAMESPACE, "VirtualService", "api", Route())
+    world.put_route(NAMESPACE, "VirtualService", "api")
     release(world)
     world.rest()
     routed = ours_of(world).routed_at

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from controller.api.quantity import IntOrPercent
 from controller.api.workloads import RollingUpdate
-from controller.domain.pods.deployment import Knobs, write_knobs
+from controller.domain.pods.deployment import RollingLimits, write_rolling_limits
 from controller.domain.pods.plan import batch_size
-from controller.simulation.world import World
 from tests.unit.builders import KEY, make_steps, sizes_of, workload_of
 from tests.unit.domain.rollout.scenes import approve, started
+from tests.unit.worlds import World
 
 
 def limits_of(world: World) -> RollingUpdate | None:
@@ -34,7 +34,7 @@ def test_any_sizes_end_with_the_limits_of_the_last(share: IntOrPercent, sizes: l
     world = started(steps=plan, traffic=False, watched=False)
     for size in sizes:
         scaled(world, size)
-    said = write_knobs(Knobs(0, batch_size(plan, 1, sizes[-1])), sizes[-1])
+    said = write_rolling_limits(RollingLimits(0, batch_size(plan, 1, sizes[-1])), sizes[-1])
     assert limits_of(world) == RollingUpdate(said.max_surge, said.max_unavailable)
     assert sum(sizes_of(world).values()) == sizes[-1]
 

@@ -4,9 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from controller.domain import reasons
-from controller.domain.rollout.status import condition
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     make_set_world,
@@ -17,7 +14,8 @@ from tests.unit.builders import (
     strategy_of,
     versions_of,
 )
-from tests.unit.domain.rollout.scenes import approve, reason_of
+from tests.unit.domain.rollout.scenes import approve
+from tests.unit.worlds import World
 
 LIKE_IT = pytest.mark.parametrize(
     "which", ["StatefulSet", "Advanced StatefulSet", "a kind labelled as StatefulSet"]
@@ -58,7 +56,7 @@ def most_ready(world: World) -> Callable[[], int]:
 
 def _ready_new(world: World) -> int:
     update = set_of(world).status.update_revision
-    pods = world.cluster.pods_of_set(set_of(world))
+    pods = world.cluster.pods_of(set_of(world))
     return sum(pod.revision == update and pod.ready_since is not None for pod in pods)
 
 
@@ -140,7 +138,7 @@ def fewest_pods(world: World) -> Callable[[], int]:
     seen: list[int] = []
     world.watchers.append(
         lambda: seen.append(
-            sum(pod.ready_since is not None for pod in world.cluster.pods_of_set(set_of(world)))
+            sum(pod.ready_since is not None for pod in world.cluster.pods_of(set_of(world)))
         )
     )
     return lambda: min(seen, default=0)
@@ -156,25 +154,3 @@ def test_a_stable_revision_that_is_gone_is_not_waited_for() -> None:
     world.rest()
     back(world)
     assert versions_of(world) == {"v2": 5}
-
-
-@pytest.mark.parametrize("which", ["DaemonSet", "Advanced DaemonSet"])
-def test_a_daemon_set_whose_nodes_were_all_away_comes_back_new_and_says_so(which: str) -> None:
-    world = at_second_step(which)
-    stable = ours_of(world).stable_revision
-    world.cluster.nodes = 0
-    for pod in world.cluster.pods_of_set(set_of(world)):
-        world.cluster.pods.remove(pod.metadata.key)
-    world.rest()
-    world.cluster.nodes = 5
-    world.rest()
-    assert versions_of(world) == {"v2": 5}
-    assert ours_of(world).stable_revision == stable
-    said = condition(status_of(world), "Stalled")
-    assert said is not None
-    assert said.reason == reasons.STABLE_REVISION_GONE
-    assert "kubectl moonshift undo web, or end the release" in said.message
-    release_set(world, "v1")
-    world.rest()
-    assert versions_of(world) == {"v1": 5}
-    assert reason_of(world, "Stalled") == ""

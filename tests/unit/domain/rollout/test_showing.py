@@ -1,11 +1,11 @@
 """What clients read of the new revision: its kind's own name, its pods as they are, and nothing empty for ever."""
 
+import msgspec
 import pytest
 from msgspec import structs
 
 from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.domain.rollout.phases import decide
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     NOW,
@@ -18,6 +18,7 @@ from tests.unit.builders import (
     make_steps,
     make_strategy,
     make_world,
+    original_name,
     ours_of,
     release,
     release_set,
@@ -28,6 +29,7 @@ from tests.unit.builders import (
     wait,
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve, started
+from tests.unit.worlds import World
 
 EVERY = pytest.mark.parametrize("which", sorted(SETS))
 SHORT = ("CloneSet", "Advanced DaemonSet")
@@ -129,6 +131,34 @@ def test_a_name_that_was_known_stays_while_the_set_catches_up_with_another_spec(
     assert inner_of(world).canary_revision == own_name(world, "Advanced StatefulSet", "v2")
 
 
+def test_a_deployment_is_named_as_clients_of_the_original_compute_it() -> None:
+    world = make_world()
+    assert inner_of(world).canary_revision == original_name("v1")
+    release(world)
+    world.rest()
+    inner = inner_of(world)
+    assert inner.canary_revision == inner.observed_rollout_id == original_name("v2")
+    assert ours_of(world).template == world.cluster.hash_of(template("v2"))
+
+
+def test_a_deployment_with_a_template_that_the_original_has_no_name_for_is_named_by_ours() -> None:
+    world = make_world()
+    pod = msgspec.Raw(b'{"metadata":{"labels":{"app":"web"}},"spec":{"unheardOf":1}}')
+    world.people.edit(KEY, template=pod)
+    world.rest()
+    assert inner_of(world).canary_revision == world.cluster.hash_of(pod)
+
+
+def test_a_deployment_at_rest_of_an_older_version_is_renamed_without_a_word() -> None:
+    world = make_world()
+    as_older_versions_wrote_it(world)
+    seen = world.observe(KEY)
+    assert seen is not None
+    assert decide(seen, world.cluster.now).notes == ()
+    world.rest()
+    assert inner_of(world).canary_revision == original_name("v1")
+
+
 # --- healthy before the revision was seen -----------------------------------------------------------
 
 
@@ -213,7 +243,6 @@ def test_a_set_scaled_during_a_pause_shows(which: str) -> None:
     assert counts(world) == (2, 2)
     if "Daemon" in which:
         world.cluster.nodes = 10
-        world.cluster.versions.next()
     else:
         world.people.edit_set(KEY, replicas=10)
     world.rest()

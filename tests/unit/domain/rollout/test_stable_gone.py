@@ -2,24 +2,34 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
+from msgspec import structs
 
-from controller.api.names import HOLD_MIN_READY_SECONDS
+from controller.api.jsontree import JsonObject
+from controller.api.names import FREEZE_MIN_READY_SECONDS
 from controller.domain import reasons
+from controller.domain.rollout.reverting import MAX_KEPT_BYTES
 from controller.domain.rollout.status import condition
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     make_deployment,
+    make_rollout,
     make_steps,
+    make_strategy,
+    make_world,
+    ours_of,
     release,
     revision_of,
     sizes_of,
     status_of,
+    template,
+    wait,
     workload_of,
 )
 from tests.unit.domain.rollout.scenes import approve, started
 from tests.unit.domain.rollout.test_from_zero import at_half
+from tests.unit.worlds import World
 
 
 def stalled(world: World) -> tuple[str, str]:
@@ -57,9 +67,62 @@ def test_a_deleted_stable_replica_set_is_said(style: str) -> None:
     reason, text = stalled(world)
     assert reason == reasons.STABLE_REVISION_GONE
     assert f"its ReplicaSet web-{revision_of(world, 'v1')} was deleted" in text
+    assert "kubectl moonshift undo web" in text
+    assert "promote web" in text
+
+
+def test_a_template_too_large_to_keep_is_gone_with_its_replica_set() -> None:
+    environment = [{"name": "LARGE", "value": "x" * MAX_KEPT_BYTES}]
+    tree = msgspec.json.decode(template("v1"), type=JsonObject)
+    tree["spec"] = {"containers": [{"name": "web", "image": "img:v1", "env": environment}]}
+    large = msgspec.Raw(msgspec.json.encode(tree, order="sorted"))
+    workload = make_deployment()
+    spec = structs.replace(workload.spec, template=large)
+    world = make_world(make_rollout(), structs.replace(workload, spec=spec))
+    release(world)
+    world.rest()
+    assert ours_of(world).kept_template == ""
+    stable = ours_of(world).stable_revision
+    (kept,) = [rs for rs in world.cluster.replica_sets if rs.revision == stable]
+    world.cluster.replica_sets.remove(kept.metadata.key)
+    world.rest()
+    reason, text = stalled(world)
+    assert reason == reasons.STABLE_REVISION_GONE
     assert "undo web" not in text
     assert "apply the manifest of img:v1" in text
-    assert "promote web" in text
+
+
+def test_the_stable_version_comes_back_although_its_replica_set_was_deleted() -> None:
+    world = deleted_stable(at_half("partition"))
+    assert sizes_of(world) == {"v2": 10}
+    kept = ours_of(world).kept_template
+    world.people.edit(KEY, template=msgspec.Raw(kept.encode()))
+    world.rest()
+    assert sizes_of(world) == {"v1": 10}
+    assert status_of(world).phase == "Healthy"
+    assert ours_of(world).kept_template == ""
+
+
+def test_a_deadline_takes_the_template_back_although_its_replica_set_was_deleted() -> None:
+    strategy = structs.replace(
+        make_strategy(steps=make_steps("100%"), traffic=False),
+        progress_deadline_seconds=60,
+        on_deadline_exceeded="Rollback",
+    )
+    world = make_world(make_rollout(strategy=strategy), make_deployment())
+    stable = revision_of(world, "v1")
+    release(world)
+    world.watchers.append(lambda: break_new_pods(world, stable))
+    world.rest()
+    deleted_stable(world)
+    assert stalled(world)[0] == ""
+    wait(world, 120)
+    assert sizes_of(world) == {"v1": 10}
+
+
+def break_new_pods(world: World, stable: str) -> None:
+    """Nothing but the stable version ever becomes ready."""
+    world.cluster.broken |= {p.metadata.uid for p in world.cluster.pods if p.revision != stable}
 
 
 def test_a_release_that_went_on_by_itself_is_held_and_said() -> None:
@@ -67,7 +130,7 @@ def test_a_release_that_went_on_by_itself_is_held_and_said() -> None:
     reason, text = stalled(world)
     assert reason == reasons.STABLE_REVISION_GONE
     assert "wants none" in text
-    assert workload_of(world).spec.min_ready_seconds == HOLD_MIN_READY_SECONDS
+    assert workload_of(world).spec.min_ready_seconds == FREEZE_MIN_READY_SECONDS
 
 
 def test_undo_goes_back_to_the_stable_version() -> None:

@@ -11,8 +11,7 @@ from controller.api.workloads import ContainerState, ContainerStatus, Terminated
 from controller.domain.decision import AskWhyNotMade, Refusal
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
-from controller.simulation.cluster import Delays
-from controller.simulation.world import World
+from controller.simulation.state import Delays
 from tests.unit.builders import (
     KEY,
     SETS,
@@ -31,6 +30,7 @@ from tests.unit.builders import (
 )
 from tests.unit.domain.rollout.scenes import BOTH
 from tests.unit.domain.rollout.test_refused import statuses_of
+from tests.unit.worlds import World
 
 QUOTA = 'pods "web-5d9-x7k2p" is forbidden: exceeded quota: small, requested: pods=1, used: pods=10'
 PULL = ContainerStatus(
@@ -227,15 +227,15 @@ def test_the_pod_whose_trouble_a_deadline_tells_is_named_once() -> None:
     assert other != in_trouble
 
 
-def test_a_trouble_while_a_step_waits_for_a_person_stalls_nothing() -> None:
-    world = make_world()
+def test_pods_that_cannot_be_made_while_a_step_waits_for_a_person_are_told() -> None:
+    world = make_world(make_rollout())
     release(world)
     world.rest()
     world.people.forbid_pods(QUOTA)
     world.people.edit(KEY, replicas=20)
     wait(world, 200)
     assert status_of(world).current_step_state == "StepPaused"
-    assert stalled(world).status == "False"
+    assert (stalled(world).status, stalled(world).reason) == ("True", "FailedCreate")
 
 
 def test_a_set_is_not_asked_for_events_while_a_pod_of_it_is_on_its_way_out() -> None:
@@ -254,3 +254,70 @@ def test_a_set_is_not_asked_for_events_while_a_pod_of_it_is_on_its_way_out() -> 
     assert AskWhyNotMade not in asked
     still = structs.replace(fewer, workload=structs.replace(seen.workload, pods=tuple(others)))
     assert AskWhyNotMade in [type(action) for action in decide(still, later).actions]
+
+
+@BOTH
+def test_pods_that_begin_to_fail_at_a_pause_are_told_within_a_minute(style: str) -> None:
+    world = make_world(make_rollout(style=style, traffic=False))
+    release(world)
+    world.rest()
+    fail_v2(world, CRASH)
+    wait(world, 70)
+    found = stalled(world)
+    assert (found.status, found.reason) == ("True", "CrashLoopBackOff")
+    assert "step(1): of 2 new pods 0 ready" in found.message
+    assert status_of(world).current_step_state == "StepPaused"
+    assert ours_of(world).step == 1
+    world.people.heal()
+    world.rest()
+    assert stalled(world).status == "False"
+
+
+def test_an_approval_counts_although_pods_fail_at_the_pause() -> None:
+    world = make_world(make_rollout(traffic=False))
+    release(world)
+    world.rest()
+    fail_v2(world, CRASH)
+    wait(world, 70)
+    assert stalled(world).reason == "CrashLoopBackOff"
+    world.people.approve(KEY)
+    wait(world, 5)
+    assert ours_of(world).step == 2
+
+
+def test_a_timed_pause_ends_although_pods_fail() -> None:
+    steps = make_steps("20%", pause=100, traffic=False) + make_steps("50%", traffic=False)
+    world = make_world(make_rollout(steps=steps, traffic=False))
+    release(world)
+    wait(world, 10)
+    assert status_of(world).current_step_state == "StepPaused"
+    fail_v2(world, CRASH)
+    wait(world, 70)
+    assert (stalled(world).status, ours_of(world).step) == ("True", 1)
+    wait(world, 40)
+    assert ours_of(world).step == 2
+
+
+def test_failing_pods_that_the_plan_allows_for_are_not_told_at_a_pause() -> None:
+    strategy = make_strategy(traffic=False, failure_threshold="50%")
+    world = make_world(make_rollout(strategy=strategy))
+    release(world)
+    world.rest()
+    revision = world.cluster.revision_of(template("v2"))
+    (one, *_) = (pod for pod in world.cluster.pods if pod.revision == revision)
+    world.people.fail_pods(frozenset({one.metadata.uid}), CRASH)
+    wait(world, 200)
+    assert stalled(world).status == "False"
+
+
+@pytest.mark.parametrize("which", SETS)
+def test_pods_of_a_set_that_begin_to_fail_at_a_pause_are_told(which: str) -> None:
+    world = make_set_world(which)
+    release_set(world)
+    world.rest()
+    assert status_of(world).current_step_state == "StepPaused"
+    fail_v2(world, CRASH)
+    wait(world, 70)
+    assert "CrashLoopBackOff" in (stalled(world).reason, stalled(world).message) or (
+        "container web ends with exit code 137" in stalled(world).message
+    )

@@ -1,10 +1,13 @@
 """The document's table of states and disturbances is what the decisions do."""
 
+import pytest
+
 from tests.unit.domain.rollout.transition_table import DISTURBANCES, STATES, table, written
 
 
+@pytest.mark.timeout(300)
 def test_the_document_tells_what_is_decided_in_every_state_under_every_disturbance() -> None:
     played = table().splitlines()
     assert len(played) == 2 + len(STATES) * len(DISTURBANCES)
     found = written().splitlines()
-    assert found == played, "docs/states.md is out of date: make docs writes its table anew"
+    assert found == played, "docs/states.md is out of date: make generate writes its table anew"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from controller.api.rollout import Step
-from controller.simulation.world import World
-from tests.unit.builders import make_steps, revision_of, sizes_of, weight_of
+from controller.api.rollout import Step, StepState
+from tests.unit.builders import inner_of, make_steps, revision_of, sizes_of, weight_of
 from tests.unit.domain.rollout.scenes import BOTH, approve, history, pin_of, started
+from tests.unit.worlds import World
 
 BETWEEN = make_steps("20%") + make_steps("40%", traffic=False) + make_steps("60%")
 LAST = make_steps("20%") + make_steps("40%", traffic=False)
@@ -33,6 +33,25 @@ def test_the_service_leads_to_both_revisions_and_the_routes_are_their_owners(
     assert weight_of(world) is None
     assert pin_of(world) == ""
     assert len(versions_behind(world)) == 2
+
+
+def services_of(world: World) -> set[str]:
+    return {service.metadata.name for service in world.cluster.services}
+
+
+@BOTH
+def test_the_canary_service_goes_the_grace_period_after_the_routes_that_led_to_it(
+    style: str,
+) -> None:
+    world = started(style, BETWEEN)
+    assert "web-canary" in services_of(world)
+    seen = history(world, lambda: (weight_of(world), "web-canary" in services_of(world)))
+    approve(world)
+    assert seen == [(20, True), (None, True), (None, False)]
+    assert inner_of(world).current_step_state == StepState.STEP_PAUSED
+    approve(world)
+    assert "web-canary" in services_of(world)
+    assert weight_of(world) == 60
 
 
 @BOTH

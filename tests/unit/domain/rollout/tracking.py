@@ -9,7 +9,6 @@ from controller.api.meta import Key, ObjectMeta
 from controller.api.names import TRACK_CONFIG
 from controller.api.rollout import CanaryStrategy, StepState, TrackedConfig
 from controller.domain.rollout.status import condition
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     NAMESPACE,
@@ -22,6 +21,7 @@ from tests.unit.builders import (
 from tests.unit.builders import make_world as furnished
 from tests.unit.domain.rollout.scenes import approve
 from tests.unit.simulation.invariants import Watch
+from tests.unit.worlds import World
 
 CONFIG_MAP, SECRET = ConfigKind.CONFIG_MAP, ConfigKind.SECRET
 ON = {TRACK_CONFIG: "true"}
@@ -45,14 +45,14 @@ def says(
     world: World, content: str, kind: ConfigKind = CONFIG_MAP, **changes: object
 ) -> ConfigObject:
     """The owner applies a ConfigMap or Secret `web` with this content."""
-    shelf = world.cluster.configs.of(kind)
+    shelf = world.cluster.configs[kind]
     found = shelf.get(KEY) or ConfigObject(ObjectMeta(name="web", namespace=NAMESPACE))
     return shelf.put(structs.replace(found, data={"key": content}, **changes))
 
 
 def content(world: World, kind: ConfigKind = CONFIG_MAP, key: Key = KEY) -> str:
     """What it says now; `gone` where there is none."""
-    found = world.cluster.configs.of(kind).get(key)
+    found = world.cluster.configs[kind].get(key)
     return (found.data or {}).get("key", "") if found is not None else "gone"
 
 
@@ -60,7 +60,7 @@ def copies(world: World, kind: ConfigKind = CONFIG_MAP) -> list[str]:
     """What our copies say."""
     return [
         content(world, kind, found.metadata.key)
-        for found in world.cluster.configs.of(kind)
+        for found in world.cluster.configs[kind]
         if found.metadata.key != KEY
     ]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from controller.api.rollout import Phase, StepState
 from controller.domain.rollout.status import condition
-from controller.simulation.world import World
 from tests.unit.builders import (
     KEY,
     inner_of,
@@ -25,6 +24,7 @@ from tests.unit.builders import (
     template,
     wait,
 )
+from tests.unit.worlds import World
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "states.md"
 BEGIN, END = "<!-- played: begin -->", "<!-- played: end -->"

@@ -6,11 +6,11 @@ import pytest
 
 from controller.api import names
 from controller.domain.decision import Reference
-from controller.domain.traffic.answer import judge_answer
-from controller.domain.traffic.flaw import Flaw
+from controller.domain.traffic.answer import validate_answer
 from controller.domain.traffic.hosts import destinations_in, is_service, mentions
 from controller.domain.traffic.tree import Tree
-from controller.domain.traffic.weights import weight_flaw
+from controller.domain.traffic.violation import Violation
+from controller.domain.traffic.weights import weight_violation
 
 VS = Reference("networking.istio.io/v1", "VirtualService", "web", "web", "web-canary")
 
@@ -39,13 +39,13 @@ def answer(*rules: Any, **more: Any) -> Any:
 
 def judged(given: Any, original: Any = None, references: tuple[Reference, ...] = (VS,)) -> Any:
     raw = given if isinstance(given, bytes) else json.dumps(given).encode()
-    found = judge_answer(raw, ORIGINAL if original is None else original, references, "demo")
-    return found if isinstance(found, Flaw) else found.content
+    found = validate_answer(raw, ORIGINAL if original is None else original, references, "demo")
+    return found if isinstance(found, Violation) else found.content
 
 
 def flaw(given: Any, *more: Any) -> str:
     found = judged(given, *more)
-    assert isinstance(found, Flaw), found
+    assert isinstance(found, Violation), found
     return found.message
 
 
@@ -116,14 +116,14 @@ def split(*weights: int) -> Any:
     ],
 )
 def test_sound_weights(before: list[Any], after: tuple[int, ...]) -> None:
-    assert not isinstance(judged(split(*after), {"spec": {"http": [rule(*before)]}}), Flaw)
+    assert not isinstance(judged(split(*after), {"spec": {"http": [rule(*before)]}}), Violation)
 
 
 def test_a_parameter_may_scale_weights() -> None:
     scaled = msgspec.structs.replace(VS, params=msgspec.Raw(b'{"scale":10}'))
     bad = msgspec.structs.replace(VS, params=msgspec.Raw(b'{"scale":"10"}'))
     given, original = split(800, 200), {"spec": {"http": [STABLE]}}
-    assert not isinstance(judged(given, original, (scaled,)), Flaw)
+    assert not isinstance(judged(given, original, (scaled,)), Violation)
     assert "add up" in flaw(given, original, (bad,))
 
 
@@ -208,7 +208,7 @@ def test_sums_of_backends_that_go_by_their_bare_name_are_judged_too() -> None:
             ]
         }
     }
-    assert "120" in weight_flaw(answer, original)
+    assert "120" in weight_violation(answer, original)
 
 
 def test_weights_of_all_entries_of_a_list_may_be_multiplied() -> None:
@@ -220,7 +220,7 @@ def test_weights_of_all_entries_of_a_list_may_be_multiplied() -> None:
         "plain",
     ]
     found = judged({"spec": {"backends": given}}, {"spec": {"backends": backends}})
-    assert not isinstance(found, Flaw), found
+    assert not isinstance(found, Violation), found
 
 
 def test_a_rule_of_somebody_else_may_still_not_be_lost() -> None:
@@ -236,11 +236,11 @@ def test_what_the_object_calls_the_service_is_the_rollouts() -> None:
     }
     split = {"path": "/", "splits": [{"weight": 100, "action": {"pass": "u"}}]}
     given = {"spec": {"upstreams": upstreams, "routes": [split]}}
-    assert not isinstance(judged(given, original), Flaw)
+    assert not isinstance(judged(given, original), Violation)
 
 
 def test_rules_that_share_requests_out_by_themselves_have_no_sum() -> None:
     pools = [{"service": "web", "path": "/a"}, {"service": "web", "path": "/b"}]
     other = [{"service": "web-canary", "weight": 100}]
     given = [{**pool, "weight": 0, "alternateBackends": other} for pool in pools]
-    assert not isinstance(judged({"spec": {"pools": given}}, {"spec": {"pools": pools}}), Flaw)
+    assert not isinstance(judged({"spec": {"pools": given}}, {"spec": {"pools": pools}}), Violation)

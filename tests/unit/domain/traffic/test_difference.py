@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from controller.domain.traffic.difference import MOST, differences
+from controller.domain.traffic.difference import MAX_DIFFERENCES, differences
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ def test_long_values_and_long_lists_are_cut() -> None:
     (found,) = differences({"a": "x" * 200}, {"a": ""})
     assert len(found.wanted) == 60
     many: Any = {str(number): number for number in range(20)}
-    assert len(differences(many, {})) == MOST
+    assert len(differences(many, {})) == MAX_DIFFERENCES

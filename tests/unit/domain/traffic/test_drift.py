@@ -12,11 +12,11 @@ from controller.domain.decision import Reference, Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
 from controller.domain.traffic.drift import (
     Editor,
-    Standing,
+    ObjectState,
     editor_of,
-    judge,
     name_of,
     other_user,
+    read_object_state,
     see_route,
 )
 from controller.domain.traffic.original import with_content, write_original
@@ -50,12 +50,12 @@ def in_use(content: dict[str, Any]) -> bytes:
     return raw(content, {names.ORIGINAL_SPEC: text, names.ROUTE_STATE: state(text)})
 
 
-def standing(found: Standing | Refusal) -> Standing:
-    assert isinstance(found, Standing)
+def standing(found: ObjectState | Refusal) -> ObjectState:
+    assert isinstance(found, ObjectState)
     return found
 
 
-def refusal(found: Standing | Refusal) -> Refusal:
+def refusal(found: ObjectState | Refusal) -> Refusal:
     assert isinstance(found, Refusal)
     return found
 
@@ -113,20 +113,20 @@ def test_what_is_no_record_is_none() -> None:
 
 
 def test_an_object_nobody_uses_is_its_own_original() -> None:
-    found = standing(judge(raw(ORIGINAL, {}), "VS"))
+    found = standing(read_object_state(raw(ORIGINAL, {}), "VS"))
     assert (found.original, found.record, found.in_use) == (ORIGINAL, None, False)
     assert not found.follows("p1")
 
 
 def test_an_object_as_we_wrote_it_follows_its_plan_and_no_other() -> None:
-    found = standing(judge(in_use(DESIRED), "VS"))
+    found = standing(read_object_state(in_use(DESIRED), "VS"))
     assert found.follows("p1")
     assert not found.follows("p2")
     assert found.original == ORIGINAL
 
 
 def test_a_foreign_change_elsewhere_is_folded_into_the_original() -> None:
-    found = standing(judge(in_use({**DESIRED, "annotations": {"x": "y"}}), "VS"))
+    found = standing(read_object_state(in_use({**DESIRED, "annotations": {"x": "y"}}), "VS"))
     assert (found.touched, found.edited) == (False, True)
     assert found.original == {**ORIGINAL, "annotations": {"x": "y"}}
     assert not found.follows("p1")
@@ -134,13 +134,13 @@ def test_a_foreign_change_elsewhere_is_folded_into_the_original() -> None:
 
 def test_a_change_over_our_part_is_seen() -> None:
     edited = {"spec": {"hosts": ["h"], "http": [{"to": "web", "weight": 1}]}}
-    found = standing(judge(in_use(edited), "VS"))
+    found = standing(read_object_state(in_use(edited), "VS"))
     assert (found.touched, found.edited, found.original) == (True, False, ORIGINAL)
 
 
 def test_an_original_without_our_record_is_adopted() -> None:
     text = write_original(ORIGINAL)
-    found = standing(judge(raw(DESIRED, {names.ORIGINAL_SPEC: text}), "VS"))
+    found = standing(read_object_state(raw(DESIRED, {names.ORIGINAL_SPEC: text}), "VS"))
     assert (found.original, found.record, found.in_use) == (ORIGINAL, None, True)
 
 
@@ -158,13 +158,13 @@ def test_an_original_without_our_record_is_adopted() -> None:
     ],
 )
 def test_a_damaged_original_is_refused_with_the_way_out(ours: dict[str, str]) -> None:
-    found = refusal(judge(raw(DESIRED, ours), "VirtualService demo/web"))
+    found = refusal(read_object_state(raw(DESIRED, ours), "VirtualService demo/web"))
     assert (found.reason, found.object) == ("OriginalCorrupt", "VirtualService demo/web")
     assert "by hand" in found.message
 
 
 def test_an_object_that_cannot_be_read_is_refused() -> None:
-    assert refusal(judge(b"[]", "VS")).reason == "GatewayObjectUnreadable"
+    assert refusal(read_object_state(b"[]", "VS")).reason == "GatewayObjectUnreadable"
 
 
 def test_one_object_follows_one_rollout() -> None:
@@ -256,16 +256,16 @@ def test_what_is_gone_or_changed_beside_the_object_is_told() -> None:
     record["objects"] = {"Ingress/web-canary": "x", "Ingress/gone": "y"}
     body["metadata"]["annotations"][names.ROUTE_STATE] = json.dumps(record)
     raw_body = json.dumps(body).encode()
-    seen = present(see_route(VS, raw_body, made=(json.dumps(made).encode(),)))
+    seen = present(see_route(VS, raw_body, raw_companions=(json.dumps(made).encode(),)))
     assert seen.touched
     assert seen.places == ("Ingress/gone", "Ingress/web-canary")
     assert seen.changes == (
         "Ingress/gone beside it, which is gone",
         "Ingress/web-canary beside it",
     )
-    only = present(see_route(VS, raw_body, made=()))
+    only = present(see_route(VS, raw_body, raw_companions=()))
     assert (only.editor, only.edited_at) == ("", None)
-    left = see_route(VS, None, made=(json.dumps(made).encode(),))
+    left = see_route(VS, None, raw_companions=(json.dumps(made).encode(),))
     assert left == RouteAbsent(left=True)
 
 

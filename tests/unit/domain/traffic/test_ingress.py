@@ -7,9 +7,9 @@ import msgspec
 
 from controller.domain.decision import Reference, RoutePlan
 from controller.domain.traffic.answer import Answer
-from controller.domain.traffic.flaw import Flaw
-from controller.domain.traffic.ingress import canary_ingress, class_input, judge_class_answer
+from controller.domain.traffic.ingress import canary_ingress, class_input, validate_class_answer
 from controller.domain.traffic.tree import decode_tree
+from controller.domain.traffic.violation import Violation
 
 REF = Reference("networking.k8s.io/v1", "Ingress", "web", "web", "web-canary", "nginx")
 PLAN = RoutePlan("", "demo", "r", "1", (REF,), 20.0)
@@ -43,13 +43,13 @@ CONTENT: Any = {
 
 def copy(content: Any = CONTENT, ref: Reference = REF) -> Any:
     found = canary_ingress(content, ref, "demo")
-    assert not isinstance(found, Flaw), found
+    assert not isinstance(found, Violation), found
     return found
 
 
 def judged(answer: Any, plan: RoutePlan = PLAN) -> Any:
     raw = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-    return judge_class_answer(raw, CONTENT, REF, plan)
+    return validate_class_answer(raw, CONTENT, REF, plan)
 
 
 def test_the_copy_has_the_paths_of_the_stable_service_alone() -> None:
@@ -76,10 +76,10 @@ def test_a_default_backend_is_copied_where_it_is_the_stable_service() -> None:
 
 def test_an_ingress_without_the_service_is_refused() -> None:
     found = canary_ingress({"spec": {"rules": "x"}}, REF, "demo")
-    assert isinstance(found, Flaw)
-    assert isinstance(class_input(REF, PLAN, {}), Flaw)
-    elsewhere = judge_class_answer(b"{}", {}, REF, PLAN)
-    assert isinstance(elsewhere, Flaw)
+    assert isinstance(found, Violation)
+    assert isinstance(class_input(REF, PLAN, {}), Violation)
+    elsewhere = validate_class_answer(b"{}", {}, REF, PLAN)
+    assert isinstance(elsewhere, Violation)
 
 
 def test_scripts_get_the_originals_contract_and_more() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from controller.domain.decision import Reference
-from controller.domain.traffic.flaw import Flaw
-from controller.domain.traffic.objects import judge_objects
+from controller.domain.traffic.objects import validate_objects
 from controller.domain.traffic.tree import Json
+from controller.domain.traffic.violation import Violation
 
 MAPPING = Reference("getambassador.io/v3alpha1", "Mapping", "web", "web", "web-canary")
 OTHER = Reference("getambassador.io/v2", "Mapping", "shop", "web", "web-canary")
@@ -27,13 +27,13 @@ def sibling(name: str = "web-canary", **changes: Any) -> dict[str, Any]:
 
 
 def judged(*objects: Any) -> Any:
-    return judge_objects(list(objects), ORIGINAL, (MAPPING,), (MAPPING, OTHER), "demo")
+    return validate_objects(list(objects), ORIGINAL, (MAPPING,), (MAPPING, OTHER), "demo")
 
 
 def test_nothing_wanted_is_nothing_made() -> None:
     nothings: tuple[Json, ...] = (None, [], {})
     for nothing in nothings:
-        assert judge_objects(nothing, ORIGINAL, (MAPPING,), (MAPPING,), "demo") == ()
+        assert validate_objects(nothing, ORIGINAL, (MAPPING,), (MAPPING,), "demo") == ()
 
 
 def test_a_sound_object_comes_back_complete() -> None:
@@ -73,22 +73,22 @@ def test_an_object_is_written_in_the_version_of_the_reference() -> None:
 )
 def test_an_unsound_object_is_refused(given: Any, said: str) -> None:
     found = judged(given)
-    assert isinstance(found, Flaw)
+    assert isinstance(found, Violation)
     assert said in found.message
 
 
 def test_hosts_of_a_list_are_looked_at_one_by_one() -> None:
     original: Any = {"spec": {"rules": [{"host": "a"}], "tls": [{"hosts": ["a"]}]}}
     given = sibling(spec={"rules": [{"host": "a"}], "tls": [{"hosts": ["a", "b"]}]})
-    found = judge_objects([given], original, (MAPPING,), (MAPPING,), "demo")
-    assert isinstance(found, Flaw)
+    found = validate_objects([given], original, (MAPPING,), (MAPPING,), "demo")
+    assert isinstance(found, Violation)
     assert "host b" in found.message
 
 
 def test_a_service_that_is_no_text_leads_nowhere() -> None:
     original: Any = {"spec": {"service": {"port": 80}}}
     given = sibling(spec={"service": {"port": 80}})
-    assert judge_objects([given], original, (MAPPING,), (MAPPING,), "demo") == (
+    assert validate_objects([given], original, (MAPPING,), (MAPPING,), "demo") == (
         sibling(metadata={"name": "web-canary", "namespace": "demo"}, spec=given["spec"]),
     )
 
@@ -96,6 +96,6 @@ def test_a_service_that_is_no_text_leads_nowhere() -> None:
 def test_of_objects_there_are_some_and_none_twice() -> None:
     assert "twice" in judged(sibling(), sibling()).message
     assert "at most" in judged(*[sibling(f"x{n}") for n in range(17)]).message
-    found = judge_objects("x", ORIGINAL, (MAPPING,), (MAPPING,), "demo")
-    assert isinstance(found, Flaw)
+    found = validate_objects("x", ORIGINAL, (MAPPING,), (MAPPING,), "demo")
+    assert isinstance(found, Violation)
     assert "no list" in found.message

@@ -3,6 +3,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from controller.api import names
 from controller.api.meta import Key
@@ -115,7 +116,14 @@ def test_a_pin_of_the_stable_service_is_replaced_and_odd_parts_do_not_matter() -
 
 
 def test_a_selector_patch_counts_for_keys_that_are_selected_by() -> None:
-    assert canary_selector({"a": "1"}, "h", "new", {"a": "2", "b": "3"}) == {"a": "2", "h": "new"}
+    wish = structs.replace(WISH, label="h", selector_patch={"a": "2", "b": "3"})
+    assert canary_selector({"a": "1"}, wish) == {"a": "2", "h": "new"}
+
+
+def test_with_append_pod_selector_it_counts_for_every_key() -> None:
+    wish = structs.replace(WISH, label="h", selector_patch={"a": "2", "b": "3"}, appends=True)
+    assert canary_selector({"a": "1"}, wish) == {"a": "2", "b": "3", "h": "new"}
+    assert body(stable(), wish)["spec"]["selector"]["b"] == "3"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,266 @@
+"""What a metric gate asks, and what it has found: the `analysis` of steps and strategies, its templates, its record.
+
+Invariant: decoding accepts everything the CRDs accept. A number is a plain JSON number; a length of time is text
+such as `30s` or `5m` (`controller.api.duration`). Nothing here judges: `controller.domain.gates` does.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from controller.api.meta import ObjectMeta
+
+DEFAULT_INTERVAL = "30s"
+DEFAULT_WINDOW = "5m"
+DEFAULT_TIMEOUT_SECONDS = 10
+DEFAULT_JOB_SECONDS = 600
+
+
+class NoData(StrEnum):
+    """What a measurement without a value means."""
+
+    HOLD = "hold"
+    """Nothing: it is taken again, and the gate waits."""
+    PASS = "pass"
+    FAIL = "fail"
+
+
+class OnFailure(StrEnum):
+    """What a failed gate does to the release."""
+
+    PAUSE = "pause"
+    ROLLBACK = "rollback"
+
+
+class OnInconclusive(StrEnum):
+    """What a gate does that cannot tell."""
+
+    PAUSE = "pause"
+    PASS = "pass"
+    FAIL = "fail"
+
+
+# --- what is asked ------------------------------------------------------------------------------
+
+
+class Bounds(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Values from `min` to `max`, both included; one that is left out does not bound."""
+
+    min: float | None = None
+    max: float | None = None
+
+
+class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How the new revision's value may relate to the stable revision's over the same window."""
+
+    ratio: Bounds | None = None
+    """New divided by stable."""
+    difference: Bounds | None = None
+    """New minus stable."""
+
+
+class SecretRef(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A Secret in the Rollout's namespace."""
+
+    name: str = ""
+
+
+class Header(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A request header, for example `X-Scope-OrgID` of a multi-tenant Prometheus."""
+
+    name: str = ""
+    value: str = ""
+
+
+class PrometheusQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A PromQL query, asked of a server of the Prometheus HTTP API.
+
+    Without `address` the controller's own default is asked. `samples` is a query for how many requests the value stands
+    on; `minSamples` of the metric needs it. The Secret of `auth` may hold `token`; or `username` and `password`; or
+    `clientID`, `clientSecret` and `tokenURL`; and `ca.crt`.
+    """
+
+    address: str = ""
+    query: str = ""
+    samples: str = ""
+    headers: tuple[Header, ...] = ()
+    auth: SecretRef | None = None
+    timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS
+
+
+class WebQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A GET of JSON; `valuePath` leads to the number in it, as `data.errorRate` or `results.0.value`."""
+
+    url: str = ""
+    value_path: str = ""
+    samples_path: str = ""
+    headers: tuple[Header, ...] = ()
+    auth: SecretRef | None = None
+    timeout_seconds: int = DEFAULT_TIMEOUT_SECONDS
+
+
+class JobQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A Job (`spec` of batch/v1) that is run; it measures 1 where it succeeds and 0 where it fails.
+
+    One that has not ended after `timeoutSeconds` is an error. Without bounds, success is what is wanted.
+    """
+
+    spec: msgspec.Raw = msgspec.Raw(b"{}")
+    timeout_seconds: int = DEFAULT_JOB_SECONDS
+
+
+class Golden(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A packaged query: `name` of `source` (`success-rate` of `istio`), asked of `address`."""
+
+    name: str = ""
+    source: str = ""
+    address: str = ""
+    headers: tuple[Header, ...] = ()
+    auth: SecretRef | None = None
+
+
+class Metric(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One value that is measured again and again, and what it has to be.
+
+    Exactly one of `prometheus`, `web`, `job` and `golden` says where it comes from. A measurement is good where it is
+    within `success` and `compare`. Any other is bad. With `failure`, only a value within `failure` is bad, and one that
+    is neither good nor bad is inconclusive.
+    """
+
+    name: str = ""
+    prometheus: PrometheusQuery | None = None
+    web: WebQuery | None = None
+    job: JobQuery | None = None
+    golden: Golden | None = None
+    window: str = DEFAULT_WINDOW
+    interval: str = DEFAULT_INTERVAL
+    initial_delay: str = ""
+    count: int | None = None
+    """Measurements that count until the metric has passed; without it 1 in a step, no end in the background."""
+    success: Bounds | None = None
+    failure: Bounds | None = None
+    compare: Comparison | None = None
+    min_samples: int = 0
+    failure_limit: int = 0
+    inconclusive_limit: int = 0
+    consecutive_error_limit: int = 4
+    no_data: NoData = NoData.HOLD
+    dry_run: bool = False
+    """Measured and reported; it decides nothing."""
+
+
+class LabelSource(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Where the value of an argument is read: one of these."""
+
+    label: str = ""
+    """A label of the workload."""
+    annotation: str = ""
+    """An annotation of the workload."""
+
+
+class Argument(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A value that texts of a metric name as `{{ args.name }}`; in a template `value` is the default."""
+
+    name: str = ""
+    value: str | None = None
+    value_from: LabelSource | None = None
+
+
+class TemplateRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """An AnalysisTemplate of the same namespace, or with `clusterScope` a ClusterAnalysisTemplate."""
+
+    name: str = ""
+    cluster_scope: bool = False
+
+
+class Analysis(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The metrics of a step, or (with `startingStep`) of the whole strategy in the background."""
+
+    templates: tuple[TemplateRef, ...] = ()
+    args: tuple[Argument, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    starting_step: int = 1
+    on_failure: OnFailure = OnFailure.PAUSE
+    on_inconclusive: OnInconclusive = OnInconclusive.PAUSE
+    deadline_seconds: int | None = None
+    """How long a step's gate may take before it counts as inconclusive."""
+
+
+class AnalysisTemplateSpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Metrics that steps of many Rollouts share."""
+
+    args: tuple[Argument, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+
+
+class AnalysisTemplate(msgspec.Struct, frozen=True, rename="camel"):
+    """An AnalysisTemplate or a ClusterAnalysisTemplate, as the store holds it."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: AnalysisTemplateSpec = AnalysisTemplateSpec()
+
+
+# --- what was found -----------------------------------------------------------------------------
+
+
+class Verdict(StrEnum):
+    """How a metric, or a whole gate, stands."""
+
+    RUNNING = "Running"
+    PASSED = "Passed"
+    FAILED = "Failed"
+    INCONCLUSIVE = "Inconclusive"
+
+
+class Reading(StrEnum):
+    """What one measurement says."""
+
+    GOOD = "Good"
+    BAD = "Bad"
+    UNCLEAR = "Unclear"
+    NO_DATA = "NoData"
+    ERROR = "Error"
+
+
+class ReadingSeen(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """One of the last measurements. Numbers that JSON cannot say are texts: `NaN`, `+Inf`."""
+
+    at: datetime | None = None
+    reading: str = ""
+    value: float | str | None = None
+    stable: float | str | None = None
+    samples: float | str | None = None
+
+
+class MetricRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How one metric of a gate stands: counts of its measurements, and the last of them."""
+
+    name: str = ""
+    verdict: str = Verdict.RUNNING
+    reason: str = ""
+    """Why, in words."""
+    query: str = ""
+    """As it was sent for the new revision."""
+    taken: int = 0
+    """Measurements that were taken in all, which also numbers the next one."""
+    good: int = 0
+    bad: int = 0
+    unclear: int = 0
+    no_data: int = 0
+    errors: int = 0
+    consecutive_errors: int = 0
+    last_at: datetime | None = None
+    readings: tuple[ReadingSeen, ...] = ()
+    dry_run: bool = False
+
+
+class AnalysisRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """How one gate stands; `step` is 0 for the one in the background."""
+
+    step: int = 0
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    verdict: str = Verdict.RUNNING
+    message: str = ""
+    metrics: tuple[MetricRun, ...] = ()

@@ -1,0 +1,1 @@
+"""One controller process: how its parts are put together."""

@@ -1,0 +1,130 @@
+"""The composition root: which parts the controller is made of, and what is bound to what.
+
+Invariant: nothing here decides or does anything; every Protocol that a room owns is bound in this package and only
+here. Webhooks, conversion, probes and metrics run on every replica; caches are warm everywhere; reconcilers run on the
+leader only.
+"""
+
+import asyncio
+import gc
+import os
+import socket
+from random import Random
+
+from controller.api.names import (
+    LEASE,
+)
+from controller.app.reconciling import Reconciling
+from controller.app.watched import Watched
+from controller.effects.gateways.library import ConfiguredScripts
+from controller.kube.client import KubeClient
+from controller.kube.events import EventRecorder
+from controller.kube.lease import KubeLeaseStore
+from controller.kube.transport import save_memory_of_tls
+from controller.runtime.clock import SystemClock
+from controller.runtime.farewell import Farewell
+from controller.runtime.leader import Leader
+from controller.runtime.supervisor import Part, Supervisor, stopping_on_signals
+from controller.scripts.lookup import ScriptLibrary
+from controller.settings import Settings
+from controller.telemetry.health import HealthServer
+from controller.telemetry.metrics import Metrics
+from controller.webhook.assembly import make_endpoint
+from controller.webhook.readers import CachedReader
+from controller.webhook.surroundings import Surroundings
+
+USER_AGENT = "moonshift-controller"
+
+
+class App:
+    """One controller process."""
+
+    def __init__(
+        self, settings: Settings, client: KubeClient, lease_client: KubeClient, metrics: Metrics
+    ) -> None:
+        clock = SystemClock()
+        identity = settings.identity or f"{socket.gethostname()}_{os.getpid()}"
+        self._settings = settings
+        self._watched = watched = Watched(settings, client, metrics)
+        self._recorder = EventRecorder(
+            client, component="rollout-controller", instance=identity, clock=clock,
+            metrics=metrics,
+        )  # fmt: skip
+        self._leader = Leader(
+            KubeLeaseStore(lease_client, settings.namespace, LEASE),
+            identity,
+            clock=clock,
+            random=Random(),
+            name=LEASE,
+            metrics=metrics,
+        )
+        self._health = HealthServer(
+            settings.health_probe_bind_address, settings.metrics_bind_address, metrics
+        )
+        self._farewell = Farewell(settings.shutdown_delay)
+        scripts = ConfiguredScripts(ScriptLibrary.read(), watched.scripts_map.data)
+        caches = watched.caches
+        self._endpoint = make_endpoint(
+            settings,
+            client,
+            CachedReader(client, caches.rollouts, caches.replica_sets, watched.known),
+            clock,
+            metrics,
+            scripts.header,
+            Surroundings(watched.named(), watched.reads()),
+            lambda: self._farewell.begun,
+        )
+        self._reconciling = Reconciling(
+            settings, client, metrics, watched, scripts, self._recorder, clock
+        )
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Run all parts until `stop`, or until one of them ends."""
+        self._watched.add_notes(self._health)
+        self._farewell.watch(stop)
+        self._health.add_ready_check("webhooks", lambda: self._endpoint.problem)
+        self._health.add_ready_check("running", lambda: self._farewell.problem)
+        parts = [
+            Part("health", self._health.run),
+            Part("webhooks", self._endpoint.run),
+            *self._watched.parts(self._endpoint.look_again),
+            # Parts end in reverse: the Lease is given up before, caches and webhooks stay until after.
+            Part("farewell", self._farewell.run, self._farewell.stop_within),
+            Part("events", self._recorder.run),
+            Part("rollouts", self._lead if self._settings.leader_elect else self._reconcile),
+        ]
+        await Supervisor(parts, stop).run()
+
+    async def _lead(self) -> None:
+        await self._leader.run(self._reconcile)
+
+    async def _reconcile(self) -> None:
+        await self._reconciling.run(self._endpoint.certified)
+
+
+async def run_controller(settings: Settings) -> None:
+    """Connect, run, close; returns when asked to stop by a signal."""
+    gc.freeze()  # modules stay for good: no collection has to look at them
+    save_memory_of_tls()
+    metrics = Metrics()
+    client = await KubeClient.connect(
+        kubeconfig=settings.kubeconfig,
+        context=settings.context,
+        qps=settings.kube_api_qps,
+        burst=settings.kube_api_burst,
+        user_agent=USER_AGENT,
+        metrics=metrics,
+    )
+    # A pool of its own: renewals never queue behind writes.
+    lease_client = await KubeClient.connect(
+        kubeconfig=settings.kubeconfig, context=settings.context, user_agent=USER_AGENT,
+        metrics=metrics,
+    )  # fmt: skip
+    stop = asyncio.Event()
+    try:
+        app = App(settings, client, lease_client, metrics)
+        with stopping_on_signals(stop):
+            await app.run(stop)
+    finally:
+        await client.aclose()
+        await lease_client.aclose()

@@ -1,0 +1,229 @@
+"""Passes over Rollouts and TrafficRoutings: what the holder of the Lease runs, beside what every replica does.
+
+Invariant: no pass begins before it is known how every cache stands. Nothing here decides or does anything.
+"""
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable
+from functools import partial
+from random import Random
+
+from controller.api.meta import Key
+from controller.api.names import (
+    CONFIGURATION,
+)
+from controller.api.rollout import Rollout
+from controller.api.trafficrouting import TrafficRouting
+from controller.app.watched import Watched
+from controller.domain.decision import Note
+from controller.effects.apply import Routes
+from controller.effects.gate_jobs import GateJobs
+from controller.effects.gate_secrets import GateSecrets
+from controller.effects.gateways.answers import Tried
+from controller.effects.gateways.kube_objects import KubeGatewayObjects
+from controller.effects.gateways.library import ConfiguredScripts
+from controller.effects.gateways.routes import GatewayRoutes
+from controller.effects.history import Histories
+from controller.kube import resources
+from controller.kube.client import KubeClient
+from controller.kube.events import EventRecorder
+from controller.kube.ledger import WriteLedger
+from controller.measure import golden
+from controller.measure.egress import AllowList, api_server_addresses, parse_allowed
+from controller.measure.fetching import Fetching
+from controller.measure.measuring import Measuring
+from controller.reconcilers.gates import Gates
+from controller.reconcilers.rights import MissingRights
+from controller.reconcilers.rollout import RolloutReconciler
+from controller.reconcilers.script_checks import ScriptChecks
+from controller.reconcilers.telling import Telling
+from controller.reconcilers.trafficrouting import SharedWorld, TrafficRoutingReconciler
+from controller.reconcilers.world import World
+from controller.runtime.clock import Clock
+from controller.runtime.worker import Worker
+from controller.scripts.client import ScriptClient
+from controller.settings import Settings
+from controller.telemetry.metrics import Metrics
+
+_log = logging.getLogger(__name__)
+
+
+class Reconciling:
+    """The reconcilers of one process, their workers and the client of the script worker."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        client: KubeClient,
+        metrics: Metrics,
+        watched: Watched,
+        scripts: ConfiguredScripts,
+        recorder: EventRecorder,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._metrics = metrics
+        self._watched = watched
+        self._scripts = scripts
+        self._recorder = recorder
+        self._clock = clock
+        self._random = Random()
+        self._tried = Tried()
+        self._rights = MissingRights(client.may, watched.wiring.holder_turns)
+
+    async def run(self, certified: asyncio.Event) -> None:
+        """Passes over Rollouts, once it is known how every cache stands."""
+        await self._watched.sources.settled()
+        # What the caches hold stays for long: a full collection that goes through ten thousand Rollouts and their pods
+        # would hold up the event loop for longer than anything else here does.
+        gc.collect()
+        gc.freeze()
+        state = self._metrics.state
+        state.lead(lambda: self._watched.state(self._clock.now()))
+        try:
+            await self._reconcile_certified(certified)
+        finally:
+            state.lead(None)
+
+    async def _reconcile_certified(self, certified: asyncio.Event) -> None:
+        # The worker is called with a certificate that the endpoint's keeper has written.
+        await certified.wait()
+        worker, measures = self._worker(), self._measuring()
+        try:
+            await self._reconcile_with(worker, measures)
+        finally:
+            await worker.close()
+            await measures.aclose()
+
+    async def _reconcile_with(self, worker: ScriptClient, measures: Measuring) -> None:
+        world = World(
+            self._watched.caches,
+            self._watched.kinds,
+            self._watched.sources,
+            headers=self._scripts.header,
+            missing=self._scripts.missing,
+            allow_cluster_scoped=self._settings.allow_cluster_scoped,
+            histories_kept=self._settings.histories_kept,
+            appends_pod_labels=self._settings.appends_pod_labels,
+            config_objects=self._watched.configs,
+            gates=Gates(self._watched.caches, self._watched.sources, measures, golden.packaged()),
+        )
+        rollouts = self._rollout_workers(world, worker, measures)
+        routings = self._routing_workers(world, worker)
+        checks = self._script_checks(worker)
+        _log.info("reconciling", extra={"rollouts": len(self._watched.caches.rollouts)})
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._rights.run(), name="missing-rights")
+            group.create_task(checks.run(), name="script-checks")
+            group.create_task(rollouts.run(), name="rollout-workers")
+            group.create_task(routings.run(), name="trafficrouting-workers")
+
+    def _rollout_workers(
+        self, world: World, worker: ScriptClient, measures: Measuring
+    ) -> Worker[Key]:
+        queue = self._watched.rollouts
+        reconciler = RolloutReconciler(
+            worlds=world,
+            kube=self._client,
+            routes_for=self._make_routes(worker, queue.ledger),
+            histories=Histories(self._client),
+            kinds=self._watched.kinds,
+            events=self._client,
+            ledger=queue.ledger,
+            clock=self._clock,
+            telling=Telling(self._tell, self._metrics),
+            random=self._random,
+            rights=self._rights,
+            measures=measures,
+        )
+        return Worker(
+            "rollout-controller",
+            queue.keys,
+            reconciler.reconcile,
+            workers=self._settings.rollout_workers,
+            metrics=self._metrics,
+        )
+
+    def _routing_workers(self, world: World, worker: ScriptClient) -> Worker[Key]:
+        queue = self._watched.routings
+        reconciler = TrafficRoutingReconciler(
+            world=SharedWorld(self._watched.caches, world, self._clock),
+            kube=self._client,
+            routes_for=self._make_routes(worker, queue.ledger),
+            ledger=queue.ledger,
+            clock=self._clock,
+            told=self._tell_routing,
+            metrics=self._metrics,
+            random=self._random,
+            rights=self._rights,
+        )
+        return Worker(
+            "trafficrouting-controller",
+            queue.keys,
+            reconciler.reconcile,
+            workers=self._settings.trafficrouting_workers,
+            metrics=self._metrics,
+        )
+
+    def _script_checks(self, worker: ScriptClient) -> ScriptChecks:
+        return ScriptChecks(
+            self._watched.scripts_map.store,
+            Key(self._settings.namespace, CONFIGURATION),
+            validator=worker,
+            shadows=self._scripts.library,
+            tell=partial(self._recorder.record, resources.CONFIG_MAPS),
+            metrics=self._metrics,
+        )
+
+    def _worker(self) -> ScriptClient:
+        settings = self._settings
+        return ScriptClient(
+            settings.lua_worker,
+            tls_dir=str(settings.lua_worker_tls_dir or ""),
+            metrics=self._metrics,
+        )
+
+    def _measuring(self) -> Measuring:
+        """Where gates ask: the addresses that the administrator has named, and never the API server's."""
+        settings = self._settings
+        named = (*settings.analysis_allow, *filter(None, (settings.prometheus,)))
+        fetching = Fetching(
+            AllowList(parse_allowed(named)),
+            GateSecrets(self._client),
+            api_server_addresses(self._client.server),
+        )
+        wake = self._watched.rollouts.keys.add
+        jobs = GateJobs(self._client, self._clock.now, self._random)
+        return Measuring(fetching, wake, self._clock.now, settings.prometheus, jobs)
+
+    def _make_routes(self, worker: ScriptClient, ledger: WriteLedger) -> Callable[[Key], Routes]:
+        """Gateway objects of a Rollout or TrafficRouting; what was written is remembered for it."""
+        reads = self._watched.reads()
+
+        def routes_for(key: Key) -> Routes:
+            return GatewayRoutes(
+                KubeGatewayObjects(reads, ledger.scoped(key)),
+                self._scripts,
+                worker,
+                allow_cluster_scoped=self._settings.allow_cluster_scoped,
+                tried=self._tried,
+            )
+
+        return routes_for
+
+    def _tell(self, rollout: Rollout, note: Note) -> None:
+        self._recorder.record(
+            resources.ROLLOUTS, rollout.metadata, note.severity.value, note.reason, note.message
+        )
+
+    def _tell_routing(self, routing: TrafficRouting, note: Note) -> None:
+        self._recorder.record(
+            resources.TRAFFIC_ROUTINGS,
+            routing.metadata,
+            note.severity.value,
+            note.reason,
+            note.message,
+        )

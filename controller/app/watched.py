@@ -1,0 +1,252 @@
+"""What one controller process watches: caches, the queues that their changes fill, and the watches that fill them.
+
+Invariant: caches are warm on every replica; the ledger listens before a store is filled. Nothing here decides or does
+anything.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from random import Random
+from typing import TypeVar
+
+import msgspec
+
+from controller.api.analysis import AnalysisTemplate
+from controller.api.meta import Key, ObjectMeta
+from controller.api.names import (
+    CONFIGURATION,
+    MUTATING_CONFIGURATION,
+    VALIDATING_CONFIGURATION,
+)
+from controller.api.networking import EndpointSlice, Service
+from controller.api.podsets import ControllerRevision, slimmed
+from controller.api.rollout import Rollout
+from controller.api.trafficrouting import TrafficRouting
+from controller.api.workloads import Deployment, Pod, ReplicaSet, slimmed_pod
+from controller.domain.availability import Synced
+from controller.kube import resources
+from controller.kube.client import KubeClient
+from controller.kube.config_objects import ConfigObjects
+from controller.kube.dynamic import DynamicKinds
+from controller.kube.gateway_reads import GatewayReads
+from controller.kube.ledger import WriteLedger
+from controller.kube.reflector import Reflector
+from controller.kube.resources import Resource
+from controller.kube.store import HasMetadata, Store
+from controller.reconcilers.caches import Caches
+from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
+from controller.reconcilers.sources import Sources, Watching
+from controller.reconcilers.wiring import Wiring
+from controller.runtime.supervisor import Part
+from controller.runtime.workqueue import WorkQueue
+from controller.settings import Settings
+from controller.telemetry.health import HealthServer
+from controller.telemetry.metrics import Metrics
+from controller.telemetry.state.collector import Seen
+from controller.webhook.surroundings import NamedCaches
+
+V = TypeVar("V", bound=HasMetadata)
+
+
+class Named(msgspec.Struct, frozen=True):
+    """An object of which only the version matters."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class Queue:
+    """Keys of one kind that wait for a pass, and what their passes wrote and have not seen yet."""
+
+    def __init__(self, name: str, random: Random, metrics: Metrics) -> None:
+        self.keys: WorkQueue[Key] = WorkQueue(name, random=random, metrics=metrics)
+        self.ledger = WriteLedger(requeue=self.keys.add)
+
+
+class Watched:
+    """Everything that is watched, and who is woken by it."""
+
+    def __init__(self, settings: Settings, client: KubeClient, metrics: Metrics) -> None:
+        self._settings = settings
+        self._client = client
+        self._metrics = metrics
+        self._random = Random()
+        self.caches = Caches()
+        self.rollouts = Queue("rollout", self._random, metrics)
+        self.routings = Queue("trafficrouting", self._random, metrics)
+        self.wiring = Wiring(self.caches, self.rollouts.keys.add, self.routings.keys.add)
+        self.scripts_map = ConfiguredScriptsMap(settings.namespace)
+        self.sources = Sources(self.wiring.source_turns, metrics)
+        self.kinds = DynamicKinds(
+            client,
+            namespace=settings.watch_namespace,
+            changed=self.wiring.named_object_changed,
+            ready=self.wiring.holder_turns,
+            follow=self._follow,
+            random=self._random,
+            metrics=metrics,
+        )
+        self.reflectors = self._make_reflectors()
+        self.sources.follow(self.reflectors)
+        self.configs = ConfigObjects(
+            client,
+            settings.track_config,
+            namespace=settings.watch_namespace,
+            changed=self.wiring.config_changed,
+            ready=self.wiring.config_ready,
+            follow=self._follow,
+            random=self._random,
+            metrics=metrics,
+        )
+        self.wiring.connect()
+        self.scripts_map.store.subscribe(lambda old, new: self.wiring.scripts_changed())
+
+    def known(self) -> bool:
+        """What admission reads is in the caches."""
+        return self.sources.unavailable((resources.ROLLOUTS, resources.REPLICA_SETS)) is None
+
+    def named(self) -> NamedCaches:
+        """The caches in which admission looks up what a Rollout names."""
+        return NamedCaches(
+            self.caches.deployments,
+            self.caches.services,
+            self.caches.traffic_routings,
+            self.kinds,
+            lambda kind: self.sources.unavailable((kind,)) is None,
+        )
+
+    def reads(self) -> GatewayReads:
+        """Gateway objects, read by their kind."""
+        return GatewayReads(self._client, self.kinds)
+
+    def state(self, now: datetime) -> Seen:
+        """What metrics tell of: copies of the caches, whose objects never change."""
+        caches = self.caches
+        return Seen(
+            now,
+            caches.rollouts.values(),
+            caches.traffic_routings.values(),
+            caches.deployments.values(),
+            caches.replica_sets.values(),
+            caches.pods.values(),
+        )
+
+    def add_notes(self, health: HealthServer) -> None:
+        """Each cache that is not complete is named where the readiness is asked for."""
+        for reflector in self.reflectors:
+            health.add_note(f"cache-{reflector.resource.plural}", _unsynced(reflector))
+
+    def parts(self, changed: Callable[[], None]) -> list[Part]:
+        """The watches; `changed` is told when somebody writes to the webhook configurations."""
+        watched = (*self.reflectors, *self._make_published(changed))
+        return [
+            *(Part(f"watch-{r.resource.plural}", r.run) for r in watched),
+            Part("gateway-kinds", self.kinds.run),
+            Part("config-objects", self.configs.run),
+        ]
+
+    def _make_reflectors(self) -> tuple[Watching, ...]:
+        """Everything that is watched from the start; the ledger listens before a store is filled."""
+        everywhere = self._settings.watch_namespace
+        return (
+            self._reflect(resources.ROLLOUTS, self.caches.rollouts, Rollout, everywhere),
+            self._reflect(
+                resources.TRAFFIC_ROUTINGS, self.caches.traffic_routings, TrafficRouting, everywhere
+            ),
+            self._reflect(resources.DEPLOYMENTS, self.caches.deployments, Deployment, everywhere),
+            self._reflect(resources.REPLICA_SETS, self.caches.replica_sets, ReplicaSet, everywhere),
+            self._reflect(
+                resources.CONTROLLER_REVISIONS,
+                self.caches.revisions,
+                ControllerRevision,
+                everywhere,
+                transform=slimmed,
+            ),
+            self._reflect(resources.PODS, self.caches.pods, Pod, everywhere, transform=slimmed_pod),
+            self._reflect(resources.SERVICES, self.caches.services, Service, everywhere),
+            self._reflect(
+                resources.ANALYSIS_TEMPLATES,
+                self.caches.analysis_templates,
+                AnalysisTemplate,
+                everywhere,
+            ),
+            self._reflect(
+                resources.CLUSTER_ANALYSIS_TEMPLATES,
+                self.caches.cluster_analysis_templates,
+                AnalysisTemplate,
+                None,
+            ),
+            self._reflect(resources.ENDPOINT_SLICES, self.caches.slices, EndpointSlice, everywhere),
+            self._reflect(
+                resources.CONFIG_MAPS,
+                self.scripts_map.store,
+                ConfigMap,
+                self._settings.namespace,
+                field_selector=f"metadata.name={CONFIGURATION}",
+            ),
+        )
+
+    def _make_published(self, changed: Callable[[], None]) -> tuple[Watching, ...]:
+        """The webhook configurations: a manifest that is applied again takes our identity out of them."""
+        found: list[Watching] = []
+        for resource, name in (
+            (resources.MUTATING_WEBHOOKS, MUTATING_CONFIGURATION),
+            (resources.VALIDATING_WEBHOOKS, VALIDATING_CONFIGURATION),
+        ):
+            store: Store[Named] = Store()
+            store.subscribe(lambda old, new: changed())
+            found.append(
+                Reflector(
+                    self._client,
+                    msgspec.structs.replace(resource, metadata_only=True),
+                    store,
+                    Named,
+                    field_selector=f"metadata.name={name}",
+                    metrics=self._metrics,
+                    random=self._random,
+                )
+            )
+        return tuple(found)
+
+    def _reflect(
+        self,
+        resource: Resource,
+        store: Store[V],
+        view_type: type[V],
+        namespace: str | None,
+        field_selector: str = "",
+        transform: Callable[[V], V] | None = None,
+    ) -> Reflector[V]:
+        self._follow(resource.name, store)
+        return Reflector(
+            self._client,
+            resource,
+            store,
+            view_type,
+            namespace=namespace,
+            field_selector=field_selector,
+            transform=transform,
+            told=self.sources.tell,
+            metrics=self._metrics,
+            random=self._random,
+        )
+
+    def _follow(self, resource_name: str, store: Store[V]) -> Callable[[], None]:
+        """Both ledgers learn what a store is told; the answer ends that."""
+        ends = [
+            ledger.follow(resource_name, store)
+            for ledger in (self.rollouts.ledger, self.routings.ledger)
+        ]
+
+        def end() -> None:
+            for one in ends:
+                one()
+
+        return end
+
+
+def _unsynced(source: Watching) -> Callable[[], str | None]:
+    def check() -> str | None:
+        stands = source.availability
+        return None if isinstance(stands, Synced) else f"{stands.reason}: {stands.message}"
+
+    return check

@@ -1,0 +1,1 @@
+"""`gate`: metric gates tried out by a person, before a release depends on them."""

@@ -1,0 +1,129 @@
+"""Asking metric sources from a person's own machine: the controller's client, without the controller's allow-list.
+
+Invariant: the queries are those that the controller would send. What the command line says of address, headers and
+token outranks what the metric says. Without a token on the command line the Secret of a metric is read where a cluster
+is at hand, with the rights of the person who asks; nothing of it is printed.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from controller.api.analysis import Header, Metric, SecretRef
+from controller.cli.failures import Failure
+from controller.domain.gates.watching import Asked
+from controller.effects.gate_secrets import GateSecrets
+from controller.kube.client import KubeClient
+from controller.measure.egress import Anywhere
+from controller.measure.fetching import Failed, Fetching, Secrets
+from controller.measure.measuring import Measuring
+
+COMMAND_LINE = "command-line"
+
+
+class Access(msgspec.Struct, frozen=True):
+    """How sources are reached; empty where the metrics decide."""
+
+    address: str = ""
+    headers: tuple[Header, ...] = ()
+    token: str = ""
+    authority: str = ""
+    reads_secrets: bool = False
+    """A cluster is at hand: Secrets that metrics name are read there."""
+
+    @property
+    def is_given(self) -> bool:
+        """The command line says who asks."""
+        return bool(self.token or self.authority)
+
+    def applied(self, asked: Asked) -> Asked:
+        """The metric as it is asked from here."""
+        stable = self._side(asked.stable) if asked.stable is not None else None
+        return structs.replace(asked, new=self._side(asked.new), stable=stable)
+
+    def _side(self, metric: Metric) -> Metric:
+        found, page = metric.prometheus, metric.web
+        if found is not None:
+            address = self.address or found.address
+            if not address:
+                raise Failure(
+                    f"metric {metric.name} names no address: give --prometheus http://HOST:PORT"
+                )
+            headers = (*found.headers, *self.headers)
+            found = structs.replace(
+                found, address=address, headers=headers, auth=self._auth(found.auth)
+            )
+        if page is not None:
+            headers = (*page.headers, *self.headers)
+            page = structs.replace(page, headers=headers, auth=self._auth(page.auth))
+        return structs.replace(metric, prometheus=found, web=page)
+
+    def _auth(self, named: SecretRef | None) -> SecretRef | None:
+        if self.is_given:
+            return SecretRef(COMMAND_LINE)
+        return named if self.reads_secrets else None
+
+    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
+        """The token and the authority, in the place of a Secret."""
+        return {"token": self.token, "ca.crt": self.authority}
+
+
+def access_of(
+    address: str | None,
+    headers: tuple[str, ...],
+    token_file: Path | None,
+    authority_file: Path | None,
+) -> Access:
+    """What the command line says; a Failure for a header that is none."""
+    return Access(
+        address or "",
+        tuple(map(_header, headers)),
+        token_file.read_text().strip() if token_file is not None else "",
+        authority_file.read_text() if authority_file is not None else "",
+    )
+
+
+def _header(text: str) -> Header:
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise Failure(f"--header {text!r}: write it as 'NAME: VALUE'")
+    return Header(name.strip(), value.strip())
+
+
+class Sources(msgspec.Struct, frozen=True):
+    """The two ways to ask: a measurement as the controller takes it, and requests of any kind."""
+
+    measuring: Measuring
+    fetching: Fetching
+
+
+class LiveSecrets:
+    """Secrets of the cluster, read as the person who asks."""
+
+    def __init__(self, secrets: GateSecrets) -> None:
+        self._secrets = secrets
+
+    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
+        """The Secret's values. Raises `Failed` where it cannot be read."""
+        try:
+            return await self._secrets.read(namespace, name)
+        except Failed as failed:
+            raise Failed(f"{failed}; or give --bearer-token-file") from failed
+
+
+@contextlib.asynccontextmanager
+async def sources(access: Access, client: KubeClient | None = None) -> AsyncIterator[Sources]:
+    """Connections, as long as they are needed; `client` reads the Secrets where `access` says so."""
+    secrets: Secrets = access
+    if client is not None and not access.is_given:
+        secrets = LiveSecrets(GateSecrets(client))
+    fetching = Fetching(Anywhere(), secrets)
+    measuring = Measuring(fetching, lambda key: None, lambda: datetime.now(UTC))
+    try:
+        yield Sources(measuring, fetching)
+    finally:
+        await measuring.aclose()

@@ -1,0 +1,239 @@
+"""`gate test`: a metric gate asked now, or played over the past, from a person's own machine.
+
+Invariant: reads only. The queries and the judging are the controller's; only the way to the metric source is the
+person's own.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+
+import click
+import msgspec
+from msgspec import structs
+
+from controller.api.analysis import Reading
+from controller.cli.durations import DURATION
+from controller.cli.failures import ExitCode
+from controller.cli.gates.asking import Access, Sources, access_of, sources
+from controller.cli.gates.given import Gate, Given, chosen, read_given, with_arguments
+from controller.cli.gates.live import completed
+from controller.cli.gates.past import GateReplayed, Replayed, played, span_of
+from controller.cli.gates.report import replay_report, tried_report
+from controller.cli.gates.trying import GateTried, Tried, exit_reading, tried
+from controller.cli.gates.words import of_the_stable, said, words_of
+from controller.cli.options import connection_of, connection_options
+from controller.cli.output import show, show_data
+from controller.cli.session import Session, run
+from controller.domain.decision import Refusal
+from controller.domain.gates.asking import asked_about
+from controller.domain.gates.watching import Asked
+from controller.kube.client import KubeClient
+from controller.measure.golden import packaged
+
+_CODES = {
+    Reading.GOOD: ExitCode.OK,
+    Reading.ERROR: ExitCode.FAILED,
+    Reading.BAD: ExitCode.ROLLED_BACK,
+    Reading.NO_DATA: ExitCode.STALLED,
+    Reading.UNCLEAR: ExitCode.STALLED,
+}
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What the command line asks for."""
+
+    values: dict[str, str]
+    step: int | None
+    as_stable: bool
+    replay: timedelta
+    lasts: timedelta
+    form: str | None
+
+
+@click.group()
+@connection_options
+def gate() -> None:
+    """Try metric gates before a release depends on them."""
+
+
+@gate.command("test")
+@click.option(
+    "-f",
+    "--filename",
+    "paths",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="A Rollout, an Analysis, templates; may be given several times.",
+)
+@click.option("--from-rollout", "name", metavar="NAME", help="Fill words from this live Rollout.")
+@click.option("--prometheus", "address", metavar="URL", help="Outranks the address of metrics.")
+@click.option("--arg", "values", metavar="NAME=VALUE", multiple=True, help="An argument or a word.")
+@click.option("--step", type=click.IntRange(0), help="Only this step's gate; 0: in the background.")
+@click.option("--as-stable", is_flag=True, help="Measure the stable revision as if it were new.")
+@click.option(
+    "--replay",
+    type=DURATION,
+    default="0",
+    metavar="7d",
+    help="How often would it have stopped a release in this time?",
+)
+@click.option(
+    "--release-lasts",
+    "lasts",
+    type=DURATION,
+    default="1h",
+    show_default=True,
+    help="With --replay: how long a release, or a gate's wait, takes.",
+)
+@click.option("--header", "headers", metavar="'NAME: VALUE'", multiple=True, help="Sent along.")
+@click.option(
+    "--bearer-token-file", "token", type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--certificate-authority",
+    "authority",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
+@connection_options
+def gate_test(
+    paths: tuple[Path, ...],
+    name: str | None,
+    address: str | None,
+    values: tuple[str, ...],
+    step: int | None,
+    as_stable: bool,
+    replay: timedelta,
+    lasts: timedelta,
+    headers: tuple[str, ...],
+    token: Path | None,
+    authority: Path | None,
+    form: str | None,
+) -> None:
+    """Measure a gate now, with the controller's own queries and rules.
+
+    Each metric is asked once, from this machine: no allow-list holds here. With --from-rollout a Secret that a metric
+    names is read, if you may; else give --bearer-token-file. With --replay the gate is played over the past instead.
+
+    \b
+    Examples:
+      moonshift gate test -f analysis.yaml --prometheus http://localhost:9090 --arg canary.service=web
+      kubectl moonshift gate test --from-rollout web --prometheus http://localhost:9090
+      moonshift gate test -f rollout.yaml --step 2 --prometheus http://localhost:9090 --replay 7d --as-stable
+
+    \b
+    Exit codes:
+      0  every value is good; with --replay: no release would have been stopped
+      1  a source or a gate could not be asked
+      3  a value is bad; with --replay: some release would have been stopped
+      4  no value is bad, but one is missing or unclear
+    """
+    if not paths and not name:
+        raise click.UsageError("-f FILE is needed, or --from-rollout NAME")
+    wish = Wish(_values(values), step, as_stable, replay, lasts, form)
+    access = access_of(address, headers, token, authority)
+    given = read_given(paths, connection_of(click.get_current_context()).namespace or "default")
+    code = _run(name, given, lambda place: _tested(place, wish, access))
+    if code != ExitCode.OK:
+        raise SystemExit(int(code))
+
+
+def _values(texts: tuple[str, ...]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise click.UsageError(f"--arg {text}: write it as NAME=VALUE")
+        values[name] = value
+    return values
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Gates with all that is known of them; the client of the cluster where there is one."""
+
+    given: Given
+    namespace: str
+    client: KubeClient | None = None
+
+
+def _run(name: str | None, given: Given, work: Callable[[Place], Awaitable[ExitCode]]) -> ExitCode:
+    """With a cluster where the live Rollout is wanted, else without any."""
+    if name is None:
+        own = connection_of(click.get_current_context()).namespace
+
+        async def alone() -> ExitCode:
+            return await work(Place(given, own or "default"))
+
+        return asyncio.run(alone())
+
+    async def connected(session: Session) -> ExitCode:
+        found = await completed(session, given, name)
+        return await work(Place(found, session.namespace, session.client))
+
+    return run(connected)
+
+
+async def _tested(place: Place, wish: Wish, access: Access) -> ExitCode:
+    found, namespace = chosen(place.given, wish.step), place.namespace
+    access = structs.replace(access, reads_secrets=place.client is not None)
+    ready = [_asked(found, namespace, one, wish, access) for one in found.gates]
+    async with sources(access, place.client) as asking:
+        if wish.replay:
+            return await _replayed(asking, ready, namespace, wish)
+        return await _tried(asking, ready, namespace, wish)
+
+
+Ready = tuple[Gate, tuple[Asked, ...] | Refusal]
+
+
+def _asked(given: Given, namespace: str, gate: Gate, wish: Wish, access: Access) -> Ready:
+    words = words_of(given.rollout, given.workload, namespace, gate)
+    words, arguments = said(words, wish.values)
+    if wish.as_stable:
+        words = of_the_stable(words)
+    gate = with_arguments(gate, arguments)
+    asked = asked_about(gate.analysis, given.templates, given.workload, words, packaged())
+    if isinstance(asked, Refusal):
+        return gate, asked
+    return gate, tuple(access.applied(one) for one in asked)
+
+
+async def _tried(asking: Sources, ready: list[Ready], namespace: str, wish: Wish) -> ExitCode:
+    gates: list[GateTried] = []
+    for gate, asked in ready:
+        if isinstance(asked, Refusal):
+            gates.append(GateTried(gate.named, problem=_hinted(asked)))
+            continue
+        metrics = await asyncio.gather(*(tried(asking, namespace, one) for one in asked))
+        gates.append(GateTried(gate.named, tuple(metrics)))
+    found = tuple(gates)
+    if wish.form is not None:
+        show_data(Tried(found), wish.form)
+    else:
+        show(tried_report(found))
+    return _CODES[exit_reading(found)]
+
+
+async def _replayed(asking: Sources, ready: list[Ready], namespace: str, wish: Wish) -> ExitCode:
+    span = span_of(wish.replay, wish.lasts)
+    gates: list[GateReplayed] = []
+    for gate, asked in ready:
+        if isinstance(asked, Refusal):
+            problem = _hinted(asked)
+            gates.append(GateReplayed(gate.named, span.since, span.until, problem=problem))
+        else:
+            gates.append(await played(asking, namespace, gate, asked, span))
+    found = tuple(gates)
+    if wish.form is not None:
+        show_data(Replayed(found), wish.form)
+    else:
+        show(replay_report(found))
+    if any(gate.problem for gate in found):
+        return ExitCode.FAILED
+    return ExitCode.ROLLED_BACK if any(gate.stopped for gate in found) else ExitCode.OK
+
+
+def _hinted(refusal: Refusal) -> str:
+    return f"{refusal.message} (say it with --arg NAME=VALUE, or fill it with --from-rollout)"

@@ -1,0 +1,141 @@
+"""The gates that a person wants to try: from manifests, from a Rollout of the cluster, or from both.
+
+Invariant: whatever form a gate is written in (a Rollout, an Analysis alone, a template), what comes out is one shape.
+What the command line says outranks the files, and files outrank the cluster.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import structs
+
+from controller.api.analysis import (
+    Analysis,
+    AnalysisTemplate,
+    Argument,
+    TemplateRef,
+)
+from controller.api.meta import ObjectMeta
+from controller.api.rollout import Rollout
+from controller.cli.failures import Failure
+from controller.cli.simulation.manifests import is_rollout, read_manifests, rollout_of, text_of
+from controller.domain.gates.resolving import Templates
+from controller.domain.traffic.tree import Tree
+
+BACKGROUND = 0
+_T = TypeVar("_T")
+TEMPLATES = {"AnalysisTemplate": False, "ClusterAnalysisTemplate": True}
+"""Kinds of templates, and whether they are cluster-wide."""
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """One gate; `step` is 0 for the one in the background, None for a template or an Analysis that stands alone."""
+
+    named: str
+    step: int | None
+    analysis: Analysis
+
+
+class Given(msgspec.Struct, frozen=True):
+    """All gates, and what their metrics need."""
+
+    gates: tuple[Gate, ...] = ()
+    rollout: Rollout | None = None
+    templates: Templates = {}
+    workload: ObjectMeta = ObjectMeta()
+
+
+def read_given(paths: Iterable[Path], namespace: str) -> Given:
+    """What the files say; a Failure for a file that holds no gate."""
+    rollouts: list[Rollout] = []
+    alone: list[Gate] = []
+    objects = read_manifests(paths)
+    templates = templates_of(objects)
+    for item in objects:
+        if is_rollout(item):
+            rollouts.append(rollout_of(item, namespace))
+        elif _is_analysis(item):
+            alone.append(Gate("analysis", None, _converted(item, Analysis)))
+    if len(rollouts) > 1:
+        raise Failure("there are several Rollouts among the files: give one")
+    rollout = rollouts[0] if rollouts else None
+    gates = (*(gates_of(rollout) if rollout is not None else ()), *alone)
+    if not gates:
+        gates = tuple(_gate_of(ref) for ref in templates)
+    return Given(gates, rollout, templates, _workload(objects, rollout))
+
+
+def templates_of(objects: Iterable[Tree]) -> dict[TemplateRef, AnalysisTemplate]:
+    """Every template among the objects."""
+    found: dict[TemplateRef, AnalysisTemplate] = {}
+    for item in objects:
+        kind = text_of(item, "kind")
+        if kind in TEMPLATES:
+            ref = TemplateRef(name=text_of(item, "metadata", "name"), cluster_scope=TEMPLATES[kind])
+            found[ref] = _converted(item, AnalysisTemplate)
+    return found
+
+
+def gates_of(rollout: Rollout) -> tuple[Gate, ...]:
+    """The gates of a Rollout, the one in the background first."""
+    plan = rollout.spec.strategy.plan
+    if plan is None:
+        return ()
+    found = [(BACKGROUND, plan.analysis)]
+    found += [(number, step.analysis) for number, step in enumerate(plan.steps, start=1)]
+    return tuple(
+        Gate(f"step {number}" if number else "in the background", number, analysis)
+        for number, analysis in found
+        if analysis is not None
+    )
+
+
+def chosen(given: Given, step: int | None) -> Given:
+    """The gates of one step, if one is asked for; a Failure where there is none."""
+    gates = given.gates if step is None else tuple(g for g in given.gates if g.step == step)
+    if not gates:
+        where = "" if step is None else f" at step {step}"
+        raise Failure(f"there is no gate{where}: a step or the strategy needs an analysis")
+    return structs.replace(given, gates=gates)
+
+
+def with_arguments(gate: Gate, values: Mapping[str, str]) -> Gate:
+    """The gate with arguments of the command line, which outrank its own."""
+    kept = tuple(argument for argument in gate.analysis.args if argument.name not in values)
+    said = tuple(Argument(name=name, value=value) for name, value in values.items())
+    return structs.replace(gate, analysis=structs.replace(gate.analysis, args=kept + said))
+
+
+def _gate_of(ref: TemplateRef) -> Gate:
+    kind = "ClusterAnalysisTemplate" if ref.cluster_scope else "AnalysisTemplate"
+    return Gate(f"{kind} {ref.name}", None, Analysis(templates=(ref,)))
+
+
+def _is_analysis(item: Tree) -> bool:
+    """What stands under `analysis:` of a step, in a file of its own."""
+    return item.get("kind") in (None, "Analysis") and ("metrics" in item or "templates" in item)
+
+
+def _workload(objects: list[Tree], rollout: Rollout | None) -> ObjectMeta:
+    """The labels and annotations that arguments are read from."""
+    if rollout is None:
+        return ObjectMeta()
+    ref = rollout.spec.workload_ref
+    for item in objects:
+        if (item.get("kind"), text_of(item, "metadata", "name")) == (ref.kind, ref.name):
+            return _converted({"metadata": item.get("metadata")}, _Named).metadata
+    return ObjectMeta(name=ref.name)
+
+
+class _Named(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+def _converted(item: Tree, kind: type[_T]) -> _T:
+    try:
+        return msgspec.json.decode(msgspec.json.encode(item), type=kind)
+    except msgspec.ValidationError as problem:
+        called = " ".join(filter(None, (text_of(item, "kind"), text_of(item, "metadata", "name"))))
+        raise Failure(f"{called or 'the analysis'} cannot be read: {problem}") from problem

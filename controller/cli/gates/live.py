@@ -1,0 +1,57 @@
+"""What a gate needs from the cluster: the live Rollout, its workload's labels, the templates it names.
+
+Invariant: reads only, one request an object. What cannot be read is told where it is needed, never taken for absent.
+"""
+
+import msgspec
+from msgspec import structs
+
+from controller.api.analysis import AnalysisTemplate, TemplateRef
+from controller.api.meta import ObjectMeta
+from controller.api.rollout import Rollout
+from controller.cli.failures import explain
+from controller.cli.gates.given import Given, gates_of
+from controller.cli.gateways import look_up
+from controller.cli.kept import AnyWorkload
+from controller.cli.objects import read_rollout
+from controller.cli.session import Session
+from controller.domain.availability import Failing, Unavailable
+from controller.errors import MoonshiftError, NotFound
+from controller.kube.resources import ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPLATES
+
+
+async def completed(session: Session, given: Given, name: str) -> Given:
+    """The gates with the release that is live; its own gates where the files hold none."""
+    rollout = await read_rollout(session, name)
+    gates = given.gates or gates_of(rollout)
+    templates = dict(given.templates)
+    for gate in gates:
+        for ref in gate.analysis.templates:
+            if ref not in templates:
+                templates[ref] = await _template(session, ref)
+    workload = await _workload(session, rollout)
+    return structs.replace(
+        given, gates=gates, rollout=rollout, templates=templates, workload=workload
+    )
+
+
+async def _template(session: Session, ref: TemplateRef) -> AnalysisTemplate | Unavailable | None:
+    kind = CLUSTER_ANALYSIS_TEMPLATES if ref.cluster_scope else ANALYSIS_TEMPLATES
+    try:
+        body = await session.client.get(kind, session.namespace, ref.name)
+    except NotFound:
+        return None
+    except MoonshiftError as failure:
+        return Failing(explain(failure))
+    return msgspec.json.decode(body, type=AnalysisTemplate)
+
+
+async def _workload(session: Session, rollout: Rollout) -> ObjectMeta:
+    ref = rollout.spec.workload_ref
+    try:
+        resource = await look_up(session.client, (ref.api_version, ref.kind))
+        body = await session.client.get(resource, session.namespace, ref.name)
+    except MoonshiftError:
+        # only arguments read it, and they say what label they miss
+        return ObjectMeta(name=ref.name)
+    return msgspec.json.decode(body, type=AnyWorkload).metadata

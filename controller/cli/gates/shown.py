@@ -1,0 +1,91 @@
+"""The gates of a release as the views show them: how each stands, its last values, and when it is measured next.
+
+Invariant: pure; told from the status alone. Bounds and the next measurement are known of metrics that stand in the
+Rollout; those of templates show what was measured.
+"""
+
+from datetime import datetime
+
+from controller.api.analysis import Analysis, AnalysisRun, Bounds, Metric, MetricRun, Verdict
+from controller.api.rollout import Rollout
+from controller.cli.view import GateMetricView, GateView
+from controller.domain.gates.judging import next_due
+from controller.domain.gates.measurement import shown
+from controller.domain.rollout.release_context import moonshift_status
+
+BACKGROUND = 0
+
+
+def gate_views(rollout: Rollout) -> tuple[GateView, ...]:
+    """Every gate of the release that has begun, the one in the background first."""
+    runs = sorted(moonshift_status(rollout.status).analyses, key=lambda run: run.step)
+    return tuple(_gate(rollout, run) for run in runs)
+
+
+def waits_for_metrics(rollout: Rollout, step: int) -> str:
+    """What the verdict of a step's gate waits for."""
+    for run in moonshift_status(rollout.status).analyses:
+        if run.step == step and run.message:
+            return f"the verdict of the metrics: {run.message}"
+    return "the verdict of the metrics"
+
+
+def _gate(rollout: Rollout, run: AnalysisRun) -> GateView:
+    known = {metric.name: metric for metric in _analysis(rollout, run.step).metrics}
+    over = run.verdict != Verdict.RUNNING
+    return GateView(
+        step=run.step,
+        verdict=run.verdict,
+        message=run.message,
+        since=run.started_at,
+        metrics=tuple(_metric(found, known.get(found.name), run, over) for found in run.metrics),
+    )
+
+
+def _analysis(rollout: Rollout, step: int) -> Analysis:
+    plan = rollout.spec.strategy.plan
+    if plan is None or step > len(plan.steps):
+        return Analysis()
+    found = plan.analysis if step == BACKGROUND else plan.steps[step - 1].analysis
+    return found or Analysis()
+
+
+def _metric(
+    found: MetricRun, metric: Metric | None, run: AnalysisRun, over: bool
+) -> GateMetricView:
+    last = found.readings[-1] if found.readings else None
+    value = last.value if last is not None else None
+    return GateMetricView(
+        name=found.name,
+        verdict=found.verdict,
+        reason=found.reason,
+        value="" if value is None else value if isinstance(value, str) else shown(value),
+        wanted=wanted(metric) if metric is not None else "",
+        next_at=None if metric is None or over else _next(metric, found, run.started_at),
+        dry_run=found.dry_run,
+    )
+
+
+def _next(metric: Metric, found: MetricRun, started: datetime | None) -> datetime | None:
+    return next_due(metric, found, started) if started is not None else None
+
+
+def wanted(metric: Metric) -> str:
+    """The bounds of a good value, in words."""
+    compare = metric.compare
+    parts = [_bounds("", metric.success)]
+    if compare is not None:
+        parts += [_bounds("ratio to stable ", compare.ratio)]
+        parts += [_bounds("difference to stable ", compare.difference)]
+    if metric.min_samples:
+        parts.append(f"from {metric.min_samples} requests on")
+    return ", ".join(filter(None, parts))
+
+
+def _bounds(what: str, bounds: Bounds | None) -> str:
+    if bounds is None:
+        return ""
+    low = f"at least {shown(bounds.min)}" if bounds.min is not None else ""
+    high = f"at most {shown(bounds.max)}" if bounds.max is not None else ""
+    said = " and ".join(filter(None, (low, high)))
+    return f"{what}{said}" if said else ""

@@ -1,0 +1,37 @@
+"""Decides about writing a TrafficRouting: its gateways must have the abilities that its strategy needs.
+
+Why at admission: its author can still see the answer; its passes compare it with the scripts once more before a shared
+route opens. Invariant: the rule is that of a Rollout's steps, with the strategy as the one step; an update that does
+not change the spec, or of an object that is being deleted, always passes.
+"""
+
+import msgspec
+
+from controller.api.jsontree import JsonObject, child, same
+from controller.api.trafficrouting import TrafficRoutingSpec
+from controller.domain.admission.gateways import GatewayVerdict, missing_scripts, validate_step
+from controller.domain.traffic.abilities import Headers, granted
+from controller.domain.traffic.plan import references_of
+
+
+def admit_traffic_routing(
+    old: JsonObject | None, new: JsonObject, headers: Headers
+) -> GatewayVerdict:
+    """Validate a TrafficRouting (raw JSON); `headers` are those of the existing scripts."""
+    going = child(new, "metadata").get("deletionTimestamp") is not None
+    if going or (old is not None and same(old.get("spec"), new.get("spec"))):
+        return GatewayVerdict()
+    try:
+        encoded = msgspec.json.encode(child(new, "spec"))
+        spec = msgspec.json.decode(encoded, type=TrafficRoutingSpec)
+    except msgspec.ValidationError:
+        # The CRD's schema reports the error.
+        return GatewayVerdict()
+    step = spec.strategy.as_step
+    references = references_of(spec.object_ref, disable_generate=True)
+    abilities = [(item, granted(item, references, headers)) for item in references]
+    path = "spec.strategy." + ("matches" if step.matches else "weight")
+    told = validate_step(path, step, abilities)
+    return msgspec.structs.replace(
+        told, warnings=(*missing_scripts(references, headers), *told.warnings)
+    )

@@ -1,0 +1,130 @@
+"""The outcome of a pass: the next status, the facts to bring about, when to look again, what to say.
+
+One file for each kind of object that an action is about. Invariant: every action is a *desired fact*, safe to repeat.
+These are values only: nothing here decides or does anything.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+from controller.api.rollout import RolloutStatus
+from controller.domain.decision.autoscalers import FreeAutoscaler, PauseAutoscaler
+from controller.domain.decision.canary_deployments import (
+    DeleteCanaryDeployment,
+    EnsureCanaryDeployment,
+    ScaleCanaryDeployment,
+)
+from controller.domain.decision.configs import DropConfig, KeepConfig, RestoreConfig
+from controller.domain.decision.histories import RecordRelease
+from controller.domain.decision.measurements import Measure
+from controller.domain.decision.outcome import Done, NotYet, Refusal
+from controller.domain.decision.pods import AskWhyNotMade, DeletePod, LabelPod, MarkPod
+from controller.domain.decision.replica_sets import (
+    DeleteReplicaSet,
+    FreezeReplicaSet,
+    ScaleReplicaSet,
+)
+from controller.domain.decision.rollouts import PrepareRollout, RemoveFinalizer
+from controller.domain.decision.routes import (
+    EnsureRoutes,
+    RehearseRoutes,
+    RestoreRoutes,
+)
+from controller.domain.decision.routes import (
+    PartlySaid as PartlySaid,
+)
+from controller.domain.decision.routes import (
+    Reference as Reference,
+)
+from controller.domain.decision.routes import (
+    RoutePlan as RoutePlan,
+)
+from controller.domain.decision.services import (
+    DeleteCanaryService,
+    EnsureCanaryService,
+    PinService,
+    UnpinService,
+)
+from controller.domain.decision.templates import RevertTemplate, StampTemplate, WriteTemplate
+from controller.domain.decision.traffic_routings import SetFinalizers
+from controller.domain.decision.value import Value
+from controller.domain.decision.workloads import (
+    FieldOfSpec as FieldOfSpec,
+)
+from controller.domain.decision.workloads import (
+    FreezeWorkload,
+    LabelWorkload,
+    MoveSet,
+    PaceDeployment,
+    ReleaseDeployment,
+    ReleaseSet,
+    SetCurrentRevision,
+)
+
+Action = (
+    PrepareRollout
+    | RemoveFinalizer
+    | LabelWorkload
+    | FreezeWorkload
+    | PaceDeployment
+    | ReleaseDeployment
+    | MoveSet
+    | ReleaseSet
+    | SetCurrentRevision
+    | RevertTemplate
+    | WriteTemplate
+    | StampTemplate
+    | EnsureCanaryDeployment
+    | ScaleCanaryDeployment
+    | DeleteCanaryDeployment
+    | ScaleReplicaSet
+    | DeleteReplicaSet
+    | FreezeReplicaSet
+    | PinService
+    | UnpinService
+    | EnsureCanaryService
+    | DeleteCanaryService
+    | EnsureRoutes
+    | RehearseRoutes
+    | RestoreRoutes
+    | DeletePod
+    | LabelPod
+    | MarkPod
+    | AskWhyNotMade
+    | Measure
+    | PauseAutoscaler
+    | FreeAutoscaler
+    | KeepConfig
+    | RestoreConfig
+    | DropConfig
+    | SetFinalizers
+    | RecordRelease
+)
+ConfigAction = KeepConfig | RestoreConfig | DropConfig
+Outcome = Done | NotYet | Refusal
+
+
+class Severity(StrEnum):
+    """Type of an Event."""
+
+    NORMAL = "Normal"
+    WARNING = "Warning"
+
+
+class Note(Value, frozen=True):
+    """Something to say: becomes an Event, a log line and a metric."""
+
+    reason: str
+    message: str
+    severity: Severity = Severity.NORMAL
+    ended: str = ""
+    """How the release ended that this tells the end of (`rollout/ends`)."""
+
+
+class Decision(Value, frozen=True):
+    """The outcome of one pass."""
+
+    status: RolloutStatus
+    actions: tuple[Action, ...] = ()
+    wake_at: datetime | None = None
+    notes: tuple[Note, ...] = ()

@@ -1,0 +1,20 @@
+"""Measuring for metric gates."""
+
+from datetime import datetime
+
+from controller.api.analysis import Metric
+from controller.domain.decision.value import Value
+
+
+class Measure(Value, frozen=True, tag=True):
+    """A metric of a gate is asked for the `number`th time; a later observation has the answer.
+
+    `stable` is the same metric about the stable revision, where the two are compared. `gate` tells the starts of gates
+    apart. `until` is when the gate ends without a verdict, where it has such an end.
+    """
+
+    gate: str
+    number: int
+    metric: Metric
+    stable: Metric | None = None
+    until: datetime | None = None

@@ -1,0 +1,36 @@
+"""Facts about single pods."""
+
+from controller.api.meta import Key
+from controller.domain.decision.value import Value
+
+
+class DeletePod(Value, frozen=True, tag=True):
+    """A pod is gone, so that its set's controller makes another."""
+
+    pod: Key
+    uid: str
+
+
+class LabelPod(Value, frozen=True, tag=True):
+    """A pod says which release and batch made it."""
+
+    pod: Key
+    uid: str
+    rollout_id: str
+    batch: int
+
+
+class MarkPod(Value, frozen=True, tag=True):
+    """A pod says that it never left the revision which a release goes back to; an empty id takes that away."""
+
+    pod: Key
+    uid: str
+    rollout_id: str
+
+
+class AskWhyNotMade(Value, frozen=True, tag=True):
+    """Why the pods of this set are not made is known, or nobody has said it; `counts` begins the sentence."""
+
+    workload: Key
+    uid: str
+    counts: str

@@ -1,0 +1,26 @@
+"""Facts about ReplicaSets."""
+
+from controller.api.meta import Key
+from controller.domain.decision.value import Value
+
+
+class ScaleReplicaSet(Value, frozen=True, tag=True):
+    """A ReplicaSet wants so many pods: an abandoned one none."""
+
+    replica_set: Key
+    uid: str
+    replicas: int
+
+
+class DeleteReplicaSet(Value, frozen=True, tag=True):
+    """A ReplicaSet is gone, with its pods if it has any: else a workload scaled from zero would begin with it."""
+
+    replica_set: Key
+    uid: str
+
+
+class FreezeReplicaSet(Value, frozen=True, tag=True):
+    """No pod of a ReplicaSet counts as available."""
+
+    replica_set: Key
+    uid: str

@@ -1,0 +1,108 @@
+"""Facts about gateway objects, and the plan that all gateway objects of a Rollout follow during one step."""
+
+from datetime import datetime
+
+import msgspec
+
+from controller.api.rollout import HeaderModifier, HttpRouteMatch, PatchMetadata
+from controller.domain.decision.value import Value
+
+
+class Reference(Value, frozen=True):
+    """One gateway object a Rollout leads traffic with, and the Services it tells apart.
+
+    `class_type` is set for an Ingress (sibling style) only. `script` is `""` (default look-up), `packaged` or
+    `configMap`. `params` is JSON of the reference's own parameters.
+    """
+
+    api_version: str
+    kind: str
+    name: str
+    stable_service: str
+    canary_service: str
+    class_type: str = ""
+    script: str = ""
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+
+    @property
+    def group(self) -> str:
+        """API group: empty for the core group."""
+        group, slash, _ = self.api_version.partition("/")
+        return group if slash else ""
+
+    @property
+    def shared(self) -> bool:
+        """Old and new share one Service on purpose; a subset of the gateway object tells them apart."""
+        return self.stable_service == self.canary_service
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+class PartlySaid(Value, frozen=True):
+    """A gateway object that can say some alternatives of a step, and which these are."""
+
+    reference: Reference
+    matches: tuple[HttpRouteMatch, ...]
+
+
+class RoutePlan(Value, frozen=True):
+    """The content of all gateway objects of a Rollout during one step.
+
+    `weight` is the share of the new revision in percent, None when the step names matches only. `identity` is given
+    by the planner: equal identities mean that nothing has to be written. `left_out` are the references that cannot say
+    any of the plan's matches: they send everything to the stable revision. Those of `partly` say these alternatives
+    only: all other requests that come through them go to the stable revision.
+    """
+
+    identity: str
+    namespace: str
+    rollout: str
+    release: str
+    references: tuple[Reference, ...]
+    weight: float | None = None
+    matches: tuple[HttpRouteMatch, ...] = ()
+    header_modifier: HeaderModifier | None = None
+    pod_metadata: PatchMetadata = PatchMetadata()
+    rollout_uid: str = ""
+    left_out: tuple[Reference, ...] = ()
+    partly: tuple[PartlySaid, ...] = ()
+    announces: bool = False
+    """Nothing goes to the new revision yet, or any more; proxies only get to know its Services."""
+
+    def said_by(self, reference: Reference) -> "RoutePlan":
+        """The plan as this reference says it, with the identity of the whole."""
+        for part in self.partly:
+            if part.reference == reference:
+                return msgspec.structs.replace(self, matches=part.matches)
+        return self
+
+
+class EnsureRoutes(Value, frozen=True, tag=True):
+    """All gateway objects follow the plan, written in dependency order.
+
+    `at` is noted on objects in which somebody's change of our part is put back.
+    """
+
+    plan: RoutePlan
+    at: datetime | None = None
+
+
+class RehearseRoutes(Value, frozen=True, tag=True):
+    """Everything that `EnsureRoutes` of this plan finds out before its first write is fine; nothing is written."""
+
+    plan: RoutePlan
+
+
+class RestoreRoutes(Value, frozen=True, tag=True):
+    """These gateway objects are what they were before the release, restored in reverse order.
+
+    With `rollout` given, an object that another Rollout leads traffic with is left alone. What was made beside them
+    for the Rollout of `rollout_uid` is gone.
+    """
+
+    namespace: str
+    references: tuple[Reference, ...]
+    release: str
+    rollout: str = ""
+    rollout_uid: str = ""

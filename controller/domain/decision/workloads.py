@@ -1,0 +1,111 @@
+"""Facts about the released workload.
+
+Invariant: an action that writes the spec carries the generation that was looked at, so a late writer changes nothing.
+"""
+
+import msgspec
+
+from controller.api.meta import Key
+from controller.api.names import FREEZE_MIN_READY_SECONDS, FREEZE_PROGRESS_DEADLINE_SECONDS
+from controller.api.quantity import IntOrPercent
+from controller.api.rollout import OwnersValues
+from controller.api.workload_kinds import DEPLOYMENT, KindName
+from controller.domain.decision.value import Value
+
+
+class LabelWorkload(Value, frozen=True, tag=True):
+    """The workload carries the workload-type label, or (with an empty type) no longer does."""
+
+    workload: Key
+    workload_type: str
+    kind: KindName = DEPLOYMENT
+
+
+class FreezeWorkload(Value, frozen=True, tag=True):
+    """The workload is labelled, marked, frozen and paused for its release, as admission would have done it.
+
+    `record` is what was kept of its owner's own values (JSON); what the workload itself still records comes first. The
+    limits of a Deployment are the step's, where they are given.
+    """
+
+    kind: KindName
+    workload: Key
+    generation: int
+    rollout: str
+    release: str
+    record: str = ""
+    stable_revision: str = ""
+    beside: bool = False
+    max_surge: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
+
+
+class PaceDeployment(Value, frozen=True, tag=True):
+    """The workload has these rolling update limits; `admission_pause` is the token to remove, empty when there is none.
+
+    Frozen, unless the owner's own readiness is given: the running revision is never frozen.
+
+    `generation` is of the spec that was looked at: a late writer changes nothing. `extra_status` is noted beside it.
+    """
+
+    workload: Key
+    generation: int
+    max_surge: IntOrPercent
+    max_unavailable: IntOrPercent
+    admission_pause: str = ""
+    extra_status: str = ""
+    min_ready_seconds: int = FREEZE_MIN_READY_SECONDS
+    progress_deadline_seconds: int = FREEZE_PROGRESS_DEADLINE_SECONDS
+
+
+class ReleaseDeployment(Value, frozen=True, tag=True):
+    """The workload has its owner's own values again, and none of the named annotations and labels of ours."""
+
+    workload: Key
+    generation: int
+    owners: OwnersValues | None
+    annotations: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+
+class FieldOfSpec(Value, frozen=True):
+    """A field of a spec and what it should say (raw JSON); None takes out one that is there."""
+
+    name: str
+    value: msgspec.Raw | None
+
+
+class MoveSet(Value, frozen=True, tag=True):
+    """A set of pods has this update strategy (raw JSON); `admission_pause` is the token to remove, or empty.
+
+    `fields` of the spec change in the same write. `generation` is of the spec that was looked at: a late writer changes
+    nothing.
+    """
+
+    kind: KindName
+    workload: Key
+    generation: int
+    strategy: msgspec.Raw
+    admission_pause: str = ""
+    fields: tuple[FieldOfSpec, ...] = ()
+
+
+class ReleaseSet(Value, frozen=True, tag=True):
+    """A set of pods has its owner's own values again, and none of the named annotations and labels of ours."""
+
+    kind: KindName
+    workload: Key
+    generation: int
+    owners: OwnersValues | None
+    annotations: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    fields: tuple[FieldOfSpec, ...] = ()
+
+
+class SetCurrentRevision(Value, frozen=True, tag=True):
+    """The status of a set of pods names this revision as its current one; lost pods return with it."""
+
+    kind: KindName
+    workload: Key
+    uid: str
+    revision: str

@@ -1,0 +1,49 @@
+"""Every metric of a gate as it is asked: templates and packaged queries put in, words filled in for both revisions.
+
+Invariant: pure. Either all metrics can be asked, or the first problem is told in words: a gate is never measured with a
+part of its metrics.
+"""
+
+from collections.abc import Mapping
+
+from controller.api.analysis import Analysis
+from controller.api.meta import ObjectMeta
+from controller.domain import reasons
+from controller.domain.decision import Refusal
+from controller.domain.gates.golden import GoldenQueries, expanded
+from controller.domain.gates.jobs import with_bounds
+from controller.domain.gates.resolving import Templates, resolved
+from controller.domain.gates.watching import Asked
+from controller.domain.gates.wording import UnknownWord, filled
+
+
+def asked_about(
+    analysis: Analysis,
+    templates: Templates,
+    workload: ObjectMeta,
+    words: Mapping[str, str],
+    golden: GoldenQueries,
+) -> tuple[Asked, ...] | Refusal:
+    """The metrics of a gate about the release that `words` describe, or what is wrong with one of them."""
+    whole = resolved(analysis, templates, workload)
+    if isinstance(whole, Refusal):
+        return whole
+    known = {**words, **whole.args}
+    asked: list[Asked] = []
+    for named in whole.metrics:
+        metric = expanded(named, golden)
+        if isinstance(metric, str):
+            return Refusal(reasons.INVALID_ANALYSIS, metric)
+        new = filled(metric, known | _side(words, "canary"))
+        stable = filled(metric, known | _side(words, "stable")) if metric.compare else None
+        for one in (new, stable):
+            if isinstance(one, UnknownWord):
+                return Refusal(reasons.INVALID_ANALYSIS, one.message)
+        assert not isinstance(new, UnknownWord)
+        assert not isinstance(stable, UnknownWord)
+        asked.append(Asked(with_bounds(metric), new, stable))
+    return tuple(asked)
+
+
+def _side(words: Mapping[str, str], side: str) -> dict[str, str]:
+    return {"service": words[f"{side}.service"], "revision": words[f"{side}.revision"]}

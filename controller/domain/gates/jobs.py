@@ -1,0 +1,142 @@
+"""A Job as a measurement: how it is named and made, and what its end says.
+
+Invariant: pure. The name follows from the measurement, so a controller that starts again, or takes over, finds the Job
+that was begun and makes no second one. A Job always has an end: it is never given more time than `timeoutSeconds`, and
+never more than its gate has left.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+from msgspec import structs
+
+from controller.api.analysis import Bounds, JobQuery, Metric
+from controller.api.jsontree import JsonObject
+from controller.api.meta import Key
+from controller.api.names import GATE, MEASUREMENT, V1BETA1
+from controller.domain.decision import Measure, Value
+
+LONGEST_NAME = 63
+KEPT_SECONDS = 3600
+"""How long a Job that failed is kept, so that its log can be read, where it does not say."""
+DEADLINE_EXCEEDED = "DeadlineExceeded"
+_SUCCEEDED = Bounds(min=1)
+
+
+class JobCondition(msgspec.Struct, frozen=True):
+    """One condition of a Job."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class JobStatus(msgspec.Struct, frozen=True):
+    """As much of a Job's status as its end needs."""
+
+    conditions: tuple[JobCondition, ...] | None = ()
+
+
+class Ended(Value, frozen=True):
+    """How a Job ended; `why` is the Job controller's own reason and words."""
+
+    succeeded: bool
+    reason: str = ""
+    why: str = ""
+
+
+def with_bounds(metric: Metric) -> Metric:
+    """The metric; where it is a Job and says no bounds, success is what is wanted."""
+    if metric.job is None or metric.success is not None:
+        return metric
+    return structs.replace(metric, success=_SUCCEEDED)
+
+
+def job_name(key: Key, asked: Measure) -> str:
+    """The name of the Job of this measurement: of this Rollout, this start of the gate, this number."""
+    text = "\n".join((key.namespace, key.name, asked.gate, asked.metric.name, str(asked.number)))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:10]
+    words = f"{key.name}-{asked.metric.name}".lower().replace("_", "-").replace(".", "-")
+    return f"{words[: LONGEST_NAME - len(digest) - 1].strip('-')}-{digest}"
+
+
+def measurement_name(key: Key, asked: Measure) -> str:
+    """What the Job is marked with, so that a stranger's Job of the same name is not taken for it."""
+    return f"{key.name}/{asked.gate}/{asked.metric.name}/{asked.number}"
+
+
+def seconds_left(query: JobQuery, asked: Measure, now: datetime) -> int:
+    """How long the Job may take: its own time, and no longer than its gate has left; at least a second."""
+    if asked.until is None:
+        return query.timeout_seconds
+    return max(1, min(query.timeout_seconds, math.ceil((asked.until - now).total_seconds())))
+
+
+def made(key: Key, uid: str, asked: Measure, spec: JsonObject, seconds: int) -> JsonObject:
+    """The Job to create. It belongs to the Rollout, ends in time, and goes some time after its end."""
+    owner = {"apiVersion": V1BETA1, "kind": "Rollout", "name": key.name, "uid": uid}
+    own = spec.get("activeDeadlineSeconds")
+    limit = min(own, seconds) if isinstance(own, int) and own > 0 else seconds
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": job_name(key, asked),
+            "namespace": key.namespace,
+            "labels": {GATE: key.name} if len(key.name) <= LONGEST_NAME else {},
+            "annotations": {MEASUREMENT: measurement_name(key, asked)},
+            "ownerReferences": [owner],
+        },
+        "spec": {
+            "ttlSecondsAfterFinished": KEPT_SECONDS,
+            **spec,
+            "activeDeadlineSeconds": limit,
+        },
+    }
+
+
+def ended(status: JobStatus) -> Ended | None:
+    """How the Job ended; None while it runs."""
+    for condition in status.conditions or ():
+        if condition.status == "True" and condition.type in ("Complete", "Failed"):
+            why = ": ".join(filter(None, (condition.reason, condition.message)))
+            return Ended(condition.type == "Complete", condition.reason, why)
+    return None
+
+
+def filled_job(query: JobQuery, fill: Callable[[str], str]) -> JobQuery:
+    """The Job with every text of it replaced by what `fill` makes of it; keys stay as they are."""
+    spec = msgspec.json.encode(_filled(tree(query), fill))
+    return structs.replace(query, spec=msgspec.Raw(spec))
+
+
+def texts_of(query: JobQuery) -> tuple[str, ...]:
+    """Every text in the Job."""
+    found: list[str] = []
+
+    def note(text: str) -> str:
+        found.append(text)
+        return text
+
+    _filled(tree(query), note)
+    return tuple(found)
+
+
+def tree(query: JobQuery) -> JsonObject:
+    """The Job's `spec`; empty where it is no object."""
+    spec = msgspec.json.decode(query.spec)
+    return spec if isinstance(spec, dict) else {}
+
+
+def _filled(value: object, fill: Callable[[str], str]) -> object:
+    if isinstance(value, str):
+        return fill(value)
+    if isinstance(value, list):
+        return [_filled(item, fill) for item in value]
+    if isinstance(value, dict):
+        return {name: _filled(item, fill) for name, item in value.items()}
+    return value

@@ -1,0 +1,129 @@
+"""The verdict on a metric, from counts of its measurements; and on a gate, from its metrics.
+
+Invariant: pure. A verdict depends on how many measurements said what, not on their order, but for errors in a row. What
+was counted stays counted: the counts are in the Rollout's status, so a restart or another leader goes on from them. A
+measurement without data, or with an error, never passes a metric.
+"""
+
+import math
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from msgspec import structs
+
+from controller.api.analysis import (
+    Analysis,
+    Metric,
+    MetricRun,
+    OnInconclusive,
+    Reading,
+    ReadingSeen,
+    Verdict,
+)
+from controller.api.duration import parse_duration
+from controller.domain.gates.measurement import Measurement, read, shown
+
+MAX_READINGS = 10
+"""Measurements of a metric that the status shows; the counts know of all."""
+MAX_CHARACTERS = 300
+"""Characters of a reason or a query in the status."""
+
+
+def counted(metric: Metric, run: MetricRun, measured: Measurement, *, endless: bool) -> MetricRun:
+    """`run` with one more measurement; `endless` in the background, where only the end of the release ends it."""
+    found = read(metric, measured)
+    tally = structs.replace(
+        run,
+        query=_short(measured.query or run.query),
+        taken=run.taken + 1,
+        good=run.good + (found.reading is Reading.GOOD),
+        bad=run.bad + (found.reading is Reading.BAD),
+        unclear=run.unclear + (found.reading is Reading.UNCLEAR),
+        no_data=run.no_data + (found.reading is Reading.NO_DATA),
+        errors=run.errors + (found.reading is Reading.ERROR),
+        consecutive_errors=run.consecutive_errors + 1 if found.reading is Reading.ERROR else 0,
+        last_at=measured.at,
+        readings=(*run.readings, _seen(measured, found.reading))[-MAX_READINGS:],
+    )
+    verdict, why = judge(metric, tally, endless=endless)
+    said = f"{found.reason} ({why})" if why else found.reason
+    return structs.replace(tally, verdict=verdict, reason=_short(said))
+
+
+def judge(metric: Metric, run: MetricRun, *, endless: bool) -> tuple[Verdict, str]:
+    """The verdict that the counts give, and why in words; no words while it is running."""
+    if run.bad > metric.failure_limit:
+        return Verdict.FAILED, f"{run.bad} of {run.taken} measurements failed"
+    if run.consecutive_errors > metric.consecutive_error_limit:
+        return Verdict.INCONCLUSIVE, f"{run.consecutive_errors} errors in a row"
+    if run.unclear > metric.inconclusive_limit:
+        return Verdict.INCONCLUSIVE, f"{run.unclear} measurements were inconclusive"
+    wanted = metric.count if metric.count is not None else (None if endless else 1)
+    if wanted is not None and run.good + run.bad + run.unclear >= wanted:
+        return Verdict.PASSED, f"{run.good} of {wanted} measurements were good"
+    return Verdict.RUNNING, ""
+
+
+def next_due(metric: Metric, run: MetricRun, started: datetime) -> datetime | None:
+    """When to measure next; None where the metric has its verdict."""
+    if run.verdict != Verdict.RUNNING:
+        return None
+    if run.last_at is None:
+        return started + _length(metric.initial_delay)
+    return run.last_at + _length(metric.interval)
+
+
+def gate_verdict(analysis: Analysis, runs: Iterable[MetricRun]) -> tuple[Verdict, str]:
+    """The verdict on a gate, and the words of the metric that decided it. A dry run decides nothing.
+
+    Failed where one metric failed; else inconclusive where one is, by `onInconclusive`; passed when all have passed.
+    """
+    deciding = [run for run in runs if not run.dry_run]
+    stands = [(as_told(analysis, Verdict(run.verdict)), run) for run in deciding]
+    for wanted in (Verdict.FAILED, Verdict.INCONCLUSIVE):
+        for verdict, run in stands:
+            if verdict is wanted:
+                return wanted, f"metric {run.name}: {run.reason}"
+    waiting = [run for verdict, run in stands if verdict is Verdict.RUNNING]
+    if waiting:
+        return Verdict.RUNNING, "; ".join(
+            f"{run.name}: {run.reason or 'not measured yet'}" for run in waiting
+        )
+    return Verdict.PASSED, f"{len(deciding)} of {len(deciding)} metrics passed"
+
+
+def as_told(analysis: Analysis, verdict: Verdict) -> Verdict:
+    """The verdict; an inconclusive one as `onInconclusive` takes it."""
+    if verdict is not Verdict.INCONCLUSIVE:
+        return verdict
+    return {
+        OnInconclusive.PAUSE: Verdict.INCONCLUSIVE,
+        OnInconclusive.PASS: Verdict.PASSED,
+        OnInconclusive.FAIL: Verdict.FAILED,
+    }[analysis.on_inconclusive]
+
+
+def _length(text: str) -> timedelta:
+    """A length of time that admission has read; one that is not one counts as none."""
+    return parse_duration(text) or timedelta()
+
+
+def _seen(measured: Measurement, reading: Reading) -> ReadingSeen:
+    return ReadingSeen(
+        at=measured.at,
+        reading=reading,
+        value=for_json(measured.value),
+        stable=for_json(measured.stable),
+        samples=for_json(measured.samples),
+    )
+
+
+def for_json(value: float | None) -> float | str | None:
+    """Four significant digits; what JSON has no number for, as text."""
+    if value is None:
+        return None
+    return float(shown(value)) if math.isfinite(value) else shown(value)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"

@@ -1,0 +1,122 @@
+"""One measurement, and what it says: good, bad, unclear, no data, or an error.
+
+Invariant: pure and total, for every float: NaN is no data (Prometheus answers 0/0 with it), an infinite
+value is a value. A ratio of two zeros is 1: a revision without errors is no worse than another one without errors.
+"""
+
+import math
+from datetime import datetime
+
+from controller.api.analysis import Bounds, Metric, NoData, Reading
+from controller.domain.decision import Value
+
+
+class Measurement(Value, frozen=True):
+    """What a provider answered at `at`: the new revision's value, and, for a comparison, the stable revision's.
+
+    None is no data. `samples` is how many requests the scarcer of the two values stands on, where that was asked.
+    `error` says why there is no answer. `said` are the source's own words about the value, where it has some.
+    """
+
+    at: datetime
+    value: float | None = None
+    stable: float | None = None
+    samples: float | None = None
+    query: str = ""
+    error: str = ""
+    said: str = ""
+
+
+class Finding(Value, frozen=True):
+    """What a measurement says, and why in words."""
+
+    reading: Reading
+    reason: str
+
+
+def read(metric: Metric, measured: Measurement) -> Finding:
+    """What `measured` says about `metric`."""
+    if measured.error:
+        return Finding(Reading.ERROR, measured.error)
+    if metric.min_samples:
+        too_few = _too_few(metric.min_samples, measured.samples)
+        if too_few:
+            return Finding(Reading.NO_DATA, too_few)
+    if _is_missing(measured.value):
+        return _without_data(metric, "the query answered no value for the new revision")
+    if metric.compare is not None and _is_missing(measured.stable):
+        return _without_data(metric, "the query answered no value for the stable revision")
+    return _judged(metric, measured)
+
+
+def _too_few(wanted: int, samples: float | None) -> str:
+    counted = 0 if _is_missing(samples) else math.floor(max(0.0, min(samples or 0.0, wanted)))
+    missing = wanted - counted
+    return f"needs {missing} more requests: {counted} of {wanted} so far" if missing > 0 else ""
+
+
+def _is_missing(value: float | None) -> bool:
+    return value is None or math.isnan(value)
+
+
+def _without_data(metric: Metric, why: str) -> Finding:
+    reading = {
+        NoData.HOLD: Reading.NO_DATA,
+        NoData.PASS: Reading.GOOD,
+        NoData.FAIL: Reading.BAD,
+    }[metric.no_data]
+    return Finding(reading, f"{why}; noData: {metric.no_data}")
+
+
+def _judged(metric: Metric, measured: Measurement) -> Finding:
+    value = measured.value or 0.0
+    wrong = _broken(metric, value, measured.stable)
+    if not wrong:
+        return Finding(Reading.GOOD, measured.said or f"{shown(value)} is within its bounds")
+    if metric.failure is None or _outside(metric.failure, value) == "":
+        return Finding(Reading.BAD, measured.said or wrong)
+    return Finding(Reading.UNCLEAR, f"{wrong}, and it is not within failure either")
+
+
+def _broken(metric: Metric, value: float, stable: float | None) -> str:
+    """The first rule that the value breaks, in words; empty where it keeps all."""
+    if metric.success is not None and (out := _outside(metric.success, value)):
+        return f"{shown(value)} is {out}"
+    if metric.compare is None or stable is None:
+        return ""
+    against = f"{shown(value)} against {shown(stable)} of the stable revision"
+    ratio, difference = metric.compare.ratio, metric.compare.difference
+    if ratio is not None and (out := _outside(ratio, _ratio(value, stable))):
+        return f"{against}: the ratio {shown(_ratio(value, stable))} is {out}"
+    if difference is not None and (out := _outside(difference, _difference(value, stable))):
+        return f"{against}: the difference {shown(_difference(value, stable))} is {out}"
+    return ""
+
+
+def _ratio(value: float, stable: float) -> float:
+    if value == stable:
+        return 1.0
+    if stable == 0:
+        return math.copysign(math.inf, value)
+    if math.isinf(stable):
+        # Two infinities of different sign, or a finite value against one.
+        return -math.inf if math.isinf(value) else 0.0
+    return value / stable
+
+
+def _difference(value: float, stable: float) -> float:
+    return 0.0 if value == stable else value - stable
+
+
+def _outside(bounds: Bounds, value: float) -> str:
+    """How a value lies outside of bounds; empty where it lies within."""
+    if bounds.min is not None and value < bounds.min:
+        return f"below {shown(bounds.min)}"
+    if bounds.max is not None and value > bounds.max:
+        return f"above {shown(bounds.max)}"
+    return ""
+
+
+def shown(value: float) -> str:
+    """A number as people read it: four significant digits, no exponent where that is short."""
+    return f"{value:.4g}"

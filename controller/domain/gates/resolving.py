@@ -1,0 +1,83 @@
+"""The metrics of a gate, whole: its own and its templates', and the values of the arguments they name.
+
+Invariant: pure. A template that does not exist, cannot be read, or wants an argument that nobody gives is a problem in
+words; nothing is measured with a part of the metrics. An argument of the gate outranks a template's default.
+"""
+
+from collections.abc import Mapping
+
+from controller.api.analysis import Analysis, AnalysisTemplate, Argument, Metric, TemplateRef
+from controller.api.meta import ObjectMeta
+from controller.domain import reasons
+from controller.domain.availability import Unavailable
+from controller.domain.decision import Refusal, Value
+
+Templates = Mapping[TemplateRef, AnalysisTemplate | Unavailable | None]
+
+
+class Resolved(Value, frozen=True):
+    """What is measured; `args` are the words `args.NAME` and their values."""
+
+    metrics: tuple[Metric, ...]
+    args: dict[str, str]
+
+
+def resolved(analysis: Analysis, templates: Templates, workload: ObjectMeta) -> Resolved | Refusal:
+    """The gate's metrics and arguments, or what is missing."""
+    metrics, defaults = analysis.metrics, dict[str, Argument]()
+    for ref in analysis.templates:
+        found = templates.get(ref)
+        if not isinstance(found, AnalysisTemplate):
+            return _missing(ref, found)
+        metrics += found.spec.metrics
+        defaults |= {argument.name: argument for argument in found.spec.args}
+    twice = _named_twice(metrics)
+    if twice:
+        text = f"analysis: two metrics are named {twice}; give one of them another name"
+        return Refusal(reasons.INVALID_ANALYSIS, text)
+    given = {argument.name: argument for argument in analysis.args}
+    args: dict[str, str] = {}
+    for name, argument in (defaults | given).items():
+        value = _value(argument, workload)
+        if not value and name in defaults and name in given:
+            value = _value(defaults[name], workload)
+        if not value:
+            text = f"analysis: the argument {name} has no value: give it under args, or {_asked(argument)}"
+            return Refusal(reasons.INVALID_ANALYSIS, text)
+        args[f"args.{name}"] = value
+    return Resolved(metrics, args)
+
+
+def _missing(ref: TemplateRef, found: Unavailable | None) -> Refusal:
+    kind = "ClusterAnalysisTemplate" if ref.cluster_scope else "AnalysisTemplate"
+    if found is not None:
+        text = f"analysis: {kind} {ref.name} cannot be read: {found.message}"
+        return Refusal(found.reason, text, object=f"{kind} {ref.name}")
+    text = f"analysis: {kind} {ref.name} does not exist: create it, or correct the name"
+    return Refusal(reasons.ANALYSIS_TEMPLATE_NOT_FOUND, text, object=f"{kind} {ref.name}")
+
+
+def _named_twice(metrics: tuple[Metric, ...]) -> str:
+    seen: set[str] = set()
+    for metric in metrics:
+        if metric.name in seen:
+            return metric.name
+        seen.add(metric.name)
+    return ""
+
+
+def _value(argument: Argument, workload: ObjectMeta) -> str:
+    source = argument.value_from
+    if source is None:
+        return argument.value or ""
+    if source.label:
+        return workload.labels.get(source.label, argument.value or "")
+    return workload.annotations.get(source.annotation, argument.value or "")
+
+
+def _asked(argument: Argument) -> str:
+    source = argument.value_from
+    if source is None:
+        return "give the template a default"
+    what = f"label {source.label}" if source.label else f"annotation {source.annotation}"
+    return f"set the {what} on the workload"

@@ -1,0 +1,106 @@
+"""One look at a gate: count the answers that came, ask what is due, and say how the gate stands.
+
+Invariant: pure. Each measurement has a number; an answer counts when its number follows those that were counted, so one
+that is told twice, or that an earlier leader asked for, counts once. What is asked again while it is under way is one
+request (`controller.measure`). Metrics are known by name: one that a template gains in mid-gate is measured too.
+"""
+
+from datetime import datetime, timedelta
+
+from msgspec import structs
+
+from controller.api.analysis import Analysis, AnalysisRun, Metric, MetricRun, Verdict
+from controller.domain.decision import Measure, Value
+from controller.domain.gates.judging import as_told, counted, gate_verdict, next_due
+from controller.domain.gates.measurement import Measurement
+
+
+class Answer(Value, frozen=True):
+    """A measurement that was asked for: of which gate and metric, and which number it has."""
+
+    gate: str
+    metric: str
+    number: int
+    measured: Measurement
+
+
+class Asked(Value, frozen=True):
+    """A metric as it is judged, as it is asked about the new revision, and about the stable one to compare with."""
+
+    metric: Metric
+    new: Metric
+    stable: Metric | None
+
+
+class Look(Value, frozen=True):
+    """How a gate stands now; `due` is when to look again if nothing happens before."""
+
+    run: AnalysisRun
+    actions: tuple[Measure, ...] = ()
+    due: datetime | None = None
+
+
+def gate_name(run: AnalysisRun) -> str:
+    """What answers are told by: another start of the same gate has another name."""
+    began = run.started_at.isoformat() if run.started_at is not None else ""
+    return f"{run.step}@{began}"
+
+
+def look(
+    analysis: Analysis,
+    run: AnalysisRun,
+    asked: tuple[Asked, ...],
+    answers: tuple[Answer, ...],
+    now: datetime,
+) -> Look:
+    """`run` with the answers counted, and what to ask next."""
+    started, gate = run.started_at or now, gate_name(run)
+    ends = _deadline(analysis, run, started)
+    known = {found.name: found for found in run.metrics}
+    metrics: list[MetricRun] = []
+    actions: list[Measure] = []
+    times: list[datetime] = []
+    for one in asked:
+        found = known.get(one.metric.name, MetricRun(name=one.metric.name))
+        found = structs.replace(found, dry_run=one.metric.dry_run)
+        found = _with_answer(one, found, answers, gate, endless=run.step == 0)
+        metrics.append(found)
+        due = next_due(one.metric, found, started)
+        if due is None:
+            continue
+        if due > now:
+            times.append(due)
+        else:
+            actions.append(Measure(gate, found.taken + 1, one.new, one.stable, ends))
+    run = structs.replace(run, metrics=tuple(metrics))
+    verdict, message = gate_verdict(analysis, metrics)
+    if verdict is Verdict.RUNNING and ends is not None:
+        times.append(ends)
+        if ends <= now:
+            verdict = as_told(analysis, Verdict.INCONCLUSIVE)
+            message = f"no verdict within {analysis.deadline_seconds} s: {message}"
+    if verdict is not Verdict.RUNNING:
+        done = structs.replace(
+            run, verdict=verdict, message=message, finished_at=run.finished_at or now
+        )
+        return Look(done)
+    return Look(structs.replace(run, message=message), tuple(actions), min(times, default=None))
+
+
+def _with_answer(
+    one: Asked, run: MetricRun, answers: tuple[Answer, ...], gate: str, *, endless: bool
+) -> MetricRun:
+    if run.verdict != Verdict.RUNNING:
+        return run
+    wanted = (gate, run.name, run.taken + 1)
+    for answer in answers:
+        if (answer.gate, answer.metric, answer.number) == wanted:
+            return counted(one.metric, run, answer.measured, endless=endless)
+    return run
+
+
+def _deadline(analysis: Analysis, run: AnalysisRun, started: datetime) -> datetime | None:
+    """When the gate of a step ends without a verdict; the one in the background has all the time of the release."""
+    if analysis.deadline_seconds is None or run.step == 0:
+        return None
+    return started + timedelta(seconds=analysis.deadline_seconds)

@@ -1,0 +1,103 @@
+"""Restores admission's changes on a workload in mid-release: label, marks, availability freeze, admission pause.
+
+Why: no webhook may have answered when somebody replaced a manifest, removed a label or edited the freeze. Without the
+freeze the workload's own controller goes on to the new version at once, whatever the steps say. Invariant: the changes
+are restored before anything else is decided, and without waiting for anything.
+"""
+
+import msgspec
+
+from controller.api import names
+from controller.api.jsontree import JsonObject
+from controller.api.podsets import PodSet
+from controller.api.rollout import RolloutStatus, StepState
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain import reasons
+from controller.domain.decision import FreezeWorkload, Refusal
+from controller.domain.pods.deployment import (
+    RollingLimits,
+    WrittenLimits,
+    admission_paused,
+    write_rolling_limits,
+)
+from controller.domain.pods.marks import marked_for
+from controller.domain.pods.partition import partition_of
+from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+
+
+def values_are_lost(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
+    """The owner's own values are lost while the workload is frozen: nothing moves until people write them again."""
+    known = context.owners is not None or moonshift_status(status).owners_record
+    if known or _is_its_owners(context) or _moves_freely(context):
+        return None
+    return Refusal(
+        reasons.OWNERS_VALUES_LOST,
+        f"{context.workload_name} is held, and its annotation {names.ORIGINAL_STRATEGY} with its owner's own values is "
+        "gone: write them into the workload's spec, and take off the hold (minReadySeconds) of a Deployment",
+        object=context.workload_name,
+    )
+
+
+def _is_its_owners(context: ReleaseContext) -> bool:
+    """A Deployment that is not frozen has its owner's own values in its spec."""
+    if context.kind is not WorkloadKind.DEPLOYMENT:
+        return False
+    return context.deployment.spec.min_ready_seconds != names.FREEZE_MIN_READY_SECONDS
+
+
+def _moves_freely(context: ReleaseContext) -> bool:
+    """A set whose strategy keeps no pod back has its owner's own values in its spec."""
+    found, kind = context.workload.object, context.workload.kind
+    if not isinstance(found, PodSet):
+        return False
+    strategy = msgspec.json.decode(found.spec.update_strategy, type=JsonObject)
+    by_hand = strategy.get("type") == "OnDelete"
+    waits = found.spec.min_ready_seconds == names.FREEZE_MIN_READY_SECONDS
+    return not by_hand and not waits and partition_of(kind, strategy) == 0
+
+
+def freeze_again(context: ReleaseContext, status: RolloutStatus) -> FreezeWorkload:
+    """Label, marks, freeze and pause, as admission would have set them."""
+    ours = moonshift_status(status)
+    known = ours.release and context.template_hash == ours.revision
+    limits = _limits(context, status) if known else None
+    return FreezeWorkload(
+        kind=context.kind_name,
+        workload=context.workload_key,
+        generation=context.meta.generation,
+        rollout=context.seen.rollout.metadata.name,
+        release=ours.release if known else context.release,
+        record=ours.owners_record,
+        stable_revision=ours.stable_revision if context.kind is WorkloadKind.DEPLOYMENT else "",
+        beside=context.style is Style.BLUE_GREEN and context.kind is WorkloadKind.CLONE_SET,
+        max_surge=limits.max_surge if limits is not None else None,
+        max_unavailable=limits.max_unavailable if limits is not None else None,
+    )
+
+
+def _limits(context: ReleaseContext, status: RolloutStatus) -> WrittenLimits | None:
+    """The limits of a Deployment that has the step's pods, so that pods added by its owner's own limits are removed
+    again.
+    """
+    ours = moonshift_status(status)
+    settled = ours.state in (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED)
+    if context.kind is not WorkloadKind.DEPLOYMENT or context.style is Style.CANARY:
+        return None
+    if not settled or not context.replicas:
+        # With no replicas both limits would be zero, which the API refuses.
+        return None
+    share = context.batch(ours.step)
+    if context.style is Style.PARTITION:
+        return write_rolling_limits(RollingLimits(0, share), context.replicas)
+    return WrittenLimits(context.step(ours.step).replicas or 0, 0)
+
+
+def lost_its_freeze(context: ReleaseContext) -> bool:
+    """The owner's record, the mark or the freeze is missing; in canary style the pause, which stays to the end."""
+    if context.owners is None or not marked_for(context.workload.object):
+        return True
+    if context.kind is not WorkloadKind.DEPLOYMENT:
+        return False
+    return _is_its_owners(context) or (
+        context.style is Style.CANARY and not admission_paused(context.deployment)
+    )

@@ -1,0 +1,37 @@
+"""A DaemonSet whose nodes were all away in mid-release, and came back: stable pods take the place of the new ones.
+
+Its controller makes new pods on every node that comes back, before anybody can look; see `lending` for what is done
+about them. Invariant: which revision is stable is not decided again.
+"""
+
+from controller.api.rollout import RolloutStatus
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain.rollout.moving import lending
+from controller.domain.rollout.moving.from_zero import leaves_stable_pods
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.transition import Stop
+
+
+def returned_as_new(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """No pod is stable, although no step was to take all: all nodes were away."""
+    stable = context.pods_of(moonshift_status(status).stable_revision)
+    leaves_some = not stable and leaves_stable_pods(context, status)
+    return leaves_some and lending.too_many_are_new(context, status)
+
+
+def too_many_are_new(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """Nodes joined, and their pods are more than the step's share; of any other kind of workload never."""
+    is_daemon_set = context.kind in (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
+    return is_daemon_set and lending.too_many_are_new(context, status)
+
+
+def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Every node has a stable pod, and it is ready."""
+    if not lending.can_be_lent(context, status):
+        return None
+    if not context.observed:
+        return Stop(status)
+    if lending.new_pods_are_there(context, status):
+        return lending.lend(status)
+    counted = context.ready(context.pods_of(moonshift_status(status).stable_revision))
+    return Stop(status, wake_at=counted.next_at) if counted.ready < context.replicas else None

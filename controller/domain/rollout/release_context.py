@@ -1,0 +1,397 @@
+"""Everything that a decision about one Rollout needs, with a name for each fact.
+
+Why: code that decides should read like sentences, so facts are computed here, once, from the observation. Invariant:
+pure look-ups; nothing here decides.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from controller.api import names
+from controller.api.meta import Key, ObjectMeta
+from controller.api.networking import Service
+from controller.api.podsets import PodSet
+from controller.api.quantity import IntOrPercent
+from controller.api.rollout import (
+    BlueGreenStatus,
+    CanaryStatus,
+    CanaryStrategy,
+    MoonshiftStatus,
+    OwnersValues,
+    RolloutStatus,
+    Step,
+)
+from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
+from controller.api.workloads import Deployment, Pod
+from controller.domain.decision import Reference, Value
+from controller.domain.observation import Observation, WorkloadSeen
+from controller.domain.pods.deployment import admission_paused
+from controller.domain.pods.marks import OwnersRecord, owners_record
+from controller.domain.pods.plan import batch_size
+from controller.domain.pods.readiness import Readiness, readiness_of
+from controller.domain.pods.returning import back_at, stayed
+from controller.domain.pods.running import (
+    Running,
+    min_ready_seconds,
+    present_revision,
+    running_revisions,
+    size_of,
+)
+from controller.domain.traffic.teardown_order import lowest_depth_in_use
+
+
+class Style(StrEnum):
+    """How pods are moved."""
+
+    CANARY = "Canary"
+    PARTITION = "Partition"
+    BLUE_GREEN = "BlueGreen"
+
+
+def canary_status(status: RolloutStatus) -> CanaryStatus:
+    """The sub-status clients read, empty before the first release."""
+    return status.of_release or CanaryStatus()
+
+
+def moonshift_status(status: RolloutStatus) -> MoonshiftStatus:
+    """Our own part of the status, empty before the first release."""
+    return status.moonshift if isinstance(status.moonshift, MoonshiftStatus) else MoonshiftStatus()
+
+
+def known_template(status: RolloutStatus) -> str:
+    """Hash of the template that the status is about; older versions kept it in `canaryRevision`."""
+    return moonshift_status(status).template or canary_status(status).canary_revision
+
+
+class ReleaseContext(Value, frozen=True):
+    """One Rollout, its workload, pods and routes, at an instant."""
+
+    seen: Observation
+    now: datetime
+
+    # --- the plan -------------------------------------------------------------------------------
+
+    @property
+    def strategy(self) -> CanaryStrategy:
+        """The canary strategy; empty when the Rollout has none."""
+        return self.seen.rollout.spec.strategy.plan or CanaryStrategy()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the plan."""
+        return self.strategy.steps
+
+    @property
+    def style(self) -> Style:
+        """Canary style only where an extra Deployment was asked for, beside a Deployment."""
+        if self.seen.rollout.spec.strategy.blue_green is not None:
+            return Style.BLUE_GREEN
+        extra = self.strategy.enable_extra_workload_for_canary
+        return Style.CANARY if extra and self.kind is WorkloadKind.DEPLOYMENT else Style.PARTITION
+
+    def sub_status(self, **fields: Any) -> CanaryStatus:
+        """A new sub-status of the release, in the fields of its style."""
+        if self.style is Style.BLUE_GREEN:
+            return BlueGreenStatus(**fields)
+        return CanaryStatus(**fields)
+
+    def step(self, index: int) -> Step:
+        """The 1-based step, kept inside the plan (a plan may have been shortened by hand)."""
+        return self.steps[max(1, min(index, len(self.steps))) - 1]
+
+    def batch(self, index: int) -> int:
+        """New pods wanted at this step."""
+        return batch_size(self.steps, index, self.replicas)
+
+    @property
+    def returning(self) -> bool:
+        """The release goes back to the stable revision in batches."""
+        return moonshift_status(self.seen.rollout.status).returning
+
+    @property
+    def by_id(self) -> bool:
+        """The release changes no template: its steps label existing pods with another rollout id."""
+        return moonshift_status(self.seen.rollout.status).by_id
+
+    def wanted(self, index: int) -> int:
+        """Pods of the new revision wanted at this step. On a way back, these include pods that have always stayed
+        new.
+        """
+        if not self.returning:
+            return self.batch(index)
+        rollout_id = canary_status(self.seen.rollout.status).observed_rollout_id
+        alive = (pod for pod in self.new_pods if not pod.metadata.deleting)
+        return back_at(self.steps, index, self.replicas, len(stayed(alive, rollout_id)))
+
+    def takes_all(self, index: int) -> bool:
+        """A partition step after which no old pod is left, or before which none exists: a pinned stable Service would
+        select nothing.
+        """
+        if self.style is Style.CANARY:
+            return False
+        return self.leaves_none(index) or not self.old_revision_runs
+
+    def leaves_none(self, index: int) -> bool:
+        """A partition step whose plan leaves no old pod."""
+        return self.style is Style.PARTITION and self.batch(index) >= self.replicas
+
+    @property
+    def old_revision_runs(self) -> bool:
+        """Another revision has pods (none has when a workload without pods was scaled up)."""
+        return any(running.template_hash != self.template_hash for running in self.running)
+
+    @property
+    def grace(self) -> timedelta:
+        """The longest grace period of all traffic routings."""
+        routings = self.strategy.traffic_routings
+        return timedelta(seconds=max((r.grace_period_seconds for r in routings), default=0))
+
+    # --- the workload ---------------------------------------------------------------------------
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the Rollout and of all it touches."""
+        return self.seen.rollout.metadata.namespace
+
+    @property
+    def workload(self) -> WorkloadSeen:
+        """The workload; callers know that it exists."""
+        assert self.seen.workload is not None
+        return self.seen.workload
+
+    @property
+    def kind(self) -> WorkloadKind | None:
+        """The kind of the workload; None when the kind is not supported."""
+        if self.seen.workload is not None:
+            return self.seen.workload.kind
+        ref = self.seen.rollout.spec.workload_ref
+        return workload_kind(ref.group, ref.kind)
+
+    @property
+    def kind_name(self) -> KindName:
+        """The workload's kind, as the Rollout names it."""
+        ref = self.seen.rollout.spec.workload_ref
+        return KindName(ref.api_version, ref.kind)
+
+    @property
+    def meta(self) -> ObjectMeta:
+        """The workload's metadata."""
+        return self.workload.object.metadata
+
+    @property
+    def deployment(self) -> Deployment:
+        """The workload; callers know that it is a Deployment."""
+        return self.workload.deployment
+
+    @property
+    def pod_set(self) -> PodSet:
+        """The workload; callers know that it is a set of pods."""
+        return self.workload.pod_set
+
+    @property
+    def workload_key(self) -> Key:
+        """Its namespace and name."""
+        return self.meta.key
+
+    @property
+    def workload_name(self) -> str:
+        """Kind, namespace and name, for messages."""
+        return f"{self.kind_name.kind} {self.workload_key}"
+
+    @property
+    def replicas(self) -> int:
+        """Size of the workload, 0 when it is gone."""
+        return size_of(self.seen.workload) if self.seen.workload is not None else 0
+
+    @property
+    def observed(self) -> bool:
+        """The workload's own controller has acted on its present spec."""
+        return self.workload.object.observed
+
+    @property
+    def admission_paused(self) -> bool:
+        """Admission has paused the workload for a release, and the controller has not made its first move."""
+        if self.kind is WorkloadKind.DEPLOYMENT:
+            return admission_paused(self.deployment)
+        return names.ADMISSION_PAUSE in self.meta.annotations
+
+    @property
+    def owners(self) -> OwnersRecord | None:
+        """The owner's own values as admission saved them."""
+        return owners_record(self.workload.object)
+
+    @property
+    def owners_values(self) -> OwnersValues:
+        """The owner's own values; those of the workload itself when nothing was saved."""
+        record = self.owners
+        found = self.workload.object
+        if isinstance(found, PodSet):
+            return self._owners_values_of(found)
+        if record is not None:
+            return record.values
+        return OwnersValues(
+            strategy=msgspec.Raw(msgspec.json.encode(found.spec.strategy)),
+            min_ready_seconds=found.spec.min_ready_seconds,
+            progress_deadline_seconds=found.spec.progress_deadline_seconds,
+        )
+
+    def _owners_values_of(self, pod_set: PodSet) -> OwnersValues:
+        """A set's minReadySeconds is always its owner's, except under the availability freeze of blue-green."""
+        saved = self.owners.values if self.owners is not None else None
+        seconds = min_ready_seconds(pod_set)
+        if saved is not None and seconds == names.FREEZE_MIN_READY_SECONDS:
+            return saved
+        strategy = saved.strategy if saved is not None else pod_set.spec.update_strategy
+        return OwnersValues(strategy=strategy, min_ready_seconds=seconds)
+
+    @property
+    def owners_scale_limit(self) -> IntOrPercent | None:
+        """The owner's limit of missing pods while a CloneSet grows."""
+        found = self.owners.scale_limit if self.owners is not None else None
+        return None if isinstance(found, msgspec.UnsetType) else found
+
+    @property
+    def labelled(self) -> bool:
+        """The workload carries the label admission selects by."""
+        return names.WORKLOAD_TYPE in self.meta.labels
+
+    @property
+    def release(self) -> str:
+        """Identity of the release that admission recorded."""
+        record = self.owners
+        return record.release if record is not None else self.template_hash
+
+    @property
+    def template_hash(self) -> str:
+        """Hash of the workload's present template."""
+        return self.workload.template_hash
+
+    @property
+    def template_name(self) -> str:
+        """What clients of the original call a Deployment's present template; our hash of it where they have no name."""
+        return self.workload.template_name or self.template_hash
+
+    @property
+    def rollout_id(self) -> str:
+        """The id that pods are labelled with: the owner's own id, else the revision.
+
+        The workload's label comes first, its annotation second (the original reads one in the controller and the other
+        in admission), the `rolloutID` of a v1alpha1 manifest third.
+        """
+        meta = self.meta
+        return (
+            meta.labels.get(names.ROLLOUT_ID)
+            or meta.annotations.get(names.ROLLOUT_ID)
+            or self.seen.rollout.metadata.annotations.get(names.REQUESTED_ROLLOUT_ID)
+            or self.template_name
+        )
+
+    @property
+    def running(self) -> tuple[Running, ...]:
+        """The revisions of the workload that have pods, oldest first."""
+        return running_revisions(self.workload)
+
+    @property
+    def present_revision(self) -> str:
+        """The workload's own revision of its present template, empty before there is one."""
+        return present_revision(self.workload)
+
+    @property
+    def revision_label(self) -> str:
+        """The label that pods carry their revision in, and that Services are pinned by."""
+        kind = self.kind
+        return kind.revision_label if kind is not None else names.POD_TEMPLATE_HASH
+
+    def pods_of(self, revision: str) -> tuple[Pod, ...]:
+        """The workload's own pods of a revision."""
+        return tuple(pod for pod in self.workload.pods if revision and pod.revision == revision)
+
+    def ready(self, pods: Iterable[Pod]) -> Readiness:
+        """Readiness by the owner's own minReadySeconds."""
+        return readiness_of(pods, self.owners_values.min_ready_seconds, self.now)
+
+    # --- the new revision -----------------------------------------------------------------------
+
+    @property
+    def canary(self) -> WorkloadSeen | None:
+        """The extra Deployment made from the workload's present template."""
+        return next(
+            (
+                extra
+                for extra in self.seen.canaries
+                if not extra.deployment.metadata.deleting
+                and extra.deployment.metadata.annotations.get(names.TEMPLATE_HASH)
+                == self.template_hash
+            ),
+            None,
+        )
+
+    @property
+    def new_revision(self) -> str:
+        """pod-template-hash of the new pods, empty before their ReplicaSet exists."""
+        if self.style is Style.CANARY:
+            canary = self.canary
+            if canary is None:
+                return ""
+            made = [rs for rs, hashed in canary.replica_sets if hashed == canary.template_hash]
+            return made[-1].revision if made else ""
+        return self.present_revision
+
+    @property
+    def promoted_pods(self) -> tuple[Pod, ...]:
+        """The workload's own pods of its present template."""
+        return self.pods_of(self.present_revision)
+
+    @property
+    def new_pods(self) -> tuple[Pod, ...]:
+        """Pods of the new revision that a step has created."""
+        revision = self.new_revision
+        if self.style is Style.CANARY:
+            pods = self.canary.pods if self.canary is not None else ()
+            return tuple(pod for pod in pods if revision and pod.revision == revision)
+        return self.promoted_pods
+
+    # --- traffic --------------------------------------------------------------------------------
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """All gateway objects."""
+        return tuple(route.reference for route in self.seen.routes)
+
+    @property
+    def stable_services(self) -> tuple[str, ...]:
+        """Names of the stable Services, each once."""
+        return tuple(dict.fromkeys(r.service for r in self.strategy.traffic_routings))
+
+    @property
+    def shared(self) -> bool:
+        """The owner chose one Service for both revisions."""
+        return self.strategy.disable_generate_canary_service
+
+    def canary_service_of(self, stable: str) -> str:
+        """Name of the Service that leads to the new revision."""
+        return stable if self.shared else stable + names.CANARY_SUFFIX
+
+    def service(self, name: str) -> Service | None:
+        """A Service by name."""
+        return self.seen.services.get(name)
+
+    @property
+    def routes_in_use(self) -> bool:
+        """A gateway object still follows a plan, or one of its companion objects still exists."""
+        return lowest_depth_in_use(self.seen.routes) is not None
+
+    @property
+    def routes_lead(self) -> bool:
+        """A gateway object of depth 0 is in use, so deeper objects still receive requests."""
+        return lowest_depth_in_use(self.seen.routes) == 0
+
+    def ready_endpoints(self, service: str) -> frozenset[str]:
+        """UIDs of the ready pods behind a Service."""
+        return frozenset().union(
+            *(part.ready_pod_uids for part in self.seen.slices if part.service == service)
+        )

@@ -1,0 +1,39 @@
+"""The outcome of one look at a state: continue deciding, or stop here with actions or a wait.
+
+Invariant: a state that needs nothing is passed through without a write, so a pass continues until it meets an action or
+a wait. `None` from a part of a state means that this part needs nothing.
+"""
+
+from datetime import datetime
+
+from controller.api.rollout import RolloutStatus
+from controller.domain.decision import Action, Note, Refusal, Value
+
+
+class Continue(Value, frozen=True):
+    """The status has changed; decide again from there."""
+
+    status: RolloutStatus
+    notes: tuple[Note, ...] = ()
+    actions: tuple[Action, ...] = ()
+    """Executed before the actions of the Stop that ends the pass."""
+
+
+class Stop(Value, frozen=True):
+    """Do these actions in order (perhaps none), then wait for an event, or for `wake_at`.
+
+    `problem` is set when only a person can help; it becomes the Stalled condition.
+    """
+
+    status: RolloutStatus
+    actions: tuple[Action, ...] = ()
+    wake_at: datetime | None = None
+    notes: tuple[Note, ...] = ()
+    problem: Refusal | None = None
+    urgent: tuple[Action, ...] = ()
+    """Executed before all other actions, so that a refusal of another action cannot keep requests on a side without
+    pods.
+    """
+
+
+Transition = Continue | Stop

@@ -1,0 +1,105 @@
+"""Decides whether a foreign change of our part of a gateway object is reverted, or left and reported.
+
+A change is reverted twice within a minute. A third change of the same place in that minute shows that another writer
+disagrees (a GitOps tool, an operator). Reverting it for ever would make traffic jump, so the change is left, the writer
+is named, and the change is reverted once every five minutes. Owners who want to look at changes first set an annotation
+on the object.
+Invariant: the only memory is on the objects themselves: the places of the last put-back, its time, and the time of the
+one before.
+"""
+
+from datetime import datetime, timedelta
+
+from controller.api.names import DRIFT
+from controller.domain import reasons
+from controller.domain.decision import Refusal, Value
+from controller.domain.observation import RoutePresent, RouteSeen
+
+FIGHT_WINDOW = timedelta(minutes=1)
+"""A place that is changed so soon after two put-backs has another writer."""
+RETRY_AFTER_FIGHT = timedelta(minutes=5)
+"""How long such a place is left alone."""
+
+
+class PutBacks(Value, frozen=True):
+    """The places of the last put-back, its time, and the time of the put-back before it (None: never, or long ago)."""
+
+    places: tuple[str, ...] = ()
+    at: datetime | None = None
+    before: datetime | None = None
+
+
+def next_put_back(
+    last: PutBacks, places: tuple[str, ...], at: datetime, changed_at: datetime
+) -> PutBacks:
+    """The put-back to record after reverting these places now; they were changed at `changed_at`.
+
+    A put-back that ends a fight counts twice: the next change within a minute of it is left at once.
+    """
+    if not set(last.places) & set(places):
+        return PutBacks(places, at)
+    return PutBacks(places, at, at if _is_fought(last.before, changed_at) else last.at)
+
+
+def _is_fought(before: datetime | None, changed_at: datetime) -> bool:
+    """The place was changed within a minute of the last put-back but one."""
+    return before is not None and changed_at - before < FIGHT_WINDOW
+
+
+class Drift(Value, frozen=True):
+    """The drift that was found, and the reaction to it."""
+
+    held: Refusal | None = None
+    wake_at: datetime | None = None
+    put_back: str = ""
+    """The changes that are reverted, in words; empty where there are none."""
+
+
+def drift_among(routes: tuple[RouteSeen, ...], namespace: str, now: datetime) -> Drift:
+    """The drift of all objects in use; the first object whose change is left decides."""
+    sentences: list[str] = []
+    for route in routes:
+        state = route.state
+        if not isinstance(state, RoutePresent) or not state.touched or not state.plan:
+            continue
+        text = _changes_in_words(namespace, route, state)
+        if state.held:
+            return Drift(
+                held=_left(namespace, route, f"{text}; {DRIFT} asks to leave it: {_WAY_OUT}")
+            )
+        until = _fight_ends(state, now)
+        if until is not None:
+            again = (
+                f"{text}, again within a minute of being put back twice: two writers must not fight, so "
+                f"{_STOP_THE_OTHER_WRITER}"
+            )
+            return Drift(held=_left(namespace, route, again), wake_at=until)
+        sentences.append(text)
+    return Drift(put_back="; ".join(sentences))
+
+
+_WAY_OUT = "the release waits until it is taken back, or the annotation"
+_STOP_THE_OTHER_WRITER = (
+    "the release waits. Stop the other writer; it is tried again in five minutes"
+)
+
+
+def _left(namespace: str, route: RouteSeen, message: str) -> Refusal:
+    named = f"{route.reference.kind} {namespace}/{route.reference.name}"
+    return Refusal(reason=reasons.ROUTE_HELD, message=message, object=named)
+
+
+def _changes_in_words(namespace: str, route: RouteSeen, state: RoutePresent) -> str:
+    named = f"{route.reference.kind} {namespace}/{route.reference.name}"
+    what = ", ".join(state.changes) or "what the release wrote"
+    return f"{state.editor or 'somebody'} changed {named}: {what}"
+
+
+def _fight_ends(state: RoutePresent, now: datetime) -> datetime | None:
+    """When a contested place may be written again; None where no place is contested."""
+    changed_at = state.edited_at or now
+    same = set(state.corrected) & set(state.places)
+    if not same or not _is_fought(state.corrected_before, changed_at):
+        return None
+    until = changed_at + RETRY_AFTER_FIGHT
+    return until if until > now else None

@@ -1,0 +1,52 @@
+"""Credentials of metric sources: Secrets of the Rollout's namespace, read when a measurement needs them.
+
+Invariant: never kept and never watched. A Secret that cannot be read is reported in the API server's words, without a
+value.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from controller.domain.rights import with_remedy
+from controller.errors import Forbidden, MoonshiftError, NotFound
+from controller.kube.resources import SECRETS, Resource
+from controller.measure.fetching import Failed
+
+
+class Reads(Protocol):
+    """The one verb that is needed."""
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes: ...
+
+
+class _Secret(msgspec.Struct, frozen=True):
+    data: dict[str, str] = {}
+
+
+class GateSecrets:
+    """Secrets that gates name."""
+
+    def __init__(self, reads: Reads) -> None:
+        self._reads = reads
+
+    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
+        """The Secret's values as text. Raises `Failed` where it cannot be read."""
+        try:
+            raw = await self._reads.get(SECRETS, namespace, name)
+        except NotFound as missing:
+            raise Failed(f"Secret {namespace}/{name} does not exist") from missing
+        except Forbidden as refused:
+            raise Failed(with_remedy(refused.message)) from refused
+        except MoonshiftError as failure:
+            raise Failed(f"Secret {namespace}/{name} cannot be read: {failure}") from failure
+        try:
+            return {
+                key: base64.b64decode(value, validate=True).decode()
+                for key, value in msgspec.json.decode(raw, type=_Secret).data.items()
+            }
+        except (binascii.Error, UnicodeDecodeError) as wrong:
+            raise Failed(f"Secret {namespace}/{name} holds a value that is no text") from wrong

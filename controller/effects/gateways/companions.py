@@ -1,0 +1,149 @@
+"""Creates, repairs and deletes the companion objects of gateway objects during a release.
+
+They are created before the gateway object that may refer to them is written, and deleted after it no longer refers to
+them. Invariant: only objects with the Rollout's UID are ever written or deleted, each over the version (or UID) that
+was read; if an object of the same name exists already, it is kept and the release reports it.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import msgspec
+
+from controller.domain.decision import Done, NotYet, Outcome, Reference, RoutePlan
+from controller.domain.traffic.companion import (
+    CompanionObject,
+    companion_body,
+    place_of,
+    read_companion,
+    wanted_part,
+    written_sum,
+)
+from controller.domain.traffic.scripts import kind_of
+from controller.domain.traffic.tree import Tree
+from controller.effects.gateways import refusals
+from controller.effects.gateways.contracts import CompanionObjects, GatewayObjects
+from controller.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound
+
+LEAVING = 1.0
+"""Seconds to wait while an object of the same name is still being deleted."""
+
+CompanionsByPlace = dict[str, tuple[CompanionObject, ...]]
+"""Companion objects of each gateway object, by its place."""
+
+
+class RoutedObjects(GatewayObjects, CompanionObjects, Protocol):
+    """Gateway objects and their companion objects."""
+
+
+class Companions:
+    """Creates and deletes companion objects."""
+
+    def __init__(self, objects: RoutedObjects) -> None:
+        self._objects = objects
+
+    async def seen(
+        self, references: tuple[Reference, ...], namespace: str, rollout_uid: str
+    ) -> CompanionsByPlace:
+        """All companion objects of the Rollout; one without a reference is assigned to the first reference of its
+        kind.
+        """
+        if not rollout_uid:
+            return {}
+        places = [place_of(reference) for reference in references]
+        found: CompanionsByPlace = {}
+        for first in {kind_of(item): item for item in reversed(references)}.values():
+            for raw in await self._objects.made_for(first, namespace, rollout_uid):
+                companion = read_companion(raw)
+                if companion is None:
+                    continue
+                place = companion.beside if companion.beside in places else place_of(first)
+                found[place] = (*found.get(place, ()), companion)
+        return found
+
+    async def make(
+        self,
+        wanted: Iterable[Tree],
+        present: tuple[CompanionObject, ...],
+        plan: RoutePlan,
+        reference: Reference,
+    ) -> Outcome:
+        """Every wanted object exists with the wanted content."""
+        by_identity = {item.identity: item for item in present}
+        for manifest in wanted:
+            kind = _as(reference, manifest)
+            companion = by_identity.get(f"{kind.kind}/{kind.name}")
+            if companion is not None and companion.leaving:
+                return NotYet(f"{kind} is being deleted", LEAVING)
+            if (
+                companion is not None
+                and companion.whole
+                and companion.written == written_sum(manifest)
+            ):
+                continue
+            outcome = await self._put(kind, manifest, companion, plan, reference)
+            if not isinstance(outcome, Done):
+                return outcome
+        return Done()
+
+    async def _put(
+        self,
+        kind: Reference,
+        manifest: Tree,
+        companion: CompanionObject | None,
+        plan: RoutePlan,
+        reference: Reference,
+    ) -> Outcome:
+        subject = f"{kind.kind} {plan.namespace}/{kind.name}"
+        body = companion_body(
+            manifest,
+            companion,
+            rollout=plan.rollout,
+            uid=plan.rollout_uid,
+            beside=place_of(reference),
+        )
+        try:
+            if companion is None:
+                await self._objects.create(kind, plan.namespace, body)
+            else:
+                await self._objects.replace(kind, plan.namespace, body)
+        except AlreadyExists:
+            return refusals.somebody_elses(subject, f"{reference}")
+        except (NotFound, Conflict):
+            return NotYet(f"{subject} was changed at the same time", refusals.CONFLICT)
+        except (Forbidden, Invalid) as failure:
+            return refusals.of_write(failure, subject)
+        return Done(wrote=True)
+
+    async def remove_except(
+        self,
+        present: tuple[CompanionObject, ...],
+        keep: Iterable[str],
+        namespace: str,
+        reference: Reference,
+    ) -> Outcome:
+        """Delete all companion objects except those to keep (by identity)."""
+        kept = set(keep)
+        for companion in present:
+            if companion.identity in kept or companion.leaving:
+                continue
+            kind = _as(reference, companion.live)
+            try:
+                await self._objects.remove(kind, namespace, companion.name, companion.uid)
+            except Conflict:
+                return NotYet(
+                    f"{companion.identity} was made again at the same time", refusals.CONFLICT
+                )
+            except Forbidden as failure:
+                return refusals.forbidden(failure, f"{companion.kind} {namespace}/{companion.name}")
+        return Done()
+
+
+def _as(reference: Reference, manifest: Tree) -> Reference:
+    """The manifest's object as a reference, to address it."""
+    return msgspec.structs.replace(
+        reference,
+        api_version=str(manifest["apiVersion"]),
+        kind=str(manifest["kind"]),
+        name=wanted_part(manifest, "name"),
+    )

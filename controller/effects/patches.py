@@ -1,0 +1,17 @@
+"""Operations of JSON patches, and the paths in them.
+
+Invariant: a path's parts are escaped. Must not: send anything.
+"""
+
+Operation = dict[str, object]
+"""One operation of a JSON patch."""
+
+
+def generation_is(generation: int) -> Operation:
+    """The patch applies only to the spec that was observed."""
+    return {"op": "test", "path": "/metadata/generation", "value": generation}
+
+
+def pointer(*parts: str) -> str:
+    """A JSON pointer to a path whose parts may hold slashes."""
+    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)

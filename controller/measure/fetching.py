@@ -1,0 +1,231 @@
+"""One HTTP request of a gate: bounded in time and size, to an allowed address, without following redirects.
+
+Invariant: the answer never reaches a status or an Event, but for numbers and a Prometheus' own words about the query. A
+gate must not become a way to read pages that its author cannot reach. A request that could not connect is tried once
+more.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from typing import Protocol
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from controller.api.analysis import Header, SecretRef
+from controller.measure.egress import AllowList, CheckedResolver, Refused
+
+MAX_BYTES = 1024 * 1024
+MAX_AT_ONCE = 16
+"""Requests of all gates under way."""
+USER_AGENT = "moonshift-controller"
+
+
+class Failed(Exception):
+    """There is no answer; the text says why, in words for the Rollout's owner."""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What is asked; equal requests that are under way are one."""
+
+    namespace: str
+    url: str
+    form: tuple[tuple[str, str], ...] = ()
+    headers: tuple[Header, ...] = ()
+    auth: SecretRef | None = None
+    timeout_seconds: int = 10
+
+
+class Secrets(Protocol):
+    """Where Secrets of a Rollout's namespace are read."""
+
+    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
+        """The Secret's values as text. Raises `Failed` where it cannot be read."""
+        ...
+
+
+class Fetching:
+    """Requests of gates, over one pool of connections."""
+
+    def __init__(
+        self, allowed: AllowList, secrets: Secrets, api_server: frozenset[str] = frozenset()
+    ) -> None:
+        self._allowed = allowed
+        self._secrets = secrets
+        self._slots = asyncio.Semaphore(MAX_AT_ONCE)
+        self._resolver = CheckedResolver(aiohttp.ThreadedResolver(), allowed, api_server)
+        self._connector = aiohttp.TCPConnector(
+            resolver=self._resolver, use_dns_cache=False, limit=0
+        )
+        self._session = aiohttp.ClientSession(
+            connector=self._connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # Never compressed: a small answer could unpack to more than is allowed.
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": "identity"},
+            auto_decompress=False,
+        )
+        self._tokens: dict[Request, tuple[str, float]] = {}
+
+    async def aclose(self) -> None:
+        """End the pool."""
+        await self._session.close()
+        await self._resolver.close()
+
+    async def fetch(self, request: Request) -> bytes:
+        """The body of the answer. Raises `Failed`."""
+        async with self._slots:
+            try:
+                async with asyncio.timeout(request.timeout_seconds):
+                    return await self._fetch_twice(request)
+            except TimeoutError as error:
+                raise Failed(
+                    f"no answer within {request.timeout_seconds} s from {_origin(request.url)}"
+                ) from error
+
+    async def _fetch_twice(self, request: Request) -> bytes:
+        try:
+            return await self._fetch(request)
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError):
+            try:
+                return await self._fetch(request)
+            except aiohttp.ClientError as again:
+                raise Failed(
+                    f"no connection to {_origin(request.url)}: {type(again).__name__}"
+                ) from again
+
+    async def _fetch(self, request: Request) -> bytes:
+        url = self._checked(request)
+        secret = await self._secret(request)
+        headers = {header.name: header.value for header in request.headers}
+        headers |= await self._authorization(request, secret)
+        try:
+            async with self._session.request(
+                "POST" if request.form else "GET",
+                url,
+                data=list(request.form) or None,
+                headers=headers,
+                ssl=_tls(secret),
+                allow_redirects=False,
+            ) as answer:
+                return await _body(answer, url)
+        except Refused as refused:
+            raise Failed(str(refused)) from refused
+        except (ValueError, aiohttp.InvalidURL) as error:
+            raise Failed(
+                f"{_origin(request.url)} cannot be asked: {type(error).__name__}"
+            ) from error
+
+    def _checked(self, request: Request) -> URL:
+        url = URL(request.url)
+        refusal = self._allowed.refusal(request.namespace, url)
+        if refusal:
+            raise Failed(refusal)
+        try:
+            if url.host is not None and _is_literal(url.host):
+                self._resolver.check(url.host, url.host)
+        except Refused as refused:
+            raise Failed(str(refused)) from refused
+        return url
+
+    async def _secret(self, request: Request) -> Mapping[str, str]:
+        if request.auth is None or not request.auth.name:
+            return {}
+        return await self._secrets.read(request.namespace, request.auth.name)
+
+    async def _authorization(self, request: Request, secret: Mapping[str, str]) -> dict[str, str]:
+        if token := secret.get("token"):
+            return {"Authorization": f"Bearer {token.strip()}"}
+        if secret.get("username"):
+            basic = aiohttp.encode_basic_auth(secret["username"], secret.get("password", ""))
+            return {"Authorization": basic}
+        if secret.get("tokenURL"):
+            return {"Authorization": f"Bearer {await self._access_token(request, secret)}"}
+        return {}
+
+    async def _access_token(self, request: Request, secret: Mapping[str, str]) -> str:
+        """An access token by OAuth2 client credentials, used until shortly before it expires."""
+        asked = Request(
+            request.namespace,
+            secret["tokenURL"],
+            form=(
+                ("grant_type", "client_credentials"),
+                ("client_id", secret.get("clientID", "")),
+                ("client_secret", secret.get("clientSecret", "")),
+                *((("scope", secret["scope"]),) if secret.get("scope") else ()),
+            ),
+            timeout_seconds=request.timeout_seconds,
+        )
+        now = asyncio.get_running_loop().time()
+        known = self._tokens.get(asked)
+        if known is not None and known[1] > now:
+            return known[0]
+        url = self._checked(asked)
+        async with self._session.post(
+            url, data=list(asked.form), ssl=_tls(secret), allow_redirects=False
+        ) as answer:
+            body = await _body(answer, url)
+        try:
+            granted = msgspec.json.decode(body, type=_Token)
+        except msgspec.DecodeError as error:
+            raise Failed(f"{url.origin()} answered no access token") from error
+        self._tokens[asked] = (granted.access_token, now + max(0.0, granted.expires_in - 30))
+        return granted.access_token
+
+
+class _Token(msgspec.Struct, frozen=True):
+    access_token: str
+    expires_in: float = 60
+
+
+async def _body(answer: aiohttp.ClientResponse, url: URL) -> bytes:
+    """The body of a good answer; of any other its status alone is told."""
+    if 300 <= answer.status < 400:
+        raise Failed(
+            f"{url.origin()} answered with a redirect ({answer.status}), which is not followed"
+        )
+    body = bytearray()
+    async for part in answer.content.iter_chunked(65536):
+        body += part
+        if len(body) > MAX_BYTES:
+            answer.close()
+            raise Failed(f"{url.origin()} answered more than {MAX_BYTES // 1024} KiB")
+    if answer.status >= 400:
+        raise Status(
+            answer.status, bytes(body), f"{url.origin()} answered with status {answer.status}"
+        )
+    return bytes(body)
+
+
+class Status(Failed):
+    """The server answered with a failure; the body is for the part that knows what it may say."""
+
+    def __init__(self, status: int, body: bytes, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.body = body
+
+
+def _origin(url: str) -> str:
+    try:
+        return str(URL(url).origin())
+    except ValueError:
+        return "the address"
+
+
+def _is_literal(host: str) -> bool:
+    return host.replace(".", "").isdigit() or ":" in host
+
+
+def _tls(secret: Mapping[str, str]) -> ssl.SSLContext | bool:
+    """The system's authorities, and the Secret's own on top."""
+    authority = secret.get("ca.crt")
+    if not authority:
+        return True
+    try:
+        context = ssl.create_default_context()
+        context.load_verify_locations(cadata=authority)
+    except ssl.SSLError as error:
+        raise Failed("ca.crt of the Secret holds no certificate") from error
+    return context

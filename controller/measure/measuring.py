@@ -1,0 +1,207 @@
+"""Measurements under way and their answers: asked by a pass, answered while passes go on, told by the next one.
+
+Why not in the pass: a metric source that hangs would hold up every Rollout whose turn it is. Invariant: at most one
+measurement under way for a metric of a gate, and one answer kept; equal queries under way are one request. Nothing here
+outlives the process: what counted is in the status of the Rollout, and what did not is asked again.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from controller.api.analysis import Metric, PrometheusQuery
+from controller.api.meta import Key
+from controller.domain.decision import Measure
+from controller.domain.gates.jobs import job_name
+from controller.domain.gates.measurement import Measurement
+from controller.domain.gates.watching import Answer
+from controller.measure import prometheus, web
+from controller.measure.fetching import Failed, Fetching
+from controller.measure.job import Jobs
+
+Place = tuple[str, str]
+"""The step of a gate, and the name of a metric."""
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class Measuring:
+    """All measurements of one process."""
+
+    def __init__(
+        self,
+        fetching: Fetching,
+        wake: Callable[[Key], None],
+        now: Callable[[], datetime],
+        default_address: str = "",
+        jobs: Jobs | None = None,
+    ) -> None:
+        """Without `jobs` a metric that is a Job is an error."""
+        self._fetching = fetching
+        self._wake = wake
+        self._now = now
+        self._default = default_address
+        self._jobs = jobs
+        self._dropping: set[asyncio.Task[None]] = set()
+        self._answers: dict[Key, dict[Place, Answer]] = {}
+        self._under_way: dict[tuple[Key, Place], tuple[Measure, asyncio.Task[None]]] = {}
+        self._shared: dict[tuple[str, PrometheusQuery, str], asyncio.Task[float | None]] = {}
+
+    def ask(self, key: Key, asked: Measure) -> None:
+        """Measure, unless that is under way or answered already."""
+        place = _place(asked)
+        known = self._answers.get(key, {}).get(place)
+        if known is not None and (known.gate, known.number) == (asked.gate, asked.number):
+            return
+        going = self._under_way.get((key, place))
+        if going is not None:
+            if (going[0].gate, going[0].number) == (asked.gate, asked.number):
+                return
+            self._abandon(key, *going)
+        task = asyncio.create_task(
+            self._measure(key, asked), name=f"measure {key} {asked.metric.name}"
+        )
+        self._under_way[key, place] = (asked, task)
+
+    def answers(self, key: Key) -> tuple[Answer, ...]:
+        """The answers for the gates of a Rollout."""
+        return tuple(self._answers.get(key, {}).values())
+
+    def forget(self, key: Key) -> None:
+        """The Rollout is gone, or measures nothing any more."""
+        self._answers.pop(key, None)
+        for (owner, place), going in tuple(self._under_way.items()):
+            if owner == key:
+                del self._under_way[owner, place]
+                self._abandon(key, *going)
+
+    async def aclose(self) -> None:
+        """End everything that is under way."""
+        tasks: list[asyncio.Task[Any]] = [task for _, task in self._under_way.values()]
+        tasks += [*self._shared.values(), *self._dropping]
+        self._under_way.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._fetching.aclose()
+
+    def _abandon(self, key: Key, asked: Measure, task: asyncio.Task[None]) -> None:
+        """Nobody waits for this measurement any more; what it began in the cluster is taken away."""
+        task.cancel()
+        if self._jobs is None or asked.metric.job is None:
+            return
+        dropping = asyncio.create_task(self._drop(key, asked, task), name=f"drop the Job of {key}")
+        self._dropping.add(dropping)
+        dropping.add_done_callback(self._dropping.discard)
+
+    async def _drop(self, key: Key, asked: Measure, task: asyncio.Task[None]) -> None:
+        """Only when nobody can make the Job any more."""
+        await asyncio.wait((task,))
+        if self._jobs is not None:
+            await self._jobs.drop(key, asked)
+
+    async def _measure(self, key: Key, asked: Measure) -> None:
+        measured = await self.measured(key, asked)
+        place = _place(asked)
+        answer = Answer(asked.gate, asked.metric.name, asked.number, measured)
+        self._answers.setdefault(key, {})[place] = answer
+        self._under_way.pop((key, place), None)
+        self._wake(key)
+
+    async def measured(self, key: Key, asked: Measure) -> Measurement:
+        """Measure now, for whoever waits for it. Raises nothing."""
+        query = self._query_of(key, asked)
+        try:
+            if asked.metric.job is not None:
+                return await self._job(key, asked, query)
+            new, stable = await _both(
+                self._side(key.namespace, asked.metric),
+                self._side(key.namespace, asked.stable) if asked.stable is not None else _nothing(),
+            )
+        except Failed as failed:
+            return Measurement(at=self._now(), query=query, error=str(failed))
+        except Exception as unexpected:
+            _log.exception("a measurement failed", extra={"metric": asked.metric.name})
+            return Measurement(at=self._now(), query=query, error=type(unexpected).__name__)
+        samples = [found for found in (new[1], stable[1]) if found is not None]
+        return Measurement(
+            at=self._now(),
+            value=new[0],
+            stable=stable[0],
+            samples=min(samples, default=None),
+            query=query,
+        )
+
+    async def _job(self, key: Key, asked: Measure, query: str) -> Measurement:
+        if self._jobs is None:
+            raise Failed("a Job is run by the controller only")
+        ran = await self._jobs.run(key, asked)
+        value = 1.0 if ran.succeeded else 0.0
+        return Measurement(at=self._now(), value=value, query=query, said=ran.said)
+
+    async def _side(self, namespace: str, metric: Metric) -> tuple[float | None, float | None]:
+        """The value and the number of samples of one revision."""
+        if metric.web is not None:
+            return await web.ask(self._fetching, namespace, metric.web)
+        asked = metric.prometheus
+        if asked is None:
+            raise Failed("a metric needs one of prometheus, web, job and golden")
+        samples = (
+            self._shared_query(namespace, asked, asked.samples)
+            if metric.min_samples and asked.samples
+            else _none()
+        )
+        return await _both(self._shared_query(namespace, asked, asked.query), samples)
+
+    @staticmethod
+    def _query_of(key: Key, asked: Measure) -> str:
+        """The request recorded in the status."""
+        metric = asked.metric
+        if metric.job is not None:
+            return f"Job {job_name(key, asked)}"
+        if metric.prometheus is not None:
+            return metric.prometheus.query
+        return metric.web.url if metric.web is not None else ""
+
+    async def _shared_query(
+        self, namespace: str, asked: PrometheusQuery, query: str
+    ) -> float | None:
+        """One request for all that ask the same at the same time."""
+        what = (namespace, msgspec.structs.replace(asked, query="", samples=""), query)
+        task = self._shared.get(what)
+        if task is None:
+            task = asyncio.create_task(
+                prometheus.ask(self._fetching, namespace, asked, query, self._default)
+            )
+            self._shared[what] = task
+            task.add_done_callback(lambda _: self._shared.pop(what, None))
+        return await asyncio.shield(task)
+
+
+async def _both(first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, T]) -> tuple[T, T]:
+    """Both at once; the first failure ends the other."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = group.create_task(first), group.create_task(second)
+    except* Failed as failures:
+        found: BaseException = failures
+        while isinstance(found, BaseExceptionGroup):
+            found = found.exceptions[0]
+        raise found from None
+    return tasks[0].result(), tasks[1].result()
+
+
+async def _nothing() -> tuple[float | None, float | None]:
+    return None, None
+
+
+async def _none() -> float | None:
+    return None
+
+
+def _place(asked: Measure) -> Place:
+    return asked.gate.partition("@")[0], asked.metric.name

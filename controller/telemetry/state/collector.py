@@ -1,0 +1,120 @@
+"""The collector of the state: reads what the leader's caches hold, and gives Prometheus the gauges of it.
+
+Invariant: it only reads; a process that does not lead says nothing. What is seen is taken in on the event loop (a few
+copies of dictionaries), and turned into samples wherever `collect` is called: in a thread.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
+
+from controller.api.meta import ObjectMeta
+from controller.api.rollout import Rollout
+from controller.api.trafficrouting import TrafficRouting
+from controller.api.workloads import Deployment, Pod, ReplicaSet
+from controller.telemetry.state.gauge import StateGauge
+from controller.telemetry.state.population import extra_deployments, population
+from controller.telemetry.state.rollouts import ROLLOUTS, RolloutSeen
+from controller.telemetry.state.routings import ROUTINGS, RoutingSeen
+
+S = TypeVar("S")
+
+
+class Seen(NamedTuple):
+    """What the caches hold at an instant."""
+
+    now: datetime
+    rollouts: tuple[Rollout, ...] = ()
+    routings: tuple[TrafficRouting, ...] = ()
+    deployments: tuple[Deployment, ...] = ()
+    replica_sets: tuple[ReplicaSet, ...] = ()
+    pods: tuple[Pod, ...] = ()
+
+
+class StateCollector(Collector):
+    """Gauges of all Rollouts and TrafficRoutings, while `lead` has been told where to look."""
+
+    def __init__(self) -> None:
+        self._source: Callable[[], Seen] | None = None
+        self._seen: Seen | None = None
+
+    def lead(self, source: Callable[[], Seen] | None) -> None:
+        """From now on the state is told, as `source` sees it; not any more with None."""
+        self._source = source
+
+    def look(self) -> None:
+        """Take in what is to be told; called on the event loop."""
+        self._seen = self._source() if self._source is not None else None
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The gauges of what was last looked at."""
+        seen = self._seen
+        if seen is None:
+            return
+        pods, extra = population(seen.pods, seen.replica_sets), extra_deployments(seen.deployments)
+
+        def rollouts() -> Iterator[tuple[ObjectMeta, RolloutSeen]]:
+            for one in seen.rollouts:
+                beside = tuple(extra.get(one.metadata.uid, ()))
+                yield one.metadata, RolloutSeen(one, seen.now, pods, beside)
+
+        def routings() -> Iterator[tuple[ObjectMeta, RoutingSeen]]:
+            for one in seen.routings:
+                yield one.metadata, RoutingSeen(one, seen.now)
+
+        yield from _families("rollout", ROLLOUTS, rollouts)
+        yield from _families("trafficrouting", ROUTINGS, routings)
+
+    def describe(self) -> Iterable[GaugeMetricFamily]:
+        """Names that no other collector may use."""
+        for gauge in ROLLOUTS:
+            yield GaugeMetricFamily(gauge.name, gauge.text, labels=_labels("rollout", gauge))
+        for each in ROUTINGS:
+            yield GaugeMetricFamily(each.name, each.text, labels=_labels("trafficrouting", each))
+
+
+def _labels(kind: str, gauge: StateGauge[S]) -> tuple[str, ...]:
+    return "namespace", kind, *gauge.labels
+
+
+class Samples(list[Sample]):
+    """The samples of a family, made one by one while somebody goes through them.
+
+    Why not kept: hundreds of thousands of new objects that live for a second make the collector of garbage go through
+    the whole process while nobody else may run.
+    """
+
+    def __init__(self, make: Callable[[], Iterator[Sample]]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __iter__(self) -> Iterator[Sample]:
+        return self._make()
+
+
+def _families(
+    kind: str,
+    gauges: Iterable[StateGauge[S]],
+    objects: Callable[[], Iterator[tuple[ObjectMeta, S]]],
+) -> Iterator[GaugeMetricFamily]:
+    for gauge in gauges:
+        family = GaugeMetricFamily(gauge.name, gauge.text, labels=_labels(kind, gauge))
+        family.samples = Samples(partial(_samples, kind, gauge, objects))
+        yield family
+
+
+def _samples(
+    kind: str,
+    gauge: StateGauge[S],
+    objects: Callable[[], Iterator[tuple[ObjectMeta, S]]],
+) -> Iterator[Sample]:
+    names = _labels(kind, gauge)
+    for meta, one in objects():
+        for labels, value in gauge.read(one):
+            told = dict(zip(names, (meta.namespace, meta.name, *labels), strict=True))
+            yield Sample(gauge.name, told, value)

@@ -1,0 +1,109 @@
+"""What kind of trouble a Stalled condition is about: the label that alerts are routed by.
+
+Why not the reason itself: reasons grow with every new check, and a label's values must not. Invariant: every reason has
+one class; one that is not listed is `other`.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from controller.api.meta import Condition
+from controller.domain import reasons
+from controller.domain.conditions import find_condition
+
+STALLED = "Stalled"
+
+
+class StallClass(StrEnum):
+    """Who has to do something, roughly."""
+
+    RIGHTS = "rights"
+    """The controller may not do what it has to do, or a quota or policy refuses it."""
+    KIND = "kind"
+    """A kind is not served, or cannot be read."""
+    SPEC = "spec"
+    """The Rollout, or what it names, is not usable as it is written."""
+    WORKLOAD = "workload"
+    """The workload, its pods or its revisions."""
+    ROUTE = "route"
+    """A Service or gateway object."""
+    DRIFT = "drift"
+    """Somebody changed a gateway object, and the release holds at it."""
+    SCRIPT = "script"
+    WORKER = "worker"
+    """The script worker does not answer."""
+    GATE = "gate"
+    DEADLINE = "deadline"
+    FAILED_REVISION = "failed-revision"
+    """The revision that is asked for was given up before."""
+    OTHER = "other"
+
+
+_REASONS = {
+    StallClass.RIGHTS: ("Forbidden", "FailedCreate", "QuotaExceeded"),
+    StallClass.KIND: ("KindNotServed", "Unreadable", "Loading", "ClusterScopedKind"),
+    StallClass.SPEC: (
+        reasons.INVALID_ROLLOUT,
+        reasons.UNSUPPORTED_STYLE,
+        reasons.UNSUPPORTED_WORKLOAD,
+        reasons.WORKLOAD_NOT_FOUND,
+        reasons.TRAFFIC_ROUTING_NOT_FOUND,
+        reasons.INVALID_TRAFFIC_ROUTING,
+        reasons.STEP_UNSAYABLE,
+        reasons.INVALID_ANALYSIS,
+        reasons.ANALYSIS_TEMPLATE_NOT_FOUND,
+        "NameTooLong",
+    ),
+    StallClass.WORKLOAD: (
+        reasons.WORKLOAD_TAKEN,
+        reasons.PAUSED_BY_OWNER,
+        reasons.OWNERS_VALUES_LOST,
+        reasons.STABLE_REVISION_GONE,
+        reasons.SIDE_WITHOUT_ENDPOINTS,
+        "TemplateGone",
+        "RevertRefused",
+    ),
+    StallClass.ROUTE: (
+        reasons.SERVICE_NOT_FOUND,
+        reasons.SERVICE_WITHOUT_SELECTOR,
+        reasons.SERVICE_SELECTS_NO_POD,
+        reasons.SERVICE_NOT_OURS,
+        reasons.SHARED_SERVICE_MIXES_REVISIONS,
+        reasons.GATEWAY_OBJECT_NOT_FOUND,
+        "GatewayObjectInUse",
+        "GatewayObjectRejected",
+        "GatewayObjectUnreadable",
+        "ServiceUnreadable",
+        "TrafficUnreadable",
+        "OriginalCorrupt",
+        "ObjectNotOurs",
+        "AmbiguousChange",
+        "ChangeNotKept",
+        "NothingToDivide",
+        "SiblingNamedTwice",
+    ),
+    StallClass.DRIFT: (reasons.ROUTE_HELD,),
+    StallClass.SCRIPT: (
+        "ScriptNotFound",
+        "ScriptFailed",
+        "ScriptAnswerRefused",
+        "ScriptNotDeterministic",
+        "ScriptOrder",
+    ),
+    StallClass.WORKER: ("WorkerUnavailable",),
+    StallClass.GATE: (reasons.ANALYSIS_FAILED, reasons.ANALYSIS_INCONCLUSIVE),
+    StallClass.DEADLINE: (reasons.DEADLINE_EXCEEDED,),
+    StallClass.FAILED_REVISION: (reasons.REVISION_FAILED,),
+}
+_CLASSES = {reason: found for found, listed in _REASONS.items() for reason in listed}
+
+
+def stall_class(reason: str) -> StallClass:
+    """The class of a reason."""
+    return _CLASSES.get(reason, StallClass.OTHER)
+
+
+def stall_of(conditions: Iterable[Condition]) -> StallClass | None:
+    """The class of the trouble that an object is stalled by; None where it is not."""
+    found = find_condition(tuple(conditions), STALLED)
+    return stall_class(found.reason) if found is not None and found.status == "True" else None

@@ -1,0 +1,52 @@
+"""The share of the new revision: what the present step wants, and what the gateway objects were last seen to follow.
+
+Invariant: the actual share is told by the identity of the plan that stands in the status; where nobody can tell (the
+objects differ, a side is led away) nothing is said.
+"""
+
+from controller.api.rollout import PatchMetadata, Rollout, Step, StepState
+from controller.domain.decision import RoutePlan
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.routing import says_given_back
+from controller.domain.traffic.plan import announcement, references_of, route_plan, share_of
+
+_EVERYTHING = Step(traffic="100%")
+
+
+def desired_weight(rollout: Rollout) -> float | None:
+    """Percent that the present step asks for; None where no release is under way or it asks for none."""
+    ours, plan = moonshift_status(rollout.status), rollout.spec.strategy.plan
+    if not ours.release or plan is None or not plan.traffic_routings:
+        return None
+    if ours.goal or ours.state == StepState.COMPLETED or not 1 <= ours.step <= len(plan.steps):
+        return None
+    return share_of(plan.steps[ours.step - 1].traffic)
+
+
+def actual_weight(rollout: Rollout) -> float | None:
+    """Percent that the gateway objects lead to the new revision; None where no release is under way."""
+    ours, plan = moonshift_status(rollout.status), rollout.spec.strategy.plan
+    if not ours.release or plan is None or not plan.traffic_routings:
+        return None
+    if not ours.route_plan or says_given_back(ours.route_plan):
+        return 0.0
+    nearest = sorted(plan.steps, key=lambda step: abs(plan.steps.index(step) + 1 - ours.step))
+    for step in (*nearest, _EVERYTHING):
+        if step.routes_traffic and _plan_of(rollout, step).identity == ours.route_plan:
+            return share_of(step.traffic)
+    announced = announcement(_plan_of(rollout, Step())).identity == ours.route_plan
+    return 0.0 if announced else None
+
+
+def _plan_of(rollout: Rollout, step: Step) -> RoutePlan:
+    plan = rollout.spec.strategy.plan
+    assert plan is not None
+    return route_plan(
+        namespace=rollout.metadata.namespace,
+        rollout=rollout.metadata.name,
+        release=moonshift_status(rollout.status).release,
+        references=references_of(plan.traffic_routings, plan.disable_generate_canary_service),
+        step=step,
+        pod_metadata=plan.patch_pod_template_metadata or PatchMetadata(),
+        rollout_uid=rollout.metadata.uid,
+    )

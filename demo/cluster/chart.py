@@ -1,0 +1,92 @@
+"""Makes the Helm chart's templates from the manifests of `deploy/kustomize/base`.
+
+Why it exists: two installs that are kept by hand drift apart. Invariant: with the default values the chart renders the
+objects that `kubectl kustomize deploy/kustomize` renders; comments are kept. `python -m demo.cluster.chart` writes the
+files. It must not add an object that the manifests do not have.
+"""
+
+import re
+from pathlib import Path
+
+from demo.stage import ROOT
+
+BASE = ROOT / "deploy" / "kustomize" / "base"
+CHART = ROOT / "deploy" / "helm" / "moonshift"
+HEAD = "{{- /* Made from deploy/kustomize/base/%s by `python -m demo.cluster.chart`; not to be edited. */ -}}\n"
+NAMESPACE = "{{ .Release.Namespace }}"
+CLUSTER_KINDS = frozenset(
+    {
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "MutatingWebhookConfiguration",
+        "Namespace",
+        "ValidatingWebhookConfiguration",
+    }
+)
+PART_OF = "app.kubernetes.io/part-of: moonshift"
+EVERYWHERE = {
+    "namespace: kruise-rollout\n": f"namespace: {NAMESPACE}\n",
+    "[kube-system, kruise-rollout]": f"[kube-system, {NAMESPACE}]",
+    "system:serviceaccount:kruise-rollout:": f"system:serviceaccount:{NAMESPACE}:",
+}
+"""Text → template, in every file."""
+ONCE = {
+    "namespace.yaml": {"  name: kruise-rollout\n": f"  name: {NAMESPACE}\n"},
+    "controller.yaml": {
+        "  replicas: 2\n": "  replicas: {{ .Values.controller.replicas }}\n",
+        "image: moonshift-controller\n": 'image: {{ include "moonshift.image" .Values.controller.image }}\n',
+        "            - --shutdown-delay=6\n": "            - --shutdown-delay=6\n"
+        "            {{- with .Values.controller.extraArgs }}\n"
+        "            {{- toYaml . | nindent 12 }}\n"
+        "            {{- end }}\n",
+    },
+    "worker.yaml": {
+        "image: moonshift-luaworker\n": 'image: {{ include "moonshift.image" .Values.worker.image }}\n',
+    },
+    "availability.yaml": {
+        "  minReplicas: 2\n": "  minReplicas: {{ .Values.worker.minReplicas }}\n",
+        "  maxReplicas: 10\n": "  maxReplicas: {{ .Values.worker.maxReplicas }}\n",
+    },
+}
+"""File → text that is there exactly once → template."""
+RESOURCES = {"controller.yaml": "controller", "worker.yaml": "worker"}
+_RESOURCES = re.compile(r"^          resources:\n(?: {12,}.*\n)+", re.MULTILINE)
+_METADATA = re.compile(r"^metadata:\n  name: (.+)\n(  labels:\n)?", re.MULTILINE)
+
+
+def templates() -> dict[Path, str]:
+    """Return each template file with its text."""
+    files = sorted(p for p in BASE.glob("*.yaml") if p.name != "kustomization.yaml")
+    return {CHART / "templates" / file.name: _template(file) for file in files}
+
+
+def _template(file: Path) -> str:
+    text = "---\n".join(_document(part) for part in file.read_text().split("---\n"))
+    for old, new in EVERYWHERE.items():
+        text = text.replace(old, new)
+    for old, new in ONCE.get(file.name, {}).items():
+        if text.count(old) != 1:
+            raise ValueError(f"{file.name}: {old!r} is there {text.count(old)} times, not once")
+        text = text.replace(old, new)
+    if process := RESOURCES.get(file.name):
+        values = f"{{{{- toYaml .Values.{process}.resources | nindent 12 }}}}"
+        text = _RESOURCES.sub(f"          resources:\n            {values}\n", text)
+    if file.name == "namespace.yaml":
+        text = f"{{{{- if .Values.namespace.create }}}}\n{text}{{{{- end }}}}\n"
+    return HEAD % file.name + text
+
+
+def _document(text: str) -> str:
+    """Add to an object what a kustomization adds: its namespace and the label of the product."""
+    kind = re.search(r"^kind: (\w+)$", text, re.MULTILINE)
+    namespaced = kind is not None and kind[1] not in CLUSTER_KINDS
+    where = f"  namespace: {NAMESPACE}\n" if namespaced else ""
+    return _METADATA.sub(
+        lambda found: f"metadata:\n  name: {found[1]}\n{where}  labels:\n    {PART_OF}\n", text, 1
+    )
+
+
+if __name__ == "__main__":
+    for path, content in templates().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)

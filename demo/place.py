@@ -1,0 +1,18 @@
+"""Where the story plays: in `default` of a cluster of its own, in a namespace of its own of a cluster that is there.
+
+Invariant: it is known from the command line alone, before anything is asked of a cluster.
+"""
+
+import sys
+
+ELSEWHERE = "--kubeconfig"
+"""The option that names a cluster that is there."""
+
+
+def namespace(arguments: list[str]) -> str:
+    """The namespace for this command line."""
+    elsewhere = any(word.partition("=")[0] == ELSEWHERE for word in arguments)
+    return "moonshift-demo" if elsewhere else "default"
+
+
+NAMESPACE = namespace(sys.argv[1:])

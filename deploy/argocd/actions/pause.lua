@@ -1,0 +1,3 @@
+-- Hold the release where it is.
+obj.spec.strategy.paused = true
+return obj

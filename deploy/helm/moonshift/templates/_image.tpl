@@ -1,0 +1,3 @@
+{{- define "moonshift.image" -}}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag }}{{ end -}}
+{{- end -}}

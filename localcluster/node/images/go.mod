@@ -1,0 +1,3 @@
+module moonshift.dev/localcluster/node/images
+
+go 1.25.0

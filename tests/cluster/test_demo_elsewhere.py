@@ -1,0 +1,47 @@
+"""`make demo KUBECONFIG=…`: the same story on a cluster that is there; a second plane is that cluster."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from demo.stage import install_gateway_kinds
+from demo.stage import product as running_product
+from localcluster.plane import Plane
+from tests.cluster.test_demo import PLAYED_SECONDS, ROOT, play
+
+pytestmark = pytest.mark.timeout(PLAYED_SECONDS + 120)
+
+
+async def test_it_plays_in_a_namespace_of_its_own_and_leaves_nothing(
+    plane_available: None, tmp_path: Path
+) -> None:
+    async with Plane.start(tmp_path / "plane") as plane:
+        given = str(plane.kubeconfig("admin"))
+        code, said = await play("--kubeconfig", given, "--dir", str(tmp_path / "demo"))
+        assert (code, "Moonshift is not installed there" in said) == (1, True), said
+        await install_gateway_kinds(plane)
+        async with running_product(plane, tmp_path / "product"):
+            code, said = await play("--kubeconfig", given, "--dir", str(tmp_path / "demo"))
+            assert code == 0, said
+            assert "31 checks passed" in said
+            left = await plane.kubectl("get", "namespaces", "-o", "name")
+            assert "moonshift-demo" not in left
+            assert await plane.kubectl("get", "deployments,rollouts", "-o", "name") == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "kubeconfig"), [(["KUBECONFIG=/given"], "--kubeconfig=/given"), ([], "")]
+)
+async def test_make_plays_elsewhere_only_where_the_cluster_is_named_to_it(
+    words: list[str], kubeconfig: str
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        "make", "-n", "demo", f"PYTHON={sys.executable}", *words,
+        cwd=ROOT, env={"PATH": "/usr/bin:/bin", "KUBECONFIG": "/of/the/environment"},
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    output, _ = await process.communicate()
+    (line,) = (line for line in output.decode().splitlines() if "-m demo" in line)
+    assert line.partition("-m demo")[2].split() == ([kubeconfig] if kubeconfig else [])

@@ -1,0 +1,68 @@
+"""The page of a new leader says what the page of the one that was killed said."""
+
+from dataclasses import replace
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from demo.stage import Product
+from localcluster.record import Recorder
+from tests.cluster.kinds import ROLLOUTS
+from tests.cluster.manifests import Application, StepPlan
+from tests.cluster.story import Story, conclude
+from tests.cluster.test_install import text_of
+
+APP = Application(
+    "shop", "", False, (StepPlan(1, 20), StepPlan(2)), virtual_service=True, replicas=2, grace=0
+)
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+async def state_of(product: Product, namespace: str) -> Samples:
+    """What the page says of the objects of a namespace."""
+    _, text = await text_of(product.controller_metrics, "/metrics")
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name.startswith("moonshift_rollout_")
+        and sample.labels.get("namespace") == namespace
+    }
+
+
+async def first_state_of(product: Product, namespace: str) -> Samples:
+    """The first page after a start that says anything of the namespace."""
+    while not (found := await state_of(product, namespace)):
+        pass
+    return found
+
+
+def still(samples: Samples) -> Samples:
+    """What does not grow with the clock."""
+    return {key: value for key, value in samples.items() if not key[0].endswith("_seconds")}
+
+
+@pytest.mark.timeout(180)
+async def test_a_new_leader_tells_at_once_what_the_killed_one_told(
+    product: Product, recorder: Recorder, namespace_of_product: str
+) -> None:
+    story = Story(product.plane, recorder, replace(APP, namespace=namespace_of_product))
+    await story.begin()
+    await story.paused_at(1)
+    await story.settled(1)
+    before = await state_of(product, namespace_of_product)
+    named = {key[0].removeprefix("moonshift_rollout_") for key in before}
+    assert named >= {"info", "phase", "step", "steps", "pods", "paused", "state_seconds"}
+    assert named >= {"weight_desired", "weight_actual"}
+    await product.controller.kill()
+    await product.controller.start()
+    after = await first_state_of(product, namespace_of_product)
+    assert still(after) == still(before)
+    waited = next(key for key in before if key[0] == "moonshift_rollout_state_seconds")
+    assert after[waited] >= before[waited]
+    await story.approve_all()
+    await conclude(story)
+    await story.delete()
+    await story.gone(ROLLOUTS)
+    while await state_of(product, namespace_of_product):
+        pass  # ended by the time limit of the test where a series stays

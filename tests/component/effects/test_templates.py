@@ -1,0 +1,99 @@
+"""Templates that come back: from what keeps them, or from the status of the release."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from controller.api.meta import Key
+from controller.api.names import IN_PROGRESSING, POD_TEMPLATE_HASH
+from controller.api.workload_kinds import DEPLOYMENT, KindName
+from controller.domain.decision import Done, Refusal, RevertTemplate, WriteTemplate
+from controller.effects.reverts import revert, write_template
+from controller.effects.writes import Writes
+from controller.errors import Conflict
+from controller.kube.resources import CONTROLLER_REVISIONS, DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS
+from tests.component.effects.api_double import ApiDouble, LedgerDouble
+from tests.component.effects.test_stamps import KEY, TEMPLATE, rollout, running, workload
+
+DAEMON_SET = KindName("apps/v1", "DaemonSet")
+STABLE: dict[str, Any] = {
+    "metadata": {"labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "web", "image": "img:v0"}]},
+}
+HELD = {"type": "OnDelete", "rollingUpdate": {"maxUnavailable": 1}}
+
+
+def lending(generation: int = 7) -> WriteTemplate:
+    strategy = msgspec.Raw(msgspec.json.encode(HELD))
+    return WriteTemplate(DAEMON_SET, KEY, generation, Key("shop", "web-0"), strategy)
+
+
+def with_revision(api: ApiDouble) -> ApiDouble:
+    data = {"spec": {"template": {"$patch": "replace", **STABLE}}}
+    api.put(CONTROLLER_REVISIONS, {"metadata": {"name": "web-0"}, "data": data, "revision": 1})
+    return api
+
+
+async def test_a_template_is_written_with_the_strategy_that_holds_the_set() -> None:
+    api = with_revision(ApiDouble())
+    api.put(DAEMON_SETS, workload(DAEMON_SET, updateStrategy={"type": "RollingUpdate"}))
+    outcome = await write_template(Writes(api, LedgerDouble()), DAEMON_SETS, lending())
+    assert outcome == Done(wrote=True)
+    stored = api.one(DAEMON_SETS, "web")
+    assert stored["spec"]["template"] == STABLE
+    assert stored["spec"]["updateStrategy"] == HELD
+    assert IN_PROGRESSING not in stored["metadata"].get("annotations", {})
+
+
+async def test_a_late_template_changes_nothing() -> None:
+    api = with_revision(ApiDouble())
+    api.put(DAEMON_SETS, workload(DAEMON_SET))
+    with pytest.raises(Conflict):
+        await write_template(Writes(api, LedgerDouble()), DAEMON_SETS, lending(6))
+    assert api.writes == []
+
+
+async def test_a_template_that_nothing_keeps_is_told() -> None:
+    api = ApiDouble()
+    api.put(DAEMON_SETS, workload(DAEMON_SET))
+    outcome = await write_template(Writes(api, LedgerDouble()), DAEMON_SETS, lending())
+    assert isinstance(outcome, Refusal)
+    assert (outcome.reason, outcome.object) == ("TemplateGone", "ControllerRevision shop/web-0")
+    assert api.writes == []
+
+
+def reverting(source: str = "", template: str = "") -> RevertTemplate:
+    return RevertTemplate(DEPLOYMENT, KEY, 7, Key("shop", source), (running(),), template)
+
+
+async def test_the_template_that_a_release_kept_comes_back_held() -> None:
+    api = ApiDouble()
+    api.put(DEPLOYMENTS, workload())
+    labelled = {**STABLE, "metadata": {"labels": {"app": "web", POD_TEMPLATE_HASH: "old"}}}
+    action = reverting(template=msgspec.json.encode(labelled).decode())
+    outcome = await revert(Writes(api, LedgerDouble()), DEPLOYMENTS, action, rollout())
+    assert outcome == Done(wrote=True)
+    stored = api.one(DEPLOYMENTS, "web")
+    assert stored["spec"]["template"] == STABLE
+    assert stored["spec"]["paused"] is True
+
+
+async def test_a_replica_set_that_is_gone_by_now_is_told() -> None:
+    api = ApiDouble()
+    api.put(DEPLOYMENTS, workload())
+    action = reverting(source="web-0")
+    outcome = await revert(Writes(api, LedgerDouble()), DEPLOYMENTS, action, rollout())
+    assert isinstance(outcome, Refusal)
+    assert outcome.reason == "TemplateGone"
+    assert api.one(DEPLOYMENTS, "web")["spec"]["template"] == TEMPLATE
+
+
+async def test_the_template_of_a_replica_set_comes_back() -> None:
+    api = ApiDouble()
+    api.put(DEPLOYMENTS, workload())
+    api.put(REPLICA_SETS, {"metadata": {"name": "web-0"}, "spec": {"template": STABLE}})
+    action = reverting(source="web-0")
+    outcome = await revert(Writes(api, LedgerDouble()), DEPLOYMENTS, action, rollout())
+    assert outcome == Done(wrote=True)
+    assert api.one(DEPLOYMENTS, "web")["spec"]["template"] == STABLE

@@ -1,0 +1,90 @@
+"""A real HTTP server of one test: scripted answers of a metric source, and what was asked of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from controller.measure.egress import AllowList, parse_allowed
+from controller.measure.fetching import Failed, Fetching
+
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Pages:
+    """Answers one after the other, the last one for ever."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, str, dict[str, str], Mapping[str, str]]] = []
+        self.port = 0
+        self.reached = asyncio.Event()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Note the request and give the next answer."""
+        form = {key: str(value) for key, value in (await request.post()).items()}
+        self.asked.append((request.method, request.path, form, request.headers))
+        self.reached.set()
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return await answer(request)
+
+
+@asynccontextmanager
+async def served(*answers: Answer) -> AsyncIterator[Pages]:
+    """The server, listening."""
+    pages = Pages(*answers)
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", pages.handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    assert site._server is not None
+    pages.port = runner.addresses[0][1]
+    try:
+        yield pages
+    finally:
+        await runner.cleanup()
+
+
+class Secrets:
+    """The Secrets of the test."""
+
+    def __init__(self, **values: Mapping[str, str]) -> None:
+        self.values = values
+
+    async def read(self, namespace: str, name: str) -> Mapping[str, str]:
+        """The Secret's values."""
+        if name not in self.values:
+            raise Failed(f"Secret {namespace}/{name} does not exist")
+        return self.values[name]
+
+
+@asynccontextmanager
+async def fetching(*allowed: str, secrets: Secrets | None = None) -> AsyncIterator[Fetching]:
+    """The client of gates, allowed to ask these addresses."""
+    found = Fetching(AllowList(parse_allowed(allowed)), secrets or Secrets())
+    try:
+        yield found
+    finally:
+        await found.aclose()
+
+
+def json_page(body: str, status: int = 200) -> Answer:
+    """A page that answers this."""
+
+    async def answer(_request: web.Request) -> web.StreamResponse:
+        return web.Response(text=body, status=status, content_type="application/json")
+
+    return answer
+
+
+def vector(*values: str) -> Answer:
+    """A Prometheus' answer of so many series."""
+    series = ",".join(f'{{"metric":{{}},"value":[1,"{value}"]}}' for value in values)
+    return json_page(f'{{"status":"success","data":{{"resultType":"vector","result":[{series}]}}}}')

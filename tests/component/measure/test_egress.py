@@ -1,0 +1,102 @@
+"""A gate reaches the addresses that the administrator named, and nothing else."""
+
+import pytest
+from yarl import URL
+
+from controller.errors import BadConfiguration
+from controller.measure.egress import (
+    AllowList,
+    api_server_addresses,
+    forbidden_place,
+    parse_allowed,
+)
+
+ALLOWED = AllowList(
+    parse_allowed(
+        (
+            "http://prometheus.monitoring:9090",
+            "https://*.example.com",
+            "shop=http://metrics.shop",
+            "http://10.0.0.7:9090",
+            "http://[::1]:9090",
+        )
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "url"),
+    [
+        ("shop", "http://prometheus.monitoring:9090/api/v1/query"),
+        ("shop", "http://Prometheus.Monitoring.:9090/"),
+        ("shop", "https://a.b.example.com/x"),
+        ("shop", "http://metrics.shop/"),
+        ("other", "http://10.0.0.7:9090"),
+        ("other", "http://[::1]:9090"),
+    ],
+)
+def test_an_address_that_was_named_may_be_asked(namespace: str, url: str) -> None:
+    assert ALLOWED.refusal(namespace, URL(url)) == ""
+
+
+@pytest.mark.parametrize(
+    ("namespace", "url"),
+    [
+        ("shop", "http://prometheus.monitoring"),
+        ("shop", "https://prometheus.monitoring:9090"),
+        ("shop", "http://prometheus.monitoring.evil:9090"),
+        ("shop", "https://example.com"),
+        ("shop", "https://aexample.com"),
+        ("shop", "http://a.example.com"),
+        ("other", "http://metrics.shop/"),
+        ("shop", "http://prometheus.monitoring@evil:9090/"),
+        ("shop", "http://me:secret@prometheus.monitoring:9090/"),
+        ("shop", "ftp://prometheus.monitoring:9090/"),
+        ("shop", "/etc/passwd"),
+        ("shop", "http://169.254.169.254/"),
+    ],
+)
+def test_any_other_address_is_refused_in_words(namespace: str, url: str) -> None:
+    assert ALLOWED.refusal(namespace, URL(url))
+
+
+def test_a_wildcard_names_no_ip_address() -> None:
+    wide = AllowList(parse_allowed(("http://*.1",)))
+    assert wide.refusal("shop", URL("http://10.0.0.1"))
+
+
+@pytest.mark.parametrize(
+    "text", ["prometheus:9090", "http://", "http://host/path", "http://me@host", "a=b=c"]
+)
+def test_an_entry_that_is_no_address_stops_the_start(text: str) -> None:
+    with pytest.raises(BadConfiguration, match="--analysis-allow"):
+        parse_allowed((text,))
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("127.0.0.1", "this machine itself"),
+        ("::1", "this machine itself"),
+        ("::ffff:127.0.0.1", "this machine itself"),
+        ("0.0.0.0", "this machine itself"),  # judged, not bound
+        ("169.254.169.254", "a metadata service"),
+        ("169.254.1.1", "a link-local address"),
+        ("fe80::1%eth0", "a link-local address"),
+        ("100.100.100.200", "a metadata service"),
+        ("224.0.0.1", "a multicast or reserved address"),
+        ("10.96.0.1", "the API server"),
+        ("10.0.0.7", ""),
+        ("93.184.216.34", ""),
+    ],
+)
+def test_places_that_no_name_may_lead_to(address: str, place: str) -> None:
+    server = api_server_addresses("https://10.96.0.1:443", {})
+    assert forbidden_place(address, server) == place
+
+
+def test_the_api_server_is_known_by_its_service_too() -> None:
+    found = api_server_addresses(
+        "https://api.example:6443", {"KUBERNETES_SERVICE_HOST": "10.96.0.1"}
+    )
+    assert found == {"api.example", "10.96.0.1"}

@@ -1,0 +1,203 @@
+"""Requests of gates: bounded, unredirected, and silent about what was answered."""
+
+import asyncio
+
+import pytest
+from aiohttp import web
+
+from controller.api.analysis import Header, PrometheusQuery, SecretRef, WebQuery
+from controller.measure import prometheus
+from controller.measure import web as pages_of
+from controller.measure.fetching import MAX_BYTES, Failed, Request
+from tests.component.measure.pages import Answer, Secrets, fetching, json_page, served, vector
+
+
+async def asked(
+    *answers: Answer, query: PrometheusQuery | None = None, **secrets: dict[str, str]
+) -> float | None:
+    async with (
+        served(*answers) as pages,
+        fetching(pages.address, secrets=Secrets(**secrets)) as client,
+    ):
+        return await prometheus.ask(client, "shop", query or PrometheusQuery(), "up", pages.address)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0.25", 0.25), ("+Inf", float("inf")), ("-Inf", float("-inf"))]
+)
+async def test_a_prometheus_answers_a_number(text: str, value: float) -> None:
+    assert await asked(vector(text)) == value
+
+
+async def test_a_compressed_answer_is_not_asked_for() -> None:
+    async with served(vector("1")) as pages, fetching(pages.address) as client:
+        await prometheus.ask(client, "shop", PrometheusQuery(), "up", pages.address)
+        assert pages.asked[0][3]["Accept-Encoding"] == "identity"
+
+
+async def test_an_empty_answer_is_no_data() -> None:
+    assert await asked(vector()) is None
+
+
+async def test_a_scalar_is_a_number() -> None:
+    page = json_page('{"status":"success","data":{"resultType":"scalar","result":[1,"3"]}}')
+    assert await asked(page) == 3
+
+
+SECRET_WORDS = "root:x:0:0"
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (vector("1", "2"), "2 series: aggregate them to one"),
+        (json_page('{"data":{"resultType":"matrix","result":[]}}'), "answered a matrix"),
+        (json_page('{"data":{"resultType":"string","result":[1,"x"]}}'), "answered a string"),
+        (vector(SECRET_WORDS), "not as a Prometheus does"),
+        (json_page(SECRET_WORDS), "not as a Prometheus does"),
+        (json_page(SECRET_WORDS, 500), "answered with status 500"),
+        (json_page('{"status":"error","errorType":"x","error":"root:x:0:0"}', 400), "status 400"),
+        (
+            json_page('{"status":"error","errorType":"bad_data","error":"parse error"}', 400),
+            "Prometheus refused the query (bad_data): parse error",
+        ),
+        (json_page("x" * (MAX_BYTES + 1)), "answered more than 1024 KiB"),
+    ],
+)
+async def test_what_cannot_be_used_is_told_without_the_answer(answer: Answer, says: str) -> None:
+    with pytest.raises(Failed) as failed:
+        await asked(answer)
+    assert says in str(failed.value)
+    assert SECRET_WORDS not in str(failed.value)
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    async def away(_request: web.Request) -> web.StreamResponse:
+        return web.Response(status=302, headers={"Location": "http://169.254.169.254/"})
+
+    with pytest.raises(Failed, match=r"redirect \(302\), which is not followed"):
+        await asked(away)
+
+
+async def test_a_connection_that_breaks_is_tried_once_more() -> None:
+    async def broken(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response()
+
+    assert await asked(broken, vector("1")) == 1
+    with pytest.raises(Failed, match="no connection to"):
+        await asked(broken)
+
+
+async def test_a_server_that_hangs_is_an_error_in_its_time() -> None:
+    never = asyncio.Event()
+
+    async def hangs(_request: web.Request) -> web.StreamResponse:
+        await never.wait()
+        return web.Response()
+
+    async with served(hangs) as pages, fetching(pages.address) as client:
+        with pytest.raises(Failed, match="no answer within 1 s"):
+            await client.fetch(Request("shop", f"{pages.address}/", timeout_seconds=1))
+        never.set()
+
+
+@pytest.mark.parametrize(
+    ("secret", "header"),
+    [
+        ({"token": "t0ken\n"}, "Bearer t0ken"),
+        ({"username": "me", "password": "pass"}, "Basic bWU6cGFzcw=="),
+    ],
+)
+async def test_a_secret_authenticates(secret: dict[str, str], header: str) -> None:
+    query = PrometheusQuery(auth=SecretRef("creds"), headers=(Header("X-Scope-OrgID", "eu"),))
+    async with (
+        served(vector("1")) as pages,
+        fetching(pages.address, secrets=Secrets(creds=secret)) as client,
+    ):
+        await prometheus.ask(client, "shop", query, "up", pages.address)
+        method, path, form, headers = pages.asked[0]
+    assert (method, path, form["query"]) == ("POST", "/api/v1/query", "up")
+    assert (headers["Authorization"], headers["X-Scope-OrgID"]) == (header, "eu")
+
+
+async def test_a_token_is_asked_for_once_by_client_credentials() -> None:
+    token = json_page('{"access_token":"abc","expires_in":3600}')
+    async with served(token, vector("1"), vector("2")) as pages:
+        creds = {
+            "clientID": "me",
+            "clientSecret": "s",
+            "tokenURL": f"{pages.address}/token",
+            "scope": "m",
+        }
+        async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
+            query = PrometheusQuery(auth=SecretRef("creds"))
+            for _ in range(2):
+                await prometheus.ask(client, "shop", query, "up", pages.address)
+    assert [path for _, path, _, _ in pages.asked] == ["/token", "/api/v1/query", "/api/v1/query"]
+    assert pages.asked[0][2]["scope"] == "m"
+    assert pages.asked[2][3]["Authorization"] == "Bearer abc"
+
+
+async def test_an_answer_that_is_no_token_is_told() -> None:
+    async with served(json_page("{}")) as pages:
+        creds = {"tokenURL": f"{pages.address}/token"}
+        async with fetching(pages.address, secrets=Secrets(creds=creds)) as client:
+            with pytest.raises(Failed, match="answered no access token"):
+                await prometheus.ask(
+                    client, "shop", PrometheusQuery(auth=SecretRef("creds")), "up", pages.address
+                )
+
+
+async def test_a_secret_that_is_missing_or_wrong_is_told() -> None:
+    with pytest.raises(Failed, match="Secret shop/creds does not exist"):
+        await asked(vector("1"), query=PrometheusQuery(auth=SecretRef("creds")))
+    with pytest.raises(Failed, match=r"ca.crt of the Secret holds no certificate"):
+        await asked(
+            vector("1"), query=PrometheusQuery(auth=SecretRef("creds")), creds={"ca.crt": "x"}
+        )
+
+
+async def test_without_an_address_nothing_is_asked() -> None:
+    async with fetching() as client:
+        with pytest.raises(Failed, match="--prometheus"):
+            await prometheus.ask(client, "shop", PrometheusQuery(), "up", "")
+
+
+async def test_a_name_that_leads_to_this_machine_is_refused() -> None:
+    async with served(vector("1")) as pages, fetching(f"http://localhost:{pages.port}") as client:
+        with pytest.raises(Failed, match="localhost resolves to this machine itself"):
+            await client.fetch(Request("shop", f"http://localhost:{pages.port}/"))
+        assert pages.asked == []
+
+
+async def test_an_address_that_nobody_named_is_refused() -> None:
+    async with served(vector("1")) as pages, fetching("http://other") as client:
+        with pytest.raises(Failed, match="--analysis-allow"):
+            await client.fetch(Request("shop", f"{pages.address}/"))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("a.b", 1.5),
+        ("list.1.c", 2.0),
+        ("text", 3.0),
+        ("a.none", None),
+        ("list.9", None),
+        ("a.b.c", None),
+    ],
+)
+async def test_a_page_is_read_at_a_path(path: str, value: float | None) -> None:
+    page = json_page('{"a":{"b":1.5},"list":[0,{"c":2}],"text":"3","n":40}')
+    async with served(page) as pages, fetching(pages.address) as client:
+        asked_page = WebQuery(url=f"{pages.address}/health", value_path=path, samples_path="n")
+        assert await pages_of.ask(client, "shop", asked_page) == (value, 40)
+
+
+@pytest.mark.parametrize("body", ['{"a":true}', '{"a":"x"}', '{"a":[]}', "<html>"])
+async def test_a_page_without_a_number_is_an_error(body: str) -> None:
+    async with served(json_page(body)) as pages, fetching(pages.address) as client:
+        with pytest.raises(Failed, match=r"no (number|JSON)"):
+            await pages_of.ask(client, "shop", WebQuery(url=pages.address, value_path="a"))

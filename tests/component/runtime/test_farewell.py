@@ -1,0 +1,51 @@
+"""A replica that was asked to stop holds up its end; one whose part failed does not."""
+
+import asyncio
+
+from controller.runtime.farewell import Farewell
+from controller.runtime.supervisor import Part, Supervisor
+
+
+async def _told(stopped: list[str], name: str) -> None:
+    try:
+        await asyncio.Event().wait()
+    finally:
+        stopped.append(name)
+
+
+async def test_what_is_served_stops_after_the_delay_and_the_lease_before_it() -> None:
+    stop, stopped = asyncio.Event(), list[str]()
+    farewell = Farewell(delay=0.05)
+    farewell.watch(stop)
+    lease_was_free: list[bool] = []
+
+    async def held_up() -> None:
+        try:
+            await farewell.run()
+        finally:
+            lease_was_free.append(stopped == ["rollouts"])
+
+    parts = [
+        Part("webhooks", lambda: _told(stopped, "webhooks")),
+        Part("farewell", held_up, farewell.stop_within),
+        Part("rollouts", lambda: _told(stopped, "rollouts")),
+    ]
+    assert farewell.problem is None
+    running = asyncio.create_task(Supervisor(parts, stop).run())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    stop.set()
+    assert farewell.problem == "asked to stop"
+    await running
+    assert lease_was_free == [True]
+    assert stopped == ["rollouts", "webhooks"]
+
+
+async def test_a_process_that_was_not_asked_to_stop_does_not_wait() -> None:
+    farewell = Farewell(delay=3600.0)
+    farewell.watch(asyncio.Event())
+    running = asyncio.create_task(farewell.run())
+    await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.wait((running,), timeout=5)
+    assert running.cancelled()

@@ -1,0 +1,20 @@
+"""Files of the install that are made from others are what they are made from."""
+
+from pathlib import Path
+
+import pytest
+
+from demo.cluster import chart, locks
+
+MADE = {**locks.lock_files(), **chart.templates()}
+
+
+@pytest.mark.parametrize("path", MADE, ids=lambda path: path.name)
+def test_the_file_is_up_to_date(path: Path) -> None:
+    assert path.read_text() == MADE[path], "`make generate` writes it"
+
+
+def test_the_worker_has_no_package_that_talks_to_a_cluster() -> None:
+    text = locks.lock_file("luaworker").read_text()
+    assert not [name for name in ("kr8s", "httpx", "aiohttp", "cryptography") if name in text]
+    assert "pytest" not in locks.lock_file("controller").read_text()

@@ -1,0 +1,11 @@
+from tests.unit.documents.stats import long_functions, terms
+
+MOST_TERMS = 40
+
+
+def test_no_function_of_the_product_is_longer_than_a_page() -> None:
+    assert long_functions() == []
+
+
+def test_the_glossary_has_at_most_forty_terms() -> None:
+    assert 0 < terms() <= MOST_TERMS

@@ -1,0 +1,67 @@
+"""What a TrafficRouting asks is held against what gateways can say while its author is there to hear it."""
+
+import pytest
+
+from controller.api.jsontree import JsonObject, changed
+from controller.domain.admission.traffic_routing import admit_traffic_routing
+from controller.domain.decision import Reference
+from controller.domain.traffic.header import ScriptHeader
+
+MATCH = {"headers": [{"name": "gray", "value": "1"}]}
+REFUSED = "spec.strategy.weight: Unsupported value: Ingress class kong (Ingress/web) cannot divide requests by weight"
+
+
+def headers(reference: Reference) -> ScriptHeader | None:
+    """A class that matches headers, and nothing else."""
+    return ScriptHeader(can=frozenset({"header"})) if reference.class_type == "kong" else None
+
+
+def lane(strategy: object, class_type: str = "kong") -> JsonObject:
+    """A TrafficRouting that leads an Ingress."""
+    entry = {"service": "web", "ingress": {"name": "web", "classType": class_type}}
+    return {
+        "apiVersion": "rollouts.kruise.io/v1alpha1",
+        "kind": "TrafficRouting",
+        "metadata": {"name": "lane", "namespace": "shop"},
+        "spec": {"objectRef": [entry], "strategy": strategy},
+    }
+
+
+def test_a_share_that_the_class_cannot_divide_is_refused() -> None:
+    assert admit_traffic_routing(None, lane({"weight": 20}), headers).message == REFUSED
+
+
+def test_a_match_that_the_class_cannot_say_is_refused_with_its_field() -> None:
+    told = admit_traffic_routing(
+        None, lane({"matches": [{"path": {"value": "/x"}}]}), headers
+    ).message
+    assert told.startswith("spec.strategy.matches: Unsupported value")
+    assert told.endswith("cannot match paths")
+
+
+def test_what_can_be_said_passes() -> None:
+    verdict = admit_traffic_routing(None, lane({"matches": [MATCH]}), headers)
+    assert (verdict.findings, verdict.warnings) == ((), ())
+
+
+def test_a_script_that_is_not_there_yet_is_a_warning() -> None:
+    verdict = admit_traffic_routing(None, lane({"weight": 20}, "later"), headers)
+    assert verdict.findings == ()
+    assert verdict.warnings[0].startswith("there is no script for Ingress class later")
+
+
+def test_an_update_that_leaves_the_spec_as_it_is_passes() -> None:
+    old = lane({"weight": 20})
+    new = changed(old, ("metadata", "labels"), {"a": "b"})
+    assert admit_traffic_routing(old, new, headers).findings == ()
+    assert admit_traffic_routing(lane({"matches": [MATCH]}), new, headers).message == REFUSED
+
+
+def test_what_is_being_deleted_passes() -> None:
+    going = changed(lane({"weight": 20}), ("metadata", "deletionTimestamp"), "2026-01-01T00:00:00Z")
+    assert admit_traffic_routing(None, going, headers).findings == ()
+
+
+@pytest.mark.parametrize("strategy", [{"weight": "a"}, 1])
+def test_what_no_schema_lets_through_is_left_to_the_schema(strategy: object) -> None:
+    assert admit_traffic_routing(None, lane(strategy), headers).findings == ()

@@ -1,0 +1,125 @@
+"""What one measurement says: bounds, comparisons, missing values, and numbers that are none."""
+
+import math
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from controller.api.analysis import Bounds, Comparison, Metric, NoData, Reading
+from controller.domain.gates.measurement import Measurement, read
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LOW = Metric(name="errors", success=Bounds(max=0.01))
+AS_GOOD = Metric(name="p99", compare=Comparison(ratio=Bounds(max=1.2)))
+NO_WORSE = Metric(name="errors", compare=Comparison(difference=Bounds(max=0.01)))
+
+
+def measured(
+    value: float | None, stable: float | None = None, samples: float | None = None, error: str = ""
+) -> Measurement:
+    return Measurement(NOW, value, stable, samples, error=error)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "stable", "says"),
+    [
+        (LOW, 0.01, None, Reading.GOOD),
+        (LOW, 0.0101, None, Reading.BAD),
+        (LOW, math.inf, None, Reading.BAD),
+        (LOW, -math.inf, None, Reading.GOOD),
+        (Metric(name="rate", success=Bounds(min=0.99)), 0.98, None, Reading.BAD),
+        (AS_GOOD, 0.24, 0.2, Reading.GOOD),
+        (AS_GOOD, 0.25, 0.2, Reading.BAD),
+        (AS_GOOD, 0.0, 0.0, Reading.GOOD),
+        (AS_GOOD, 0.1, 0.0, Reading.BAD),
+        (AS_GOOD, -0.1, 0.0, Reading.GOOD),
+        (AS_GOOD, math.inf, math.inf, Reading.GOOD),
+        (AS_GOOD, 1.0, math.inf, Reading.GOOD),
+        (AS_GOOD, -math.inf, math.inf, Reading.GOOD),
+        (NO_WORSE, 0.02, 0.015, Reading.GOOD),
+        (NO_WORSE, 0.03, 0.01, Reading.BAD),
+        (NO_WORSE, math.inf, math.inf, Reading.GOOD),
+    ],
+)
+def test_a_value_is_good_within_its_bounds(
+    metric: Metric, value: float, stable: float | None, says: Reading
+) -> None:
+    assert read(metric, measured(value, stable)).reading is says
+
+
+@pytest.mark.parametrize(
+    ("value", "says"), [(0.5, Reading.GOOD), (2.0, Reading.UNCLEAR), (6.0, Reading.BAD)]
+)
+def test_between_success_and_failure_it_is_unclear(value: float, says: Reading) -> None:
+    metric = Metric(name="latency", success=Bounds(max=1), failure=Bounds(min=5))
+    assert read(metric, measured(value)).reading is says
+
+
+@pytest.mark.parametrize("missing", [None, math.nan])
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [(NoData.HOLD, Reading.NO_DATA), (NoData.PASS, Reading.GOOD), (NoData.FAIL, Reading.BAD)],
+)
+def test_a_missing_value_is_what_the_owner_says(
+    missing: float | None, told: NoData, says: Reading
+) -> None:
+    metric = Metric(name="errors", success=Bounds(max=1), no_data=told)
+    assert read(metric, measured(missing)).reading is says
+    compared = Metric(name="errors", compare=Comparison(), no_data=told)
+    assert read(compared, measured(0.5, missing)).reading is says
+
+
+@pytest.mark.parametrize(
+    ("samples", "needed"), [(None, 400), (math.nan, 400), (60.9, 340), (0.0, 400)]
+)
+def test_too_few_requests_are_counted_in_words(samples: float | None, needed: int) -> None:
+    metric = Metric(name="errors", success=Bounds(max=1), min_samples=400, no_data=NoData.FAIL)
+    found = read(metric, measured(0.0, samples=samples))
+    assert found.reading is Reading.NO_DATA
+    assert found.reason.startswith(f"needs {needed} more requests")
+
+
+def test_enough_requests_are_judged() -> None:
+    metric = Metric(name="errors", success=Bounds(max=1), min_samples=400)
+    assert read(metric, measured(0.0, samples=math.inf)).reading is Reading.GOOD
+
+
+def test_an_error_is_neither_good_nor_bad() -> None:
+    found = read(LOW, measured(0.0, error="no connection"))
+    assert (found.reading, found.reason) == (Reading.ERROR, "no connection")
+
+
+def test_an_impossible_number_of_requests_counts_as_none() -> None:
+    found = read(structs.replace(LOW, min_samples=5), measured(0.0, samples=-math.inf))
+    assert (found.reading, "needs 5 more requests" in found.reason) == (Reading.NO_DATA, True)
+
+
+@given(
+    value=st.none() | st.floats(),
+    stable=st.none() | st.floats(),
+    samples=st.none() | st.floats(),
+    low=st.none() | st.floats(allow_nan=False),
+    high=st.none() | st.floats(allow_nan=False),
+)
+def test_every_number_has_a_reading_and_nothing_without_data_is_good(
+    value: float | None,
+    stable: float | None,
+    samples: float | None,
+    low: float | None,
+    high: float | None,
+) -> None:
+    bounds = Bounds(min=low, max=high)
+    metric = Metric(
+        name="any",
+        success=bounds,
+        compare=Comparison(bounds, bounds),
+        failure=bounds,
+        min_samples=1,
+    )
+    found = read(metric, measured(value, stable, samples))
+    assert found.reason
+    if value is None or math.isnan(value):
+        assert found.reading is Reading.NO_DATA

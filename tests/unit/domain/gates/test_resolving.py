@@ -1,0 +1,153 @@
+"""A gate is measured whole or not at all: templates, arguments, words."""
+
+import pytest
+
+from controller.api.analysis import (
+    Analysis,
+    AnalysisTemplate,
+    AnalysisTemplateSpec,
+    Argument,
+    Bounds,
+    Golden,
+    Header,
+    LabelSource,
+    Metric,
+    PrometheusQuery,
+    SecretRef,
+    TemplateRef,
+    WebQuery,
+)
+from controller.api.meta import ObjectMeta
+from controller.domain import reasons
+from controller.domain.availability import Forbidden
+from controller.domain.decision import Refusal
+from controller.domain.gates.golden import GoldenQuery, expanded
+from controller.domain.gates.resolving import Resolved, resolved
+from controller.domain.gates.wording import UnknownWord, filled
+
+WORKLOAD = ObjectMeta(labels={"team": "shop"}, annotations={"slo": "0.99"})
+ERRORS = Metric(name="errors", success=Bounds(max=1))
+REF = TemplateRef("shared")
+
+
+def template(*args: Argument) -> AnalysisTemplate:
+    return AnalysisTemplate(spec=AnalysisTemplateSpec(args=args, metrics=(ERRORS,)))
+
+
+def args_of(analysis: Analysis, *defaults: Argument) -> dict[str, str] | str:
+    found = resolved(analysis, {REF: template(*defaults)}, WORKLOAD)
+    return found.args if isinstance(found, Resolved) else found.message
+
+
+def of_template(*args: Argument) -> Analysis:
+    return Analysis(templates=(REF,), args=args)
+
+
+@pytest.mark.parametrize(
+    ("given", "default", "value"),
+    [
+        (Argument("x", "1"), Argument("x", "2"), "1"),
+        (None, Argument("x", "2"), "2"),
+        (Argument("x"), Argument("x", "2"), "2"),
+        (Argument("x", value_from=LabelSource(label="team")), Argument("x"), "shop"),
+        (Argument("x", value_from=LabelSource(annotation="slo")), Argument("x"), "0.99"),
+        (Argument("x", "0", LabelSource(label="none")), Argument("x"), "0"),
+    ],
+)
+def test_an_argument_of_the_gate_outranks_the_templates_default(
+    given: Argument | None, default: Argument, value: str
+) -> None:
+    analysis = of_template(*(given,) if given is not None else ())
+    assert args_of(analysis, default) == {"args.x": value}
+
+
+@pytest.mark.parametrize(
+    ("argument", "asks"),
+    [
+        (Argument("x"), "give the template a default"),
+        (Argument("x", value_from=LabelSource(label="zone")), "set the label zone on the workload"),
+        (
+            Argument("x", value_from=LabelSource(annotation="zone")),
+            "set the annotation zone on the workload",
+        ),
+    ],
+)
+def test_an_argument_without_a_value_is_asked_for(argument: Argument, asks: str) -> None:
+    found = args_of(of_template(), argument)
+    assert isinstance(found, str)
+    assert found.endswith(asks)
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [(None, reasons.ANALYSIS_TEMPLATE_NOT_FOUND), (Forbidden("may not list"), "Forbidden")],
+)
+def test_a_template_that_is_not_there_measures_nothing(
+    found: Forbidden | None, reason: str
+) -> None:
+    refused = resolved(of_template(), {REF: found}, WORKLOAD)
+    assert isinstance(refused, Refusal)
+    assert refused.reason == reason
+    assert "AnalysisTemplate shared" in refused.message
+
+
+def test_two_metrics_of_one_name_are_told() -> None:
+    both = Analysis(templates=(REF,), metrics=(ERRORS,))
+    refused = resolved(both, {REF: template()}, WORKLOAD)
+    assert isinstance(refused, Refusal)
+    assert "two metrics are named errors" in refused.message
+
+
+def test_every_text_of_a_metric_is_filled() -> None:
+    words = {"service": "web-canary", "args.zone": "eu"}
+    asked = PrometheusQuery(
+        address="http://{{ args.zone }}",
+        query="up{s='{{service}}'}[{{ window }}]",
+        samples="{{ service }}",
+        headers=(Header("X-Scope-OrgID", "{{ args.zone }}"),),
+    )
+    page = WebQuery(url="http://{{ service }}/", headers=(Header("h", "{{ service }}"),))
+    found = filled(Metric(name="m", prometheus=asked, web=page), words)
+    assert found == Metric(
+        name="m",
+        prometheus=PrometheusQuery(
+            address="http://eu",
+            query="up{s='web-canary'}[5m]",
+            samples="web-canary",
+            headers=(Header("X-Scope-OrgID", "eu"),),
+        ),
+        web=WebQuery(url="http://web-canary/", headers=(Header("h", "web-canary"),)),
+    )
+
+
+def test_a_page_alone_is_filled() -> None:
+    page = Metric(name="m", web=WebQuery(url="http://{{ service }}/"))
+    found = filled(page, {"service": "web"})
+    assert found == Metric(name="m", web=WebQuery(url="http://web/"))
+    assert filled(Metric(name="m"), {}) == Metric(name="m")
+
+
+def test_an_empty_word_is_no_value() -> None:
+    asked = Metric(name="m", prometheus=PrometheusQuery(query="up{s='{{ service }}'}"))
+    found = filled(asked, {"service": "", "step": "1"})
+    assert isinstance(found, UnknownWord)
+    assert found.message == ("metric m: {{ service }} has no value here; known are step, window")
+
+
+def test_a_golden_metric_becomes_an_ordinary_query() -> None:
+    golden = {("istio", "success-rate"): GoldenQuery("good / all", "all")}
+    auth = SecretRef("token")
+    metric = Metric(name="m", golden=Golden("success-rate", "istio", "http://p", auth=auth))
+    found = expanded(metric, golden)
+    assert isinstance(found, Metric)
+    assert found.prometheus == PrometheusQuery(address="http://p", query="good / all", auth=auth)
+    counted = expanded(Metric(name="m", golden=metric.golden, min_samples=9), golden)
+    assert isinstance(counted, Metric)
+    assert counted.prometheus is not None
+    assert counted.prometheus.samples == "all"
+
+
+def test_an_unknown_golden_metric_is_told_with_those_there_are() -> None:
+    golden = {("istio", "success-rate"): GoldenQuery("", "")}
+    found = expanded(Metric(name="m", golden=Golden("p50", "istio")), golden)
+    assert found == "metric m: there is no golden p50 of istio; there are success-rate of istio"

@@ -1,0 +1,69 @@
+"""Situations that last for one look only: a side of the traffic in passing, a set not yet observed, a way back."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec import structs
+
+from controller.api.autoscaling import Autoscaler
+from controller.api.rollout import RolloutStatus
+from controller.domain.pods.hpa import still
+from controller.domain.rollout import routing
+from controller.domain.rollout.deadline import _stuck
+from controller.domain.rollout.empty_side_routes import _has_share, _means
+from controller.domain.rollout.empty_sides import SERVICE, Half, Side
+from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.moving.doubled import DoubledCloneSet
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.status import with_moonshift_status
+from controller.domain.rollout.transition import Stop
+from tests.unit.builders import KEY, make_set_world, make_world, status_of
+from tests.unit.domain.rollout.scenes import started
+from tests.unit.worlds import World
+
+
+def looked(world: World) -> ReleaseContext:
+    seen = world.observe(KEY)
+    assert seen is not None
+    return ReleaseContext(seen=seen, now=world.cluster.now)
+
+
+def test_an_autoscaler_without_a_behavior_is_not_still() -> None:
+    assert not still(Autoscaler())
+
+
+def test_the_share_of_an_un_pinned_stable_service_is_given_away_by_the_service() -> None:
+    context = looked(make_world())
+    assert _means(context, RolloutStatus(), Side(Half.STABLE, "web")) == SERVICE
+
+
+def test_nobody_takes_a_share_where_nobody_is_ready() -> None:
+    context = looked(make_world())
+    empty = ReleaseContext(seen=structs.replace(context.seen, slices=()), now=context.now)
+    assert _means(empty, RolloutStatus(), Side(Half.NEW, "web")) == ""
+
+
+def test_routes_that_lead_by_matches_alone_lead_somebody(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = started()
+    monkeypatch.setattr(routing, "share_led", lambda context, status: None)
+    assert _has_share(looked(world), status_of(world), Side(Half.NEW, "web"))
+
+
+def test_a_set_that_is_not_observed_loses_no_pod() -> None:
+    context = looked(make_set_world("CloneSet"))
+    workload = context.workload
+    status = structs.replace(workload.pod_set.status, observed_generation=-1)
+    unseen = structs.replace(workload, object=structs.replace(workload.pod_set, status=status))
+    later = ReleaseContext(seen=structs.replace(context.seen, workload=unseen), now=context.now)
+    assert not later.observed
+    assert DoubledCloneSet().delete_excess(later) == ()
+
+
+def test_a_way_back_from_zero_that_takes_long_names_the_stable_pods() -> None:
+    world = started()
+    status = with_moonshift_status(status_of(world), goal=Goal.SCALED_AWAY)
+    later = looked(world)
+    found = _stuck(
+        ReleaseContext(seen=later.seen, now=later.now + timedelta(hours=1)), Stop(status)
+    )
+    assert "the way back from zero replicas has taken more than" in found.message

@@ -1,0 +1,82 @@
+"""Scripts without a worker: what a plan asks for is written into one part of the gateway object's spec.
+
+Invariant: the answer depends on the input alone. What a script says of itself (what it points at, whether proxies learn
+of Services from its objects, what it can say) is given for each kind.
+"""
+
+import hashlib
+
+import msgspec
+
+from controller.domain.decision import Reference
+from controller.domain.traffic.header import ScriptHeader
+from controller.scripts.answer import Executed, ScriptAnswer
+from controller.scripts.lookup import MissingScript, Script
+
+
+class PlainScripts:
+    """One script for each kind, and the worker that runs it."""
+
+    def __init__(self) -> None:
+        self.depths: dict[str, int] = {}
+        """By kind: how far its objects are below one that nothing points at."""
+        self.announcing: set[str] = set()
+        """Kinds whose proxies learn of Services from their objects."""
+        self.can: dict[str, set[str]] = {}
+        """By kind: what its script can say; it can say everything where nothing is given."""
+        self.missing_of: dict[str, str] = {}
+        """By kind: where its script was looked for in vain."""
+        self._known: dict[str, tuple[Script, ScriptHeader]] = {}
+
+    def resolve(self, reference: Reference) -> Script | MissingScript:
+        """The script of a kind."""
+        missing = self.missing(reference)
+        return MissingScript(missing) if missing else self._of(reference)[0]
+
+    def header(self, reference: Reference) -> ScriptHeader | None:
+        """What it says of itself."""
+        return None if self.missing(reference) else self._of(reference)[1]
+
+    def missing(self, reference: Reference) -> str:
+        """Where it was looked for in vain; empty where there is one."""
+        return self.missing_of.get(reference.kind, "")
+
+    def _of(self, reference: Reference) -> tuple[Script, ScriptHeader]:
+        text = self._text(reference)
+        if text not in self._known:
+            raw = text.encode()
+            script = Script(reference.kind, raw, hashlib.sha256(raw).hexdigest(), "packaged")
+            self._known[text] = script, script.header
+        return self._known[text]
+
+    def _text(self, reference: Reference) -> str:
+        lines = [f"-- {reference.kind}"]
+        own = self.depths.get(reference.kind, 0)
+        below = [kind for kind, depth in self.depths.items() if depth == own + 1]
+        lines += [f"--@after {reference.group}/{kind}" for kind in below]
+        lines += ["--@announce"] if reference.kind in self.announcing else []
+        can = self.can.get(reference.kind)
+        lines += [f"--@can {' '.join(sorted(can))}"] if can is not None else []
+        return "\n".join(lines)
+
+    async def execute(
+        self, script: Script, obj: bytes, *, tenant: str, request_id: str
+    ) -> ScriptAnswer:
+        """What the script answers: the original's spec, and the plan in `plan`."""
+        asked = msgspec.json.decode(obj)
+        data = asked["data"]
+        plan = {name: asked[name] for name in ASKED if name in asked}
+        spec = {**data.get("spec", {}), "plan": plan}
+        return Executed(msgspec.json.encode({**data, "spec": spec}, order="sorted"))
+
+
+ASKED = (
+    "announce",
+    "canaryService",
+    "canaryWeight",
+    "matches",
+    "patchPodMetadata",
+    "requestHeaderModifier",
+    "stableService",
+)
+"""What of a script's input is written down."""

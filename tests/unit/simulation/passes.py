@@ -1,0 +1,74 @@
+"""Rules of time and processes: passes that crash or look at what is over, controllers that run, a clock that goes on.
+
+Invariant: nothing here is anybody's deed.
+"""
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from controller.api.rollout import Phase
+from controller.domain.rollout.release_context import moonshift_status
+from tests.unit.builders import KEY, wait
+from tests.unit.simulation.rounds import noted
+from tests.unit.worlds import World
+
+
+class Passes(RuleBasedStateMachine):
+    """A world in which time passes."""
+
+    world: World
+
+    @property
+    def state(self) -> str:
+        """Where the release is: its goal once it ends, else its step's state, else the phase."""
+        rollout = self.world.cluster.rollouts.get(KEY)
+        if rollout is None:
+            return "no Rollout"
+        ours = moonshift_status(rollout.status)
+        if rollout.status.phase != Phase.PROGRESSING:
+            return rollout.status.phase or "new"
+        return ours.goal or ours.state
+
+    @property
+    def governed(self) -> bool:
+        return self.world.cluster.rollouts.get(KEY) is not None
+
+    @precondition(lambda self: self.governed)
+    @rule(actions=st.integers(0, 3))
+    @noted
+    def crash(self, actions: int) -> None:
+        self.world.pass_over(KEY, crash_after=actions)
+        self.world.restart()
+
+    @precondition(lambda self: self.governed)
+    @rule()
+    @noted
+    def pass_on_stale_caches(self) -> None:
+        self.world.pass_over(KEY, meanwhile=self.one_round)
+
+    @precondition(lambda self: self.governed)
+    @rule()
+    @noted
+    def pass_while_an_approval_comes(self) -> None:
+        self.world.pass_over(KEY, meanwhile=lambda: self.world.people.approve(KEY))
+
+    def one_round(self) -> None:
+        self.world.tick()
+
+    @rule(rounds=st.integers(1, 4))
+    @noted
+    def controllers_run(self, rounds: int) -> None:
+        for _ in range(rounds):
+            self.one_round()
+
+    @precondition(lambda self: self.governed)
+    @rule(passes=st.integers(1, 4))
+    @noted
+    def we_run(self, passes: int) -> None:
+        for _ in range(passes):
+            self.world.pass_over(KEY)
+
+    @rule(seconds=st.sampled_from((0.5, 1, 2, 3, 5, 8)))
+    @noted
+    def time_passes(self, seconds: float) -> None:
+        wait(self.world, seconds)

@@ -1,0 +1,454 @@
+"""Random releases: every hand that can come in between, for all kinds of workload.
+
+A machine of one kind says how it begins and how it ends (`begin`, `finished`), and adds what only its kind can meet.
+Invariant: the watch is asked after every write; what a rule makes meaningless it excuses until the world is whole.
+"""
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from controller.api import names
+from controller.api.rollout import MoonshiftStatus, Phase
+from controller.domain.decision import Action, Refusal
+from controller.domain.rollout.release_context import moonshift_status
+from tests.unit.builders import (
+    KEY,
+    make_service,
+    make_steps,
+    status_of,
+    template,
+    wait,
+)
+from tests.unit.simulation.invariants import Watch
+from tests.unit.simulation.owners import Owner, version_of, without_label
+from tests.unit.simulation.passes import Passes
+from tests.unit.simulation.rounds import noted
+
+PLANS = (
+    make_steps("20%", "50%"),
+    make_steps("20%", "50%", "100%"),
+    make_steps(1, "40%", pause=0),
+    make_steps("10%", "30%", traffic=False) + make_steps("50%"),
+    make_steps("50%") + make_steps("60%", "100%", traffic=False),
+    make_steps("20%") + make_steps("40%", traffic=False) + make_steps("60%"),
+    make_steps("100%"),
+    make_steps("30%", pause=5),
+)
+VERSIONS = st.sampled_from(("v1", "v2", "v3", "v4"))
+TURNS = st.sampled_from((0, 1, 2, 3, 4, 6, 8, 11, 15, 40))
+"""How far the world runs before the next thing happens: from the first look to the first pause."""
+
+
+ACTIONS = sorted(kind.__name__ for kind in get_args(Action))
+"""What the API server, or a script, may refuse."""
+
+
+class Releases(Passes):
+    """One workload, one Rollout, and many hands."""
+
+    watch: Watch
+    owner: Owner
+    healthy: bool
+
+    # --- who is there ---------------------------------------------------------------------------
+
+    @property
+    def there(self) -> bool:
+        return self.owner.find() is not None
+
+    def whole(self) -> None:
+        """At rest with nothing broken, counts of pods prove something again."""
+        self.world.rest()
+        if self.healthy:
+            self.watch.excused = self.watch.unpinned = False
+            self.watch.accept_replacement()
+            self.watch.forced &= self.state not in (Phase.HEALTHY, "no Rollout")
+            self.watch.check()
+
+    def abandon(self, version: str) -> None:
+        """Another revision takes the place of the one before."""
+        workload = self.owner.find()
+        if workload is not None and workload.spec.template == template(version):
+            return
+        revision = self.world.cluster.revision_of(template(version))
+        alive = [pod for pod in self.world.cluster.pods if not pod.metadata.deleting]
+        self.watch.most_new = sum(pod.revision == revision for pod in alive) + self.missing
+        self.watch.replaced = True
+
+    @property
+    def missing(self) -> int:
+        """Pods that are gone and come back new, whatever the step says."""
+        if not self.there or not self.owner.lost_pods_return_new:
+            return 0
+        alive = [pod for pod in self.owner.pods() if not pod.metadata.deleting]
+        return max(0, self.owner.size - len(alive))
+
+    def lost_a_pod(self) -> None:
+        """Of a kind that cannot make old pods again there are more new ones from now on."""
+        self.excuse()
+        context = self.watch.context
+        if context is not None and self.missing:
+            new = [pod for pod in context.new_pods if not pod.metadata.deleting]
+            self.watch.most_new = max(self.watch.most_new, len(new) + self.missing)
+
+    def excuse(self) -> None:
+        self.watch.excused = True
+
+    # --- the owner ------------------------------------------------------------------------------
+
+    @precondition(lambda self: self.there)
+    @rule(version=VERSIONS)
+    @noted
+    def change_template(self, version: str) -> None:
+        self.abandon(version)
+        self.owner.edit(template=template(version))
+
+    @precondition(lambda self: self.there)
+    @rule(version=VERSIONS, turns=TURNS)
+    @noted
+    def release_and_run(self, version: str, turns: int) -> None:
+        """A release that is under way when the next thing happens."""
+        self.abandon(version)
+        self.owner.edit(template=template(version))
+        for _ in range(turns):
+            if not self.world.advance():
+                return
+
+    @precondition(lambda self: self.there)
+    @rule(version=VERSIONS)
+    @noted
+    def undo(self, version: str) -> None:
+        self.abandon(version)
+        self.owner.undo(version)
+
+    @precondition(lambda self: self.there)
+    @rule(version=VERSIONS)
+    @noted
+    def replace_the_manifest(self, version: str) -> None:
+        """`kubectl replace`: every label and annotation that is not in it goes."""
+        self.abandon(version)
+        self.owner.replace(version, self.owner.size)
+
+    @precondition(lambda self: self.there)
+    @rule(version=st.sampled_from(("", *("v1", "v2", "v3"))), rounds=st.integers(0, 3))
+    @noted
+    def replace_the_manifest_while_no_webhook_answers(self, version: str, rounds: int) -> None:
+        """The Deployment's own controller goes on at once; for so long what was made is not ours."""
+        self.excuse()
+        workload = self.owner.find()
+        assert workload is not None
+        if version:
+            self.abandon(version)
+        self.unheard(
+            lambda: self.owner.replace(version or version_of(workload), self.owner.size), rounds
+        )
+
+    @precondition(lambda self: self.there)
+    @rule(rounds=st.integers(0, 3))
+    @noted
+    def take_the_label_off_while_no_webhook_answers(self, rounds: int) -> None:
+        self.excuse()
+        self.unheard(self.take_the_label_off, rounds)
+
+    def unheard(self, deed: Callable[[], None], rounds: int) -> None:
+        """A deed that no webhook sees; for so many rounds the workload's own controller goes on at once."""
+        self.watch.most_new = 10**6
+        self.world.people.unheard = True
+        deed()
+        self.world.people.unheard = False
+        for _ in range(rounds):
+            self.one_round()
+
+    @precondition(lambda self: self.there)
+    @rule()
+    @noted
+    def take_the_label_off(self) -> None:
+        workload = self.owner.find()
+        assert workload is not None
+        self.owner.label(without_label(workload.metadata, names.WORKLOAD_TYPE))
+
+    @precondition(lambda self: self.there)
+    @rule(replicas=st.sampled_from((0, 1, 2, 4, 6, 12)))
+    @noted
+    def scale(self, replicas: int) -> None:
+        self.excuse()
+        self.scaled(replicas, seen_at_zero=self.owner.size == 0)
+
+    def scaled(self, replicas: int, *, seen_at_zero: bool) -> None:
+        """It has so many replicas, and the world is at rest."""
+        before = self.position
+        self.owner.scale(replicas)
+        self.watch.most_new = 10**6
+        self.world.rest()
+        context = self.watch.context
+        if context is not None:
+            self.watch.most_new = len([p for p in context.new_pods if not p.metadata.deleting])
+        if replicas:
+            self.whole()
+            if seen_at_zero:
+                self.comes_back_within_its_step(before)
+
+    @property
+    def position(self) -> MoonshiftStatus:
+        """Where the release is, as the controller keeps it."""
+        rollout = self.world.cluster.rollouts.get(KEY)
+        return MoonshiftStatus() if rollout is None else moonshift_status(rollout.status)
+
+    def comes_back_within_its_step(self, before: MoonshiftStatus) -> None:
+        """From zero no more pods are new than the step wants, and what was stable is so still."""
+        context, ours = self.watch.context, self.position
+        under_way = status_of(self.world).phase == Phase.PROGRESSING if self.governed else False
+        if context is None or not under_way or ours.goal or ours.release != before.release:
+            return
+        if not self.healthy or self.watch.forced or not self.owner.remembers_stable:
+            return
+        alive = [pod for pod in context.new_pods if not pod.metadata.deleting]
+        assert len(alive) <= context.batch(ours.step), self.world.describe()
+        assert ours.stable_revision == before.stable_revision, self.world.describe()
+
+    @precondition(lambda self: self.there)
+    @rule(replicas=st.sampled_from((1, 3, 10)), ticks=st.integers(0, 12), wakes=st.booleans())
+    @noted
+    def scale_to_zero_and_back(self, replicas: int, ticks: int, wakes: bool) -> None:
+        """As an autoscaler does that counts events: at once, or after a while."""
+        self.excuse()
+        self.watch.most_new = 10**6
+        self.owner.scale(0)
+        for _ in range(ticks):
+            if wakes:
+                self.world.advance()
+            else:
+                self.one_round()
+        self.scaled(replicas, seen_at_zero=False)
+
+    @precondition(lambda self: self.there)
+    @rule()
+    @noted
+    def delete_workload(self) -> None:
+        self.excuse()
+        self.owner.delete()
+
+    @precondition(lambda self: not self.there)
+    @rule(version=VERSIONS, replicas=st.sampled_from((1, 3, 10)))
+    @noted
+    def make_workload_again(self, version: str, replicas: int) -> None:
+        self.excuse()
+        self.owner.make(version, replicas)
+        self.abandon(version)
+
+    # --- people at the Rollout ------------------------------------------------------------------
+
+    @precondition(lambda self: self.governed)
+    @rule()
+    @noted
+    def approve(self) -> None:
+        self.world.people.approve(KEY)
+
+    @precondition(lambda self: self.governed)
+    @rule(action=st.sampled_from(ACTIONS))
+    @noted
+    def approve_while_a_right_is_taken(self, action: str) -> None:
+        """The right is taken, the step is approved, and the right is granted again."""
+        refused = Refusal("Forbidden", f"{action} is refused", retry_after=10)
+        self.world.people.forbid(action, refused)
+        self.world.people.approve(KEY)
+        wait(self.world, 8)
+        self.world.people.grant(action)
+
+    @precondition(lambda self: self.governed)
+    @rule()
+    @noted
+    def approve_and_rest(self) -> None:
+        wait(self.world, 3)
+        if self.governed:
+            self.world.people.approve(KEY)
+        self.world.rest()
+
+    @precondition(lambda self: self.governed)
+    @rule(turns=st.integers(0, 6))
+    @noted
+    def approve_to_the_end(self, turns: int) -> None:
+        """Every step is let go, and the end is under way when the next thing happens."""
+        for _ in range(6):
+            if not self.governed or self.state == "Success":
+                break
+            wait(self.world, 3)
+            if self.governed:
+                self.world.people.approve(KEY)
+            for _ in range(40):
+                if self.state == "Success" or not self.world.advance():
+                    break
+        for _ in range(turns):
+            self.world.advance()
+
+    @precondition(lambda self: self.governed)
+    @rule(step=st.integers(1, 3))
+    @noted
+    def approve_step(self, step: int) -> None:
+        self.world.people.approve_step(KEY, step)
+
+    @precondition(lambda self: self.governed)
+    @rule(step=st.integers(-1, 4))
+    @noted
+    def jump(self, step: int) -> None:
+        self.world.people.jump(KEY, step)
+
+    @precondition(lambda self: self.governed)
+    @rule(step=st.integers(0, 4))
+    @noted
+    def jump_by_the_mailbox(self, step: int) -> None:
+        self.world.people.ask_for_step(KEY, step)
+
+    @precondition(lambda self: self.governed)
+    @rule(step=st.integers(0, 4))
+    @noted
+    def move_the_index(self, step: int) -> None:
+        self.world.people.move_index(KEY, step)
+
+    @precondition(lambda self: self.governed)
+    @rule(plan=st.sampled_from(PLANS))
+    @noted
+    def edit_the_plan(self, plan: Any) -> None:
+        """A step that wants the stable Service pinned may take the place of one that does not."""
+        self.watch.unpinned = True
+        self.world.people.replan(KEY, plan)
+
+    @precondition(lambda self: self.governed)
+    @rule(paused=st.booleans())
+    @noted
+    def pause(self, paused: bool) -> None:
+        self.world.people.pause(KEY, paused)
+
+    @precondition(lambda self: self.governed)
+    @rule(disabled=st.booleans())
+    @noted
+    def disable(self, disabled: bool) -> None:
+        self.world.people.disable(KEY, disabled)
+
+    @precondition(lambda self: self.governed)
+    @rule()
+    @noted
+    def delete_rollout(self) -> None:
+        self.world.cluster.rollouts.delete(KEY)
+
+    # --- misfortune -----------------------------------------------------------------------------
+
+    @rule(which=st.integers(0, 20))
+    @noted
+    def fail_a_pod(self, which: int) -> None:
+        pods = tuple(self.world.cluster.pods)
+        if pods:
+            self.excuse()
+            self.healthy = False
+            self.world.people.fail_pods(frozenset({pods[which % len(pods)].metadata.uid}))
+
+    @rule(version=VERSIONS)
+    @noted
+    def break_a_version(self, version: str) -> None:
+        self.excuse()
+        self.healthy = False
+        revision = self.world.cluster.revision_of(template(version))
+        self.world.people.fail_pods(frozenset({revision}))
+
+    @rule(action=st.sampled_from(ACTIONS))
+    @noted
+    def refuse(self, action: str) -> None:
+        self.healthy = False
+        self.world.people.forbid(action, Refusal("Forbidden", f"{action} is refused"))
+
+    @rule()
+    @noted
+    def forbid_pods(self) -> None:
+        self.excuse()
+        self.healthy = False
+        self.world.people.forbid_pods("exceeded quota")
+
+    @rule()
+    @noted
+    def heal(self) -> None:
+        self.world.people.heal()
+        self.healthy = True
+
+    @rule(which=st.integers(0, 20))
+    @noted
+    def evict_a_pod(self, which: int) -> None:
+        pods = tuple(self.world.cluster.pods)
+        if pods:
+            self.world.people.delete_pod(pods[which % len(pods)].metadata.key)
+            self.lost_a_pod()
+
+    @rule(which=st.integers(0, 20))
+    @noted
+    def take_a_label_off(self, which: int) -> None:
+        """A pod is behind no Service any more, and nobody's."""
+        pods = tuple(self.world.cluster.pods)
+        if pods:
+            self.world.people.orphan_pod(pods[which % len(pods)].metadata.key)
+            self.lost_a_pod()
+
+    @precondition(lambda self: self.there)
+    @rule(version=VERSIONS)
+    @noted
+    def replace_by_force(self, version: str) -> None:
+        """`kubectl replace --force`: deleted, and made again at once."""
+        replicas = self.owner.size
+        self.owner.delete()
+        self.make_workload_again(version, replicas)
+
+    @rule(heard=st.booleans())
+    @noted
+    def apply_the_service(self, heard: bool) -> None:
+        """The owner's manifest of the stable Service is applied over the pin."""
+        if not heard:
+            self.excuse()
+            self.watch.unpinned = True
+        self.world.people.unheard = not heard
+        self.world.people.apply_service(make_service("web"))
+        self.world.people.unheard = False
+
+    @rule()
+    @noted
+    def touch_routes(self) -> None:
+        self.world.touch_routes()
+
+    @precondition(lambda self: self.governed and self.there)
+    @rule(version=VERSIONS)
+    @noted
+    def pass_while_the_template_changes(self, version: str) -> None:
+        self.abandon(version)
+        self.world.pass_over(KEY, meanwhile=lambda: self.owner.edit(template=template(version)))
+
+    @rule()
+    @noted
+    def rest(self) -> None:
+        self.whole()
+
+    # --- the end --------------------------------------------------------------------------------
+
+    def teardown(self) -> None:
+        if not hasattr(self, "world"):
+            return
+        world = self.world
+        world.people.heal()
+        self.healthy = True
+        if self.there and self.owner.size == 0:
+            self.scale(3)
+        if not self.there:
+            self.make_workload_again("v1", 3)
+        if self.governed and world.cluster.rollouts[KEY].metadata.deleting is False:
+            world.people.pause(KEY, paused=False)
+        self.whole()
+        for _ in range(12):
+            if not self.governed or status_of(world).phase in (Phase.HEALTHY, Phase.DISABLED):
+                break
+            wait(world, 3)
+            world.people.approve(KEY)
+            self.whole()
+        self.finished()
+
+    def finished(self) -> None:
+        """Nothing of ours is left, everything runs, and there is nothing to decide."""
+        raise NotImplementedError

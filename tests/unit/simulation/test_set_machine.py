@@ -1,0 +1,134 @@
+"""Releases of sets of pods under everything that can come in between, in any order."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule
+
+from controller.api import names
+from controller.api.jsontree import same
+from controller.api.quantity import scaled_up
+from controller.api.rollout import BlueGreenStrategy, CanaryStrategy
+from controller.domain.rollout.moving.sets import owners_limits
+from controller.domain.rollout.release_context import ReleaseContext, Style
+from tests.unit.builders import (
+    GIVEN_BACK,
+    KEY,
+    SETS,
+    STRATEGIES,
+    VIRTUAL_SERVICE,
+    make_pod_set,
+    make_rollout,
+    make_routing,
+    make_set_world,
+    make_strategy,
+    set_of,
+    strategy_of,
+)
+from tests.unit.simulation.invariants import Watch, rests
+from tests.unit.simulation.owners import SetOwner
+from tests.unit.simulation.releases import PLANS, TURNS, Releases
+from tests.unit.simulation.rounds import noted, run, unmet
+
+FORMS = (
+    ("StatefulSet", "partition"),
+    ("Advanced StatefulSet", "partition"),
+    ("CloneSet", "partition"),
+    ("CloneSet", "blue-green"),
+    ("DaemonSet", "partition"),
+    ("Advanced DaemonSet", "partition"),
+)
+
+
+class SetWatch(Watch):
+    """What must hold at every instant of a release of a set of pods."""
+
+    def nobody_is_asked_for(self) -> bool:
+        """The owner wants no pod, or there is no node."""
+        found = self.world.cluster.pod_sets.get(KEY)
+        if found is None or found.spec.replicas is None:
+            return self.world.cluster.nodes == 0
+        return found.spec.replicas == 0
+
+    def limits(self, context: ReleaseContext) -> tuple[int, int]:
+        """There is no surge but in blue-green style, in which no pod may miss; else their controllers round up."""
+        if context.style is Style.BLUE_GREEN:
+            return context.replicas, 0
+        own = owners_limits(context)
+        rolling = own.rolling_update
+        limit = own.max_unavailable or (rolling.max_unavailable if rolling is not None else None)
+        return 0, max(1, scaled_up(limit or 1, context.replicas))
+
+
+class Sets(Releases):
+    """One set of pods of any kind, partition or blue-green style."""
+
+    @initialize(
+        form=st.sampled_from(FORMS),
+        plan=st.sampled_from(PLANS),
+        traffic=st.booleans(),
+        replicas=st.sampled_from((1, 2, 3, 5, 10)),
+        min_ready=st.sampled_from((0, 4)),
+        turns=TURNS,
+    )
+    def begin(
+        self,
+        form: tuple[str, str],
+        plan: Any,
+        traffic: bool,
+        replicas: int,
+        min_ready: int,
+        turns: int,
+    ) -> None:
+        self.which, style = form
+        self.min_ready = min_ready
+        routings = (make_routing("web", VIRTUAL_SERVICE),) if traffic else ()
+        strategy: CanaryStrategy | BlueGreenStrategy = make_strategy(steps=plan, traffic=traffic)
+        if style == "blue-green":
+            strategy = BlueGreenStrategy(steps=plan, traffic_routings=routings)
+        pod_set = make_pod_set(self.which, replicas=replicas, min_ready_seconds=min_ready or None)
+        self.world = make_set_world(self.which, pod_set, strategy=strategy)
+        self.owner = SetOwner(self.world, self.which, min_ready)
+        self.watch = SetWatch(self.world)
+        self.healthy = True
+        if turns:
+            self.release_and_run("v2", turns)
+
+    @precondition(lambda self: not self.governed)
+    @rule()
+    @noted
+    def make_rollout_again(self) -> None:
+        self.world.cluster.rollouts.put(make_rollout(ref=SETS[self.which]))
+
+    @precondition(lambda self: self.there)
+    @rule(which=st.integers(0, 3))
+    @noted
+    def delete_a_revision(self, which: int) -> None:
+        """A ControllerRevision goes; its pods stay."""
+        found = self.world.cluster.revisions_of(set_of(self.world))
+        if found:
+            self.watch.forced = True
+            self.world.cluster.revisions.remove(found[which % len(found)].metadata.key)
+
+    def finished(self) -> None:
+        """The set is its owner's, all its pods run, and there is nothing to decide."""
+        world, workload = self.world, set_of(self.world)
+        why = world.describe()
+        assert not {*names.OURS_ON_WORKLOAD} & workload.metadata.annotations.keys(), why
+        assert (workload.spec.min_ready_seconds or 0) == self.min_ready, why
+        given_back = (STRATEGIES[self.which], GIVEN_BACK[self.which])
+        assert any(same(strategy_of(world), own) for own in given_back), why
+        assert not msgspec.json.decode(workload.spec.scale_strategy), why
+        wanted = world.cluster.revision_of(workload.spec.template)
+        alive = [pod for pod in world.cluster.pods if not pod.metadata.deleting]
+        assert {pod.revision.removeprefix("web-") for pod in alive} == {wanted}, why
+        assert len(alive) == self.owner.size, why
+        rests(world)
+
+
+@pytest.mark.timeout(600)
+def test_releases_of_sets_under_everything_that_can_come_in_between() -> None:
+    run(Sets)
+    assert not unmet(Sets)

@@ -1,0 +1,46 @@
+"""Only a leader tells the state, all of it at its first page, and no more than what is there."""
+
+from controller.telemetry.metrics import Metrics
+from tests.unit.builders import KEY
+from tests.unit.domain.rollout.scenes import started
+from tests.unit.telemetry.page import samples
+from tests.unit.telemetry.state.scraped import seen_in
+
+
+def test_a_process_that_does_not_lead_says_nothing_of_rollouts() -> None:
+    metrics = Metrics()
+    assert not any(name.startswith("moonshift_rollout_") for name, _ in samples(metrics))
+
+
+def test_two_leaders_say_the_same_and_the_former_nothing_any_more() -> None:
+    world = started()
+    first, second = Metrics(), Metrics()
+    first.state.lead(lambda: seen_in(world))
+    before = samples(first)
+    first.state.lead(None)
+    second.state.lead(lambda: seen_in(world))
+    state = {key: value for key, value in before.items() if key[0].startswith("moonshift_rollout_")}
+    after = samples(second)
+    assert state
+    assert {key: after[key] for key in state} == state
+    assert not any(name.startswith("moonshift_rollout_") for name, _ in samples(first))
+
+
+def test_series_go_with_their_object() -> None:
+    world = started()
+    metrics = Metrics()
+    metrics.state.lead(lambda: seen_in(world))
+    assert any(("rollout", "web") in labels for _, labels in samples(metrics))
+    world.cluster.rollouts.delete(KEY)
+    world.rest()
+    assert not any(("rollout", "web") in labels for _, labels in samples(metrics))
+
+
+def test_a_page_tells_of_the_moment_it_was_looked_at() -> None:
+    world = started()
+    metrics = Metrics()
+    metrics.state.lead(lambda: seen_in(world))
+    metrics.look()
+    world.cluster.rollouts.delete(KEY)
+    world.rest()
+    assert 'rollout="web"' in metrics.render().body.decode()

@@ -1,0 +1,23 @@
+"""Every reason has one class."""
+
+from controller.domain import reasons
+from controller.telemetry.state.stalls import StallClass, stall_class, stall_of
+
+
+def test_a_reason_that_nobody_listed_is_other() -> None:
+    assert stall_class("Whatever") is StallClass.OTHER
+
+
+def test_reasons_that_stall_a_release_are_listed() -> None:
+    listed = (
+        reasons.DEADLINE_EXCEEDED,
+        reasons.STEP_UNSAYABLE,
+        reasons.SERVICE_NOT_OURS,
+        reasons.REVISION_FAILED,
+        reasons.ANALYSIS_FAILED,
+    )
+    assert StallClass.OTHER not in {stall_class(reason) for reason in listed}
+
+
+def test_nothing_stalls_an_object_without_conditions() -> None:
+    assert stall_of(()) is None
