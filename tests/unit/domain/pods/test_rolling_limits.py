@@ -80,6 +80,20 @@ def test_scaling_in_never_takes_the_whole_stable_revision(
         assert scaled_down(written_knobs.max_unavailable, after) < after
 
 
+@pytest.mark.parametrize(
+    ("replicas", "rolling_limits", "expected"),
+    [
+        pytest.param(10, RollingLimits(0, 5), WrittenLimits("0%", "50%"), id="half of ten"),
+        pytest.param(10, RollingLimits(5, 5), WrittenLimits("50%", "50%"), id="5 and 5 of ten"),
+        pytest.param(250, RollingLimits(3, 5), WrittenLimits(3, "2%"), id="above a hundred"),
+    ],
+)
+def test_the_share_of_old_pods_that_may_go_is_written_as_a_percentage(
+    replicas: int, rolling_limits: RollingLimits, expected: WrittenLimits
+) -> None:
+    assert write_rolling_limits(rolling_limits, replicas) == expected
+
+
 def test_a_workload_of_nothing_has_rolling_limits_of_nothing() -> None:
     assert write_rolling_limits(RollingLimits(0, 0), 0) == WrittenLimits(0, "0%")
 
