@@ -4,6 +4,7 @@ import copy
 import json
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -40,6 +41,10 @@ from tests.cluster.test_cli import run
 LED = (INGRESSES, HTTP_ROUTES, APISIX_ROUTES, LANES, VIRTUAL_SERVICES)
 RIGHTS = ROOT / "deploy" / "kustomize" / "gateways"
 STEPS = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4, 100))
+SHOP = Application("shop", "", True, STEPS, virtual_service=True)
+BLUE_GREEN = Application(
+    "shop", "", False, (StepPlan(4, 0), StepPlan(4, 50)), virtual_service=True, blue_green=True
+)
 
 
 @pytest.fixture(scope="session")
@@ -73,9 +78,11 @@ async def shares(story: Story, wanted: object, *kinds: Kind) -> None:
         )
 
 
-async def begin(product: Product, world: Recorder, namespace: str) -> Story:
-    """The application with all its gateway objects, and a release at step 1."""
-    app = Application("shop", namespace, True, STEPS, virtual_service=True)
+async def begin(
+    product: Product, world: Recorder, namespace: str, app: Application = SHOP
+) -> Story:
+    """The application with all its gateway objects, under a Rollout that leads every one of them."""
+    app = replace(app, namespace=namespace)
     story = Story(product.plane, world, app)
     for body in gateways.owners(namespace).values():
         await product.plane.apply(yaml.safe_dump(body), user="developer")
@@ -83,7 +90,8 @@ async def begin(product: Product, world: Recorder, namespace: str) -> Story:
     await story.client.create(collection(SERVICES, namespace), public)
     await story.install()
     rollout = manifests.rollout(app)
-    rollout["spec"]["strategy"]["canary"]["trafficRoutings"] = routings()
+    strategy = rollout["spec"]["strategy"]["blueGreen" if app.blue_green else "canary"]
+    strategy["trafficRoutings"] = routings()
     await story.govern(rollout)
     return story
 
@@ -127,6 +135,25 @@ async def test_a_release_leads_through_every_sort_of_reference(
     wanted[VIRTUAL_SERVICES]["spec"]["http"].insert(0, extra)
     wanted[INGRESSES]["annotations"] = {**(before[INGRESSES]["annotations"] or {}), **timeout}
     assert {kind: await spec_of(story, kind) for kind in LED} == wanted
+
+
+async def test_a_jump_back_to_no_share_keeps_the_canary_ingress_at_weight_0(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    # Clients of the original look for the canary Ingress at every step of a blue-green release.
+    story = await begin(product, world, namespace_of_product, BLUE_GREEN)
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    await shares(story, 0, INGRESSES)
+    await story.approve(1)
+    await story.paused_at(2)
+    await shares(story, 50)
+    made = await story.client.get(path_of(story.key(INGRESSES, "shop-canary")))
+    await story.jump(1)
+    await story.paused_at(1)
+    await shares(story, 0, INGRESSES)
+    kept = await story.client.get(path_of(story.key(INGRESSES, "shop-canary")))
+    assert kept["metadata"]["uid"] == made["metadata"]["uid"]
 
 
 @pytest.mark.parametrize("command", ["get", "why", "describe"])
