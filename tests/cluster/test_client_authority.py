@@ -76,8 +76,8 @@ async def test_reviews_of_an_api_server_with_its_certificate_are_answered(guarde
         app = application(namespace)
         path = collection(DEPLOYMENTS, namespace)
         await client.create(path, manifests.deployment(app))
-        await client.create(collection(ROLLOUTS, namespace), manifests.rollout(app))
         async with guarded.plane.recorder(ROLLOUTS) as recorder:
+            await client.create(collection(ROLLOUTS, namespace), manifests.rollout(app))
             await recorder.until(
                 lambda c: (
                     c.object.get("status", {}).get("phase") == "Healthy"
