@@ -160,8 +160,8 @@ async def _rollout_of_a_kind_to_come(plane: Plane) -> None:
     await plane.client().create("/api/v1/namespaces", {"metadata": {"name": EARLY}})
     app = table.application("CloneSet", traffic=False)
     body = manifests.rollout(replace(app, namespace=EARLY))
-    await plane.client("developer").create(collection(ROLLOUTS, EARLY), body)
     async with plane.recorder(ROLLOUTS) as rollouts:
+        await plane.client("developer").create(collection(ROLLOUTS, EARLY), body)
         await rollouts.until(
             lambda c: (
                 "is not served by this cluster" in c.object.get("status", {}).get("message", "")
