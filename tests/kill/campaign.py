@@ -134,7 +134,8 @@ class Campaign:
                 self.laboratory, lane, app, (number, moment), tale=TALES[cell.tale]
             )
         except NotReady as stuck:
-            self.failures.append(f"{named}: the release does not end: {stuck}")
+            log = lane.controller.log_tail()
+            self.failures.append(f"{named}: the release does not end: {stuck}\n{log}")
             return
         tally.kills += lane.kills - before
         told = [str(violation) for violation in await story.violations()]

@@ -7,13 +7,14 @@ proxy. Invariant: a lane's controller runs again before the next case of the lan
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import aiohttp
 
 from demo.stage import NAMESPACE, Product, install_gateway_kinds
+from localcluster.errors import NotReady
 from localcluster.kubeconfig import kubeconfig_text, write_private
 from localcluster.plane import Plane
 from localcluster.ports import free_ports
@@ -44,11 +45,15 @@ class Lane:
             await self.controller.kill()
 
     async def mend(self) -> None:
-        """Start the controller again whenever it has been killed, until cancelled."""
+        """Start the controller again whenever it has been killed, until cancelled, as a kubelet does.
+
+        A start that takes long on a busy machine is waited for by the release, which has a limit of its own.
+        """
         while True:
             async with self._one_at_a_time:
                 if not self.controller.running:
-                    await self.controller.start()
+                    with suppress(NotReady):
+                        await self.controller.start()
             await asyncio.sleep(0.02)
 
     def aim(self, app: str, target: tuple[int, Moment] | None) -> None:
