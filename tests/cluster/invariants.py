@@ -313,7 +313,12 @@ def judge(
             continue
         told = {rule.__name__: rule(app, view, allowed) for rule in RULES}
         told[ShareNeverFalls.__name__] = share.look(app, view, allowed)
-        told[Margin.__name__] = margin.after(change, view, scaled_down=allowed.least < app.replicas)
+        told[Margin.__name__] = margin.after(
+            change,
+            view,
+            scaled_down=allowed.least < app.replicas,
+            scaled_to_zero=allowed.size == 0,
+        )
         told[PointedAt.__name__] = pointed_at.after(change, view)
         told[EmptySides.__name__] = empty
         for rule, detail in told.items():

@@ -33,10 +33,13 @@ class Margin:
         if self._is_route(change):
             self._behind = self._led_to(view)
 
-    def after(self, change: Change, view: View, *, scaled_down: bool = False) -> str | None:
+    def after(
+        self, change: Change, view: View, *, scaled_down: bool = False, scaled_to_zero: bool = False
+    ) -> str | None:
         """A Service, or the last pod of a place, goes no sooner than the grace period after the route left it.
 
-        A pod that a scale-down has sent away goes first, and the route follows it.
+        A pod that a scale-down has sent away goes first, and the route follows it. Where no pod is asked for, the
+        workload's own controller deletes every pod, and the instant is not Moonshift's.
         """
         key = change.key
         if self._is_route(change):
@@ -48,7 +51,7 @@ class Margin:
         if at is None or (key.kind == PODS and place.answers(view)):
             return None
         waited = (at - left_at).total_seconds()
-        if scaled_down and waited < 0 and key.kind == PODS:
+        if key.kind == PODS and (scaled_to_zero or (scaled_down and waited < 0)):
             return None
         if waited < self._app.grace - TOLERANCE_SECONDS:
             return f"{key.kind.plural} {key.name} went {waited:.3f} s after the route left it"

@@ -305,6 +305,11 @@ def test_the_pods_that_a_scale_down_takes_are_not_held_against_the_release() -> 
     assert "routes_lead_to_ready_pods" not in scaled_down().broken()
 
 
+def test_a_pod_that_goes_because_no_pod_is_asked_for_is_not_held_against_the_release() -> None:
+    tale = at_step_1().scale(0).route(100).drop(PODS, "c")
+    assert "Margin" not in slow(tale).broken()
+
+
 def extra(tale: Tale, name: str) -> Tale:
     labels = {"rollouts.kruise.io/canary-deployment": "shop"}
     metadata = {"name": name, "namespace": "here", "labels": labels}
