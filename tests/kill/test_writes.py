@@ -54,7 +54,7 @@ async def interrupted(
     print(f"\n{report}")  # noqa: T201 - what was covered is part of the result
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 async def test_a_sample_of_interrupted_releases_ends_as_if_nothing_had_been(
     laboratory: Laboratory,
 ) -> None:
