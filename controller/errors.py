@@ -43,7 +43,7 @@ class Unauthorized(ApiError):
 
 
 class Right(NamedTuple):
-    """What was asked of the API server, as its authorizer names it."""
+    """A right, in the words of the API server's authorizer."""
 
     verb: str
     group: str
@@ -54,7 +54,7 @@ class Right(NamedTuple):
 
 
 class Forbidden(ApiError):
-    """403: the message of the API server names verb, resource, namespace and user; `right` is what was asked for."""
+    """403: the message of the API server names verb, resource, namespace and user; `right` is the missing right."""
 
     right: Right | None = None
 

@@ -1,4 +1,4 @@
-"""What the process was started with: flags, as one frozen value.
+"""The flags of the process, as one frozen value.
 
 Invariant: every flag of the original is accepted (manifests of the original keep working), also where
 there is nothing to set any more; an unusable value is a `BadConfiguration` that says which flag, why and what to do. A

@@ -1,7 +1,7 @@
 """One JSON object per line on standard error.
 
-Invariant: only what was given explicitly is written; nothing of a request's content is ever given. Every line is plain
-ASCII: what a tenant calls itself cannot move a cursor or end a line.
+Invariant: only explicitly given values are written, and no caller gives any content of a request. Every line is plain
+ASCII: the name of a tenant cannot move a cursor or end a line.
 """
 
 import json

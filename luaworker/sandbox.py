@@ -4,7 +4,7 @@ Invariant: no Python callable and no Python exception ever enters the state, and
 calls into it exactly once and takes only byte strings and numbers out. A state serves one script; the `Kit` makes the
 next from our own compiled parts, never from anything that was near a script. The packaged library is one of these: a
 module of a call that is, byte for byte, a file of ours is loaded as the zygote compiled it; any other is compiled in
-its child, like the script. lupa alone is no sandbox; what confines a script is the process (child.py).
+its child, like the script. lupa alone is no sandbox; the process (child.py) confines a script.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

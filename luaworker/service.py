@@ -1,6 +1,6 @@
 """The gRPC face of the pool: requests in, outcomes out.
 
-Invariant: what a script did is a code of the response, with gRPC status OK; a gRPC status other than OK says that
+Invariant: the outcome of a script is a code of the response, with gRPC status OK; a gRPC status other than OK says that
 nothing is known about the script. No script text, object content or result is ever logged.
 """
 

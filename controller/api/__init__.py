@@ -1,1 +1,1 @@
-"""Wire types: what the API server sends and accepts. Shapes and field rules only; no decisions, no I/O."""
+"""Wire types: the objects that the API server sends and accepts. Shapes and field rules only; no decisions, no I/O."""

@@ -1,4 +1,4 @@
-"""What is accepted in a Rollout and does not do what its author may expect.
+"""Settings of a Rollout that are accepted and have another effect than their author may expect.
 
 Invariant: pure and total; a warning begins with the field as it is called in the version that was written, and ends
 with what to do. It refuses nothing: `validation` does.

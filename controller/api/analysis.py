@@ -1,4 +1,4 @@
-"""What a metric gate asks, and what it has found: the `analysis` of steps and strategies, its templates, its record.
+"""Metric gates on the wire: the `analysis` of steps and strategies, its templates, and the record of its results.
 
 Invariant: decoding accepts everything the CRDs accept. A number is a plain JSON number; a length of time is text
 such as `30s` or `5m` (`controller.api.duration`). Nothing here judges: `controller.domain.gates` does.
@@ -18,7 +18,7 @@ DEFAULT_JOB_SECONDS = 600
 
 
 class NoData(StrEnum):
-    """What a measurement without a value means."""
+    """The meaning of a measurement without a value."""
 
     HOLD = "hold"
     """Nothing: it is taken again, and the gate waits."""
@@ -27,14 +27,14 @@ class NoData(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What a failed gate does to the release."""
+    """The effect of a failed gate on the release."""
 
     PAUSE = "pause"
     ROLLBACK = "rollback"
 
 
 class OnInconclusive(StrEnum):
-    """What a gate does that cannot tell."""
+    """The effect of an inconclusive gate on the release."""
 
     PAUSE = "pause"
     PASS = "pass"
@@ -214,7 +214,7 @@ class Verdict(StrEnum):
 
 
 class Reading(StrEnum):
-    """What one measurement says."""
+    """The result of one measurement."""
 
     GOOD = "Good"
     BAD = "Bad"

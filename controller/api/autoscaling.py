@@ -20,7 +20,7 @@ class ScaleTarget(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AutoscalerSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """What an autoscaler sizes, and how."""
+    """An autoscaler: its target and its scaling behavior."""
 
     scale_target_ref: ScaleTarget = ScaleTarget()
     behavior: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET

@@ -3,8 +3,8 @@
 How: a plain translation (`controller.api.v1alpha1`) is tried, and tried back. Where the way back does not yield what
 we started from, the whole tree (spec and the annotations that stand for fields) is kept in an annotation of the
 result: `moonshift.dev/v1beta1` on a v1alpha1 object, `moonshift.dev/v1alpha1` on a v1beta1 object. On the way back
-what was kept is merged three ways with what came in: parts that nobody touched get their kept form again, and a
-touched part is taken as it came. So a path match survives an edit of another step by an old client, a blue-green
+the kept tree is merged three ways with the tree that came in: a part that nobody changed gets its kept form again,
+and a changed part is taken as it came. So a path match survives an edit of another step by an old client, a blue-green
 Rollout survives being read and written by it, and a manifest reads back as it was written.
 
 Invariants: converting there and back is the identity; of the metadata only annotations change (the API server allows no
@@ -73,7 +73,7 @@ def _tree(obj: JsonObject) -> JsonObject:
 
 
 def _kept(obj: JsonObject, annotation: str) -> JsonObject | None:
-    """What an earlier conversion kept, or None. The annotation may hold anything: a user can write it."""
+    """The tree that an earlier conversion kept, or None. A user can write anything into the annotation."""
     try:
         tree = msgspec.json.decode(text(obj, "metadata", "annotations", annotation) or "null")
     except msgspec.DecodeError:

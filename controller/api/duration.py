@@ -20,7 +20,7 @@ _UNIT = {
 
 
 def parse_duration(text: str) -> timedelta | None:
-    """The length that `text` says, zero for an empty one; None where it is no length of time."""
+    """The duration in `text`; zero for an empty text, None for a text that is not a duration."""
     if not text:
         return timedelta()
     if _WHOLE.match(text) is None:

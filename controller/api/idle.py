@@ -1,14 +1,14 @@
 """Fields of a Rollout that are accepted and have no effect where they stand.
 
-Why: a field that does nothing is a promise that nobody keeps. The original accepts these, so they are warned about;
-what only we have is refused. Must not repeat what the schema or validation refuses.
+Why: a field that does nothing is a promise that nobody keeps. The original accepts its own fields without effect, so
+admission warns about them; a field of Moonshift without effect is refused. Must not repeat the schema or validation.
 """
 
 from controller.api.jsontree import JsonObject, child, items
 
 
 def idle_fields(spec: JsonObject, extra_workload: bool) -> list[str]:
-    """What the author of a strategy (v1beta1) may expect an effect of."""
+    """The fields of a strategy (v1beta1) that have no effect in it."""
     canary = child(spec, "strategy", "canary")
     found: list[str] = []
     if canary.get("enableExtraWorkloadForCanary") is True and not extra_workload:

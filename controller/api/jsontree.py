@@ -53,7 +53,7 @@ def as_go_writes(json: str) -> str:
 
 
 def canonical(value: object) -> bytes:
-    """The one spelling of a JSON value; what is equal to Python but not in JSON (1, true, 1.0) stays apart."""
+    """The canonical JSON text of a value; values equal in Python but not in JSON (1, true, 1.0) stay different."""
     return msgspec.json.encode(value, order="sorted")
 
 

@@ -47,7 +47,7 @@ class Ordinals(msgspec.Struct, frozen=True):
 
 
 class PodSetSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """What a set of pods wants; `selector`, `template` and the two strategies are raw JSON."""
+    """The spec of a set of pods; `selector`, `template` and the two strategies are raw JSON."""
 
     replicas: int | None = None
     selector: msgspec.Raw = msgspec.Raw(b"{}")
@@ -61,7 +61,7 @@ class PodSetSpec(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PodSetStatus(msgspec.Struct, frozen=True, rename="camel"):
-    """What the set's own controller last saw; revisions where the kind names them."""
+    """The status that the set's own controller wrote; it has revisions where the kind names them."""
 
     observed_generation: int = 0
     replicas: int = 0

@@ -39,7 +39,7 @@ class StepState(StrEnum):
 
 
 class FinalisingStep(StrEnum):
-    """`finalisingStep`: what is being put right at the end; empty when nothing is."""
+    """`finalisingStep`: the part of the end that is under way; empty before and after the end."""
 
     NONE = ""
     ROUTE_TO_STABLE = "FinalisingStepRouteTrafficToStable"
@@ -230,7 +230,7 @@ class Strategy(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class RolloutSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """What the owner wants."""
+    """The spec: the release that the owner wants."""
 
     workload_ref: WorkloadRef = WorkloadRef()
     disabled: bool = False
@@ -268,7 +268,7 @@ class BlueGreenStatus(CanaryStatus, frozen=True, rename="camel", omit_defaults=F
 
 
 class Approval(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Who let which step go on, as admission of the status patch saw it."""
+    """One approval: the step and the user, as admission of the status patch saw them."""
 
     step: int = 0
     by: str = ""
@@ -315,7 +315,7 @@ class ConfigPair(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 
 
 class TrackedConfig(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What is known of the configuration of the revisions; never its content."""
+    """Hashes of the configuration of each revision; never its content."""
 
     stable: ConfigPair | None = None
     update: ConfigPair | None = None

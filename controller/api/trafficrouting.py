@@ -32,7 +32,7 @@ class TrafficRoutingStrategy(msgspec.Struct, frozen=True, rename="camel", omit_d
 
     @property
     def as_step(self) -> Step:
-        """What is asked of the gateway objects, as a step of a Rollout asks it."""
+        """The share and the matches for the gateway objects, in the form of a step of a Rollout."""
         return Step(
             traffic=None if self.weight is None else f"{self.weight}%",
             matches=self.matches,
@@ -41,7 +41,7 @@ class TrafficRoutingStrategy(msgspec.Struct, frozen=True, rename="camel", omit_d
 
 
 class TrafficRoutingSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """What the owner wants."""
+    """The spec: the routes that the owner wants."""
 
     object_ref: tuple[TrafficRoutingRef, ...] = ()
     strategy: TrafficRoutingStrategy = TrafficRoutingStrategy()
@@ -64,7 +64,7 @@ class Teardown(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=False):
-    """What the controller sees and does."""
+    """The status: the observed state and the present phase."""
 
     observed_generation: int = 0
     phase: str = ""

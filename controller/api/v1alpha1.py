@@ -1,7 +1,7 @@
 """The Rollout in its older version: how each field is called there, both ways.
 
-What is converted is a *tree*: the spec and those annotations that carry, in one version, what the other says by a
-field. Invariant: both directions are total and plain; what the target cannot say is dropped here and kept by
+The conversion works on a *tree*: the spec, and the annotations that stand in one version for a field of the other.
+Invariant: both directions accept every tree; a value without a place in the target is dropped here and kept by
 `controller.api.conversion`. Two more spellings are understood, because published manifests use them:
 `createCanaryService` (inverted) and `networkRefs` inside an entry of `trafficRoutings`.
 """

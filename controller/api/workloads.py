@@ -1,8 +1,8 @@
 """Deployments, ReplicaSets and pods, in the part Moonshift reads; other workloads are in `podsets`.
 
-Invariant: a template is kept as the bytes the API server sent and compared by `template_hash`, which ignores exactly
-what the workloads' own controllers add (the pod-template-hash label, a patch directive) and what means nothing (nulls,
-empty maps).
+Invariant: a template is kept as the bytes the API server sent and compared by `template_hash`, which ignores the
+additions of the workloads' own controllers (the pod-template-hash label, a patch directive), nulls and empty maps, and
+nothing else.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ def safe_hash(data: bytes, length: int = 10) -> str:
 
 
 def _meaningful(value: object) -> object:
-    """`value` without nulls and empty containers, recursively: what the API server treats as absent."""
+    """`value` without nulls and empty containers, recursively: the API server treats both as absent."""
     if isinstance(value, dict):
         kept = {key: _meaningful(item) for key, item in value.items()}
         return {key: item for key, item in kept.items() if item not in (None, {}, [])}
@@ -59,7 +59,7 @@ class DeploymentStrategy(msgspec.Struct, frozen=True, rename="camel", omit_defau
 
 
 class DeploymentSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """What a Deployment wants; `selector` and `template` are raw JSON."""
+    """The spec of a Deployment; `selector` and `template` are raw JSON."""
 
     replicas: int = 1
     selector: msgspec.Raw = msgspec.Raw(b"{}")
@@ -82,7 +82,7 @@ class StatusCondition(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DeploymentStatus(msgspec.Struct, frozen=True, rename="camel"):
-    """What the Deployment controller last saw; `observed_generation` says of which spec."""
+    """The status that the Deployment controller wrote; `observed_generation` is the generation of the spec it saw."""
 
     observed_generation: int = 0
     replicas: int = 0
@@ -107,7 +107,7 @@ class Deployment(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ReplicaSetSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """What a ReplicaSet wants; `template` is raw JSON."""
+    """The spec of a ReplicaSet; `template` is raw JSON."""
 
     replicas: int = 1
     template: msgspec.Raw = msgspec.Raw(b"{}")
@@ -175,7 +175,7 @@ class ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PodStatus(msgspec.Struct, frozen=True, rename="camel"):
-    """Phase and conditions of a pod; what its containers wait for, while it is not ready (`slimmed_pod`)."""
+    """Phase and conditions of a pod; while it is not ready, also the reasons its containers wait (`slimmed_pod`)."""
 
     phase: str = ""
     reason: str = ""

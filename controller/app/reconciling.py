@@ -1,4 +1,4 @@
-"""Passes over Rollouts and TrafficRoutings: what the holder of the Lease runs, beside what every replica does.
+"""Passes over Rollouts and TrafficRoutings: the work that only the holder of the Lease does.
 
 Invariant: no pass begins before it is known how every cache stands. Nothing here decides or does anything.
 """
@@ -200,7 +200,7 @@ class Reconciling:
         return Measuring(fetching, wake, self._clock.now, settings.prometheus, jobs)
 
     def _make_routes(self, worker: ScriptClient, ledger: WriteLedger) -> Callable[[Key], Routes]:
-        """Gateway objects of a Rollout or TrafficRouting; what was written is remembered for it."""
+        """Gateway objects of a Rollout or TrafficRouting; its writes are remembered."""
         reads = self._watched.reads()
 
         def routes_for(key: Key) -> Routes:

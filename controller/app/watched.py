@@ -1,4 +1,4 @@
-"""What one controller process watches: caches, the queues that their changes fill, and the watches that fill them.
+"""The caches of one controller process, the watches that fill them, and the queues that their changes fill.
 
 Invariant: caches are warm on every replica; the ledger listens before a store is filled. Nothing here decides or does
 anything.
@@ -101,7 +101,7 @@ class Watched:
         self.scripts_map.store.subscribe(lambda old, new: self.wiring.scripts_changed())
 
     def known(self) -> bool:
-        """What admission reads is in the caches."""
+        """Every object that admission reads is in the caches."""
         return self.sources.unavailable((resources.ROLLOUTS, resources.REPLICA_SETS)) is None
 
     def named(self) -> NamedCaches:
@@ -119,7 +119,7 @@ class Watched:
         return GatewayReads(self._client, self.kinds)
 
     def state(self, now: datetime) -> Seen:
-        """What metrics tell of: copies of the caches, whose objects never change."""
+        """The objects behind the gauges: copies of the caches, whose objects never change."""
         caches = self.caches
         return Seen(
             now,

@@ -1,8 +1,8 @@
 """Telling the API server whom to trust: `caBundle` in the webhook configurations and in the CRDs, and who we are.
 
-Invariant: of an entry only the client configuration, the match condition that lets us pass and the name of our
-namespace among those that are left out are ours; the rest is what was installed. An entry whose path this version does
-not serve is left alone: another version added it, and its replicas look after it. The original's annotation `template`
+Invariant: of an entry, only the client configuration, the match condition for our own account and our namespace in the
+namespace selector are written; all else stays as installed. An entry whose path this version does not serve is left
+alone: another version added it, and its replicas look after it. The original's annotation `template`
 goes, from which it would put its own entries back.
 """
 

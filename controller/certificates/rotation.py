@@ -33,7 +33,7 @@ class Bundle(msgspec.Struct, frozen=True):
     """All that the Secret holds.
 
     `authority` signs; `next_authority` is published and will sign; `old_authority` is published and no longer signs.
-    The instants are when the last change of that sort was made, so that replicas agree on what has settled.
+    Each instant is the time of the last change of that sort, so that all replicas agree which changes have settled.
     """
 
     authority: Pair

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class HistoryWrites(Protocol):
-    """What records need of the API."""
+    """The API calls that records need."""
 
     def list_pages(
         self, resource: Resource, namespace: str | None = None, label_selector: str = ""

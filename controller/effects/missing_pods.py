@@ -19,7 +19,7 @@ LOOK_AGAIN = 10.0
 
 
 class EventReads(Protocol):
-    """What is needed of the API."""
+    """The API calls that are needed."""
 
     def list_pages(
         self,

@@ -1,7 +1,7 @@
 """Writes on behalf of one Rollout, remembered until the caches show them.
 
 Invariant: every write of an effect goes through here, so that no decision is made on a cache that does not yet show
-what we wrote; an object that is already as wanted (404 on delete, conflict of names on create) is told from a failure.
+our writes. An object that is already as wanted (404 on delete, conflict of names on create) is not a failure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ class KubeWrites(Protocol):
 
 
 class Ledger(Protocol):
-    """What was written and not seen yet."""
+    """The writes that the caches do not show yet."""
 
     def wrote(self, resource_name: str, key: Key, resource_version: str) -> None: ...
 

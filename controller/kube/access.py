@@ -1,7 +1,7 @@
 """How one process reaches its API server: address, TLS, proxy, and the headers that say who asks.
 
-Invariants: what a kubeconfig says is honoured, or refused in words; never left out in silence (whoever impersonates a
-reader must not act as the administrator behind). Nothing here opens a connection.
+Invariants: every setting of a kubeconfig is honoured, or refused in words, never ignored in silence (a person who
+impersonates a reader must not act as the administrator behind). Nothing here opens a connection.
 """
 
 import base64

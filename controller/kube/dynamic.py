@@ -1,7 +1,7 @@
 """Kinds that are learnt of at run time: gateway objects, sets of pods, autoscalers; watched while somebody holds them.
 
 Invariant: whoever reads says before which kinds it needs (`hold`), all of them at once; a kind that nobody holds any
-more is neither watched nor looked up. What is not known is an `Unavailable` with its reason, never an empty answer.
+more is neither watched nor looked up. An unknown state is an `Unavailable` with its reason, never an empty answer.
 Tenants name kinds freely, so their number is bounded, for a namespace and in all.
 """
 

@@ -1,8 +1,8 @@
 """The leader's lease as a Kubernetes object.
 
 Implements `controller.runtime.leader.LeaseStore`. Invariants: an update carries the resource version it was
-judged by, so two candidates cannot both succeed; what others wrote into the object (labels, annotations) is
-kept. Use a client of its own for it: renewals must not queue behind other writes.
+judged by, so two candidates cannot both succeed; labels and annotations that
+others wrote are kept. Use a client of its own for it: renewals must not queue behind other writes.
 """
 
 from collections.abc import Mapping

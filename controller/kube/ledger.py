@@ -88,7 +88,7 @@ class WriteLedger:
     def pending(self, scope: Key) -> float:
         """Seconds to wait at most before the cache shows all writes of `scope`; 0: it does.
 
-        Who was told to wait is requeued as soon as it need not wait any longer.
+        A key that was told to wait is requeued as soon as its wait is over.
         """
         awaited = self._awaited.get(scope)
         if not awaited:

@@ -1,8 +1,8 @@
 """The log-in program of a kubeconfig: run it, and take what it prints (client-go's credential plugins).
 
 Invariants: the program gets what client-go gives it (KUBERNETES_EXEC_INFO, its own variables, the terminal only where
-it may have it); its errors go to our standard error, where a person reads them; what it prints is never shown, it is
-a secret.
+it may have it); its errors go to our standard error, where a person reads them; its standard output is a secret and
+is never shown.
 """
 
 import asyncio

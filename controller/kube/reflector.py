@@ -8,8 +8,8 @@ the watch. Events carry no meaning beyond "this is how the object is now".
 How the kind stands is told as a type (`availability`), and `told` is called whenever that changes. An interruption
 leaves a store that was complete `Synced` for `STALE` seconds: every write carries the version that was read.
 
-Rooms of time: a watch lasts 5 to 10 minutes and ends cleanly; two minutes of silence mean a dead peer. What somebody
-has to grant or to install is asked for again every `PROBE` seconds at most, by this one watch for all who wait.
+Times: a watch lasts 5 to 10 minutes and ends cleanly; two minutes of silence mean a dead peer. A missing right or
+kind is asked for again every `PROBE` seconds at most, by this one watch for all who wait.
 """
 
 import asyncio

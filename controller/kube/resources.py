@@ -52,7 +52,7 @@ _API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[a-z0-9]+")
 
 
 def is_api_version(text: str) -> bool:
-    """A group and a version, or a version; anything else is no part of an address (`../../api/v1`)."""
+    """Whether `text` is a group and a version, or a version: no other text may get into a URL (`../../api/v1`)."""
     return _API_VERSION.fullmatch(text) is not None
 
 

@@ -3,7 +3,7 @@
 A group moves on: HTTPRoute is served as v1 here and as v1beta1 or v1alpha2 there, and a reference must not break with
 the upgrade of a CRD. So the version that was asked for comes first, and where it does not have the kind the group's
 other versions do, the preferred one first: to the server they are one object.
-Invariant: group and kind are never guessed; a kind that no version of its group has is not served; what a tenant wrote
+Invariant: group and kind are never guessed; a kind that no version of its group has is not served; a tenant's text
 becomes part of an address only where it has the form of a group and a version.
 """
 

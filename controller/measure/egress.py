@@ -157,7 +157,7 @@ class CheckedResolver(AbstractResolver):
 
 
 def forbidden_place(address: str, api_server: frozenset[str]) -> str:
-    """What an IP address is that no name may lead to; empty where it may."""
+    """The class of an IP address that no name may resolve to; empty for an allowed address."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
         found = found.ipv4_mapped

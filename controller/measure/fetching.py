@@ -28,7 +28,7 @@ class Failed(Exception):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What is asked; equal requests that are under way are one."""
+    """One request; equal requests at the same time are sent once."""
 
     namespace: str
     url: str

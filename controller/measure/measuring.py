@@ -2,7 +2,7 @@
 
 Why not in the pass: a metric source that hangs would hold up every Rollout whose turn it is. Invariant: at most one
 measurement under way for a metric of a gate, and one answer kept; equal queries under way are one request. Nothing here
-outlives the process: what counted is in the status of the Rollout, and what did not is asked again.
+outlives the process: answers that counted are in the status of the Rollout, all others are asked for again.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ class Measuring:
         await self._fetching.aclose()
 
     def _abandon(self, key: Key, asked: Measure, task: asyncio.Task[None]) -> None:
-        """Nobody waits for this measurement any more; what it began in the cluster is taken away."""
+        """Nobody waits for this measurement any more; its Job is deleted."""
         task.cancel()
         if self._jobs is None or asked.metric.job is None:
             return

@@ -97,7 +97,7 @@ async def _answered(
 
 
 def _why(refused: Status) -> str:
-    """What a Prometheus says of a query that it cannot run; of any other server nothing is repeated."""
+    """The error text of a Prometheus that cannot run a query; the text of any other server is not repeated."""
     try:
         answer = msgspec.json.decode(refused.body, type=_Answer)
     except msgspec.DecodeError:

@@ -1,7 +1,7 @@
 """The work queue: which key is worked on next.
 
-Invariants, for every key: it is ready at most once; it is never handed to two workers at once; what arrives
-while it is worked on leads to exactly one more turn; of several due times the earliest wins, and an immediate
+Invariants, for every key: it is ready at most once; it is never handed to two workers at once; changes that
+arrive while it is worked on lead to exactly one more turn; of several due times the earliest wins, and an immediate
 `add` beats them all. Keys are levels, not events: the queue never says why. It holds no payload and forgets
 nothing but failures.
 """

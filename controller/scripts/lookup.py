@@ -47,7 +47,7 @@ class Script(msgspec.Struct, frozen=True):
 
     @property
     def header(self) -> ScriptHeader:
-        """What the script says about itself."""
+        """The header of the script."""
         return parse_header(self.header_text)
 
     @property
@@ -135,7 +135,7 @@ class ScriptLibrary:
     def resolve_custom(
         self, group: str, kind: str, choice: Choice, config_map: Mapping[str, str] | None
     ) -> Script | MissingScript:
-        """The script of a kind; `group` is what stands before the slash of apiVersion, or all of it (`v1`)."""
+        """The script of a kind; `group` is the part of apiVersion before the slash, or all of it (`v1`)."""
         path = f"{group}/{kind}/{_CUSTOM_FILE}"
         key = f"{_KEY_PREFIX}{kind}.{group}"
         return self._resolve(f"{kind} of {group}", path, key, choice, config_map, first="packaged")

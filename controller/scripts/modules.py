@@ -1,7 +1,7 @@
 """The script library: modules that a script asks for by a line of its header, `--@use weights, conditions`.
 
-Invariant: what a script gets is told by names alone, and is the same in every installation of one version: nobody can
-add a module or change one. Modules that a module asks for itself travel along, before it, hidden from the script.
+Invariant: a name stands for the same module in every installation of one version: nobody can add a module or change
+one. Modules that a module asks for itself travel along, before it, hidden from the script.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Modules:
     """The packaged library, read once."""
 
     def __init__(self, texts: Mapping[str, bytes]) -> None:
-        """`texts` by name. What a module asks for has to be there, and must not ask for it in turn."""
+        """`texts` by name. A module that another one asks for must be among them, without a circle."""
         self._texts = dict(sorted(texts.items()))
         self._uses = {name: parse_header(text.decode()).uses for name, text in self._texts.items()}
 
@@ -49,7 +49,7 @@ class Modules:
         return tuple(self._texts)
 
     def asked_for(self, uses: tuple[str, ...]) -> tuple[Module, ...] | UnknownModule:
-        """What travels with a script that asks for these, each after those it asks for itself."""
+        """The modules to send with a script that asks for these; each comes after those that it uses itself."""
         for name in uses:
             if name not in self._texts:
                 known = ", ".join(self._texts) or "no module at all"

@@ -1,8 +1,8 @@
 """The Deployment controller, after pkg/controller/deployment of Kubernetes 1.35.
 
-Only what pacing depends on: when new ReplicaSets may grow, when old ones shrink, unavailable old pods first, what a
-scale event and a paused Deployment do, which ReplicaSet gets minReadySeconds. One `sync` is one pass of the
-real controller, so that ours can come in between. Must not know anything of Moonshift.
+It models the behaviour that pacing depends on: when new ReplicaSets may grow, when old ones shrink (unavailable pods
+first), the effects of a scale event and of a pause, and which ReplicaSet gets minReadySeconds. One `sync` is one pass
+of the real controller, so that ours can come in between. Must not know anything of Moonshift.
 """
 
 import msgspec

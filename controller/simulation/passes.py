@@ -1,7 +1,7 @@
 """The product's own passes, run on the in-memory API server: observations, decisions, effects and wake-ups are its own.
 
-Invariant: nothing of a pass is done here in another way than in a process of the product; what can be asked for besides
-is misfortune: a process that dies between two actions, an action that is refused, a change between look and action.
+Invariant: a pass runs exactly as in a process of the product. A caller can add faults: a process that dies between two
+actions, an action that is refused, a change between observation and action.
 """
 
 from collections.abc import Callable, Coroutine, Iterable

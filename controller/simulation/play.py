@@ -1,8 +1,8 @@
 """Plays a whole release before anybody starts it: the pods, Services and routes after each step.
 
 The decisions and the effects are the controller's own, on the in-memory API server; only the scripts' worker is asked.
-Every step waits for its approval here, so that each can be looked at. Invariant: what stops the release in the cluster
-stops it here, with the same words.
+Every step waits for its approval here, so that each can be looked at. Invariant: a reason that stops the release in the
+cluster stops it here, with the same words.
 """
 
 from datetime import UTC, datetime

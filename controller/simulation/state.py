@@ -1,7 +1,7 @@
 """Everything there is in a simulated cluster, and what time it is.
 
-Invariant: the in-memory API server has the objects; what is kept beside them is weather: nodes, delays, what is broken,
-what is refused.
+Invariant: the in-memory API server has the objects. Beside them stand the circumstances only: nodes, delays, failures,
+refusals.
 """
 
 from collections.abc import Callable

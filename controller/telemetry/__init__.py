@@ -1,1 +1,1 @@
-"""What the process tells about itself: metrics, health, logs. It observes; nothing in it decides."""
+"""Metrics, health and logs of the process. This package observes; nothing in it decides."""

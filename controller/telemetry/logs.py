@@ -1,6 +1,6 @@
 """Logs: one JSON object per line on stderr, readable text on a terminal.
 
-Invariants: what is given as `extra` becomes a key of its own; a credential does not get out, neither by its key
+Invariants: each name in `extra` becomes a key of its own; a credential does not get out, neither by its key
 nor by its shape; a value that cannot be encoded is shown by its repr rather than losing the line. Called once,
 by whoever composes the process.
 """

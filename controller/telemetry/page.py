@@ -2,7 +2,7 @@
 
 Why: prometheus_client joins and encodes a whole page in one go. With thousands of Rollouts these are megabytes, and
 while one call into C makes them no other thread may run, the event loop neither. Invariant: the page is byte for byte
-what the library would make of it; only gauges are divided, because of other types the library moves samples about.
+the library's own page. Only gauges are divided: the library reorders the samples of all other types.
 """
 
 import copy

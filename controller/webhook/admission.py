@@ -52,7 +52,7 @@ class RolloutReader(Protocol):
         ...
 
     async def latest(self, namespace: str) -> Sequence[Rollout]:
-        """All of them, from the API server: a cache may not know yet what has just been created."""
+        """All of them, from the API server: a cache may not have the newest objects yet."""
         ...
 
 
@@ -68,11 +68,11 @@ class NamedReader(Protocol):
     """The objects that a Rollout names."""
 
     async def look(self, namespace: str, named: Sequence[Named]) -> Mapping[Named, Seen]:
-        """What they are; from synced caches, else from the API server, within a bound."""
+        """These objects; from synced caches, else from the API server, within a bound."""
         ...
 
     async def look_again(self, namespace: str, named: Sequence[Named]) -> Mapping[Named, Seen]:
-        """What they are now, from the API server, within a bound."""
+        """These objects now, from the API server, within a bound."""
         ...
 
 

@@ -23,7 +23,7 @@ MAX_PENDING_CONNECTIONS = 128
 
 
 class ConnectionLimits(msgspec.Struct, frozen=True):
-    """What clients may take; an API server keeps up to 25 idle ones, and has one busy for each request."""
+    """The limits of clients; an API server keeps up to 25 idle connections, and a busy one for each request."""
 
     most: int = 160
     per_address: int = 64

@@ -1,9 +1,9 @@
 """Bodies of requests, taken in within limits, because every pod of the cluster can send one.
 
 The bound of a review: kube-apiserver takes no body of more than 3 MiB (`MaxRequestBodyBytes`: twice etcd's 1.5 MiB),
-and a review carries the object it was sent, the one that is stored, and an envelope. Invariant: what has been received
-and not answered yet is at most `small_bytes` + `large_bytes`, whatever was announced; small bodies have room of their
-own, so a flood of large ones does not keep them out. It must not look into a body.
+and a review carries the object it was sent, the one that is stored, and an envelope. Invariant: the bytes that were
+received and not answered yet are at most `small_bytes` + `large_bytes`, whatever was announced; small bodies have room
+of their own, so a flood of large ones does not keep them out. It must not look into a body.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class _Room:
 
 
 class _Body:
-    """Bytes in pages of their own: only what was received is held, and all of it goes back to the system.
+    """Bytes in pages of their own: only received bytes take memory, and all of it goes back to the system.
 
     (A buffer on the heap leaves holes, and one that an exception's traceback still knows stays until the next
     collection: 230 MB after a minute of bodies of 6 MiB.)
@@ -128,6 +128,6 @@ def _busy() -> web.HTTPException:
 
 
 def _said(refusal: web.HTTPException) -> web.HTTPException:
-    """The last answer on its connection: what comes next would be the rest of the body."""
+    """The last answer on its connection: the next bytes would be the rest of the body."""
     refusal.force_close()
     return refusal

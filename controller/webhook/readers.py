@@ -1,7 +1,7 @@
 """The objects that admission reads: Rollouts and ReplicaSets, from filled caches, until then from the API server.
 
-Invariant: an unfilled cache is never taken for an empty cluster. What is read live is bounded, because whoever forges
-reviews makes us read: beyond that a filled cache answers, which is milliseconds behind.
+Invariant: an unfilled cache is never taken for an empty cluster. Live reads are bounded, because a forged review
+makes us read: beyond the bound a filled cache answers, which is milliseconds behind.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The HTTPS server that the API server calls, and that every pod of the cluster can reach.
 
-Invariant: every request is answered within the API server's patience, in words; what is no review is the client's
-fault (4xx), a fault of ours is a 500 with its text, logged, and the webhook's failure policy decides what it means.
+Invariant: every request is answered within the API server's patience, in words; a body that is no review is the
+client's fault (4xx), a fault of ours is a 500 with its text, logged, and the webhook's failure policy decides what it means.
 Nothing is believed of a body, its length included: `intake` and `connections` bound what it can cost. `/readyz` depends
 on nothing but the server itself, because filling the caches needs `/convert`.
 """
@@ -42,7 +42,7 @@ LINGER = 1.0
 
 
 class AdmissionMetrics(Protocol):
-    """Counts what was answered; `webhook` is the path without its slash, a failure of ours counts as not allowed."""
+    """Counts answers; `webhook` is the path without its slash, a failure of ours counts as not allowed."""
 
     def admitted(self, webhook: str, allowed: bool, seconds: float) -> None:
         """One answer and how long it took."""
@@ -77,8 +77,8 @@ def webhook_app(
 ) -> web.Application:
     """The application: one POST path per handler, `/convert`, and `/readyz`.
 
-    Where it is `authenticated`, reviews are taken from clients with a certificate only; conversions are a function of
-    what was sent, and API servers present no certificate for them.
+    Where it is `authenticated`, reviews are taken from clients with a certificate only; conversions depend on the
+    request alone, and API servers present no certificate for them.
     """
     app = web.Application(middlewares=[_counted])
     app[DOOR] = []

@@ -1,8 +1,8 @@
 """Reads the objects that a Rollout names, for warnings about them.
 
-Invariant: what a synced cache has costs no request, and what cannot be read is `Unknown`, never absent and never an
-error. Live reads are counted, because whoever forges reviews makes us read: beyond a burst a cache answers, else
-nothing is said. Objects are looked at for what a warning needs, and nothing of them is kept.
+Invariant: an object in a synced cache costs no request; an object that cannot be read is `Unknown`, never absent and
+never an error. Live reads are counted, because a forged review makes us read: beyond a burst a cache answers, or there
+is no warning. Only the fields that a warning needs are read, and nothing of an object is kept.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,9 +1,9 @@
 """Objects of a review, decoded as far as rules look at them.
 
 Why not all of it: a forged body of 3 MiB such as `[[],[],…]` becomes 200 MB of Python lists. Invariant: the values of
-an object are counted before anything is made of them, and one with more than `MOST_VALUES` is refused in words; what no
-rule reads (managedFields, unknown fields) is never decoded. A patch names changed places only, so what is left out here
-survives.
+an object are counted before anything is made of them, and one with more than `MOST_VALUES` is refused in words; fields
+that no rule reads (managedFields, unknown fields) are never decoded. A patch names changed places only, so fields that
+are left out here survive.
 """
 
 import msgspec

@@ -1,4 +1,4 @@
-"""What a rule finds: which field, of which kind the mistake is, and what to do about it."""
+"""A finding of a rule: the field, the kind of mistake, and the remedy."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Fault(StrEnum):
-    """What is wrong with a field, in the words of the API server."""
+    """A mistake in a field, in the words of the API server."""
 
     REQUIRED = "Required value"
     INVALID = "Invalid value"

@@ -1,10 +1,10 @@
-"""What the administrator set by flags about which Rollouts are accepted."""
+"""The administrator's flags that decide which Rollouts are accepted."""
 
 import msgspec
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What the administrator set by flags."""
+    """The administrator's choice, by flags."""
 
     partition_percent_limit: int = 50
     filter_workload_type: bool = False

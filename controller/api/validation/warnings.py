@@ -13,7 +13,7 @@ from controller.api.workload_kinds import KNOWN_WORKLOADS
 
 
 def warnings(obj: JsonObject) -> tuple[str, ...]:
-    """What is accepted but will not do what its author may expect."""
+    """Warnings: the Rollout is accepted and has another effect than its author may expect."""
     beta = converted(obj, V1BETA1)
     if isinstance(beta, Unconvertible):
         return ()

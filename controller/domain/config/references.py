@@ -1,7 +1,7 @@
 """Which ConfigMaps and Secrets a pod template refers to, and the annotation that tells their content.
 
-Invariant: pure and total; every way in which a pod can be given the content of one is known here. What pods are pulled
-with (`imagePullSecrets`) is nothing they read.
+Invariant: pure and total; every way in which a pod can read the content of one is known here. `imagePullSecrets` do
+not count: the kubelet reads them, the pod does not.
 """
 
 from collections.abc import Iterator

@@ -97,8 +97,8 @@ class RehearseRoutes(Value, frozen=True, tag=True):
 class RestoreRoutes(Value, frozen=True, tag=True):
     """These gateway objects are what they were before the release, restored in reverse order.
 
-    With `rollout` given, an object that another Rollout leads traffic with is left alone. What was made beside them
-    for the Rollout of `rollout_uid` is gone.
+    With `rollout` given, an object that another Rollout leads traffic with is left alone. The companion objects of the
+    Rollout of `rollout_uid` are deleted.
     """
 
     namespace: str

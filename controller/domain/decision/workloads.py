@@ -24,8 +24,8 @@ class LabelWorkload(Value, frozen=True, tag=True):
 class FreezeWorkload(Value, frozen=True, tag=True):
     """The workload is labelled, marked, frozen and paused for its release, as admission would have done it.
 
-    `record` is what was kept of its owner's own values (JSON); what the workload itself still records comes first. The
-    limits of a Deployment are the step's, where they are given.
+    `record` has the owner's own values (JSON); values that the workload itself still records come first. The limits of
+    a Deployment are the step's, where they are given.
     """
 
     kind: KindName

@@ -65,7 +65,7 @@ def job_name(key: Key, asked: Measure) -> str:
 
 
 def measurement_name(key: Key, asked: Measure) -> str:
-    """What the Job is marked with, so that a stranger's Job of the same name is not taken for it."""
+    """The mark of the Job, by which a stranger's Job of the same name is told apart."""
     return f"{key.name}/{asked.gate}/{asked.metric.name}/{asked.number}"
 
 

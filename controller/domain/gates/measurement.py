@@ -12,7 +12,7 @@ from controller.domain.decision import Value
 
 
 class Measurement(Value, frozen=True):
-    """What a provider answered at `at`: the new revision's value, and, for a comparison, the stable revision's.
+    """The answer of a provider at `at`: the new revision's value, and, for a comparison, the stable revision's.
 
     None is no data. `samples` is how many requests the scarcer of the two values stands on, where that was asked.
     `error` says why there is no answer. `said` are the source's own words about the value, where it has some.
@@ -28,7 +28,7 @@ class Measurement(Value, frozen=True):
 
 
 class Finding(Value, frozen=True):
-    """What a measurement says, and why in words."""
+    """The verdict of a measurement, with the reason in words."""
 
     reading: Reading
     reason: str

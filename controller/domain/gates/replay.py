@@ -39,7 +39,7 @@ class Past(Value, frozen=True):
 
 
 class Begun(Value, frozen=True):
-    """What became of a release that began at `at`; a running one still waits at `ended`."""
+    """The outcome of a release that began at `at`; a release without an outcome still waits at `ended`."""
 
     at: datetime
     ended: datetime
@@ -72,7 +72,7 @@ def replay(
     *,
     background: bool,
 ) -> tuple[Begun, ...]:
-    """What would have become of a release at each of `begins`; `past` is by metric and ends at `until`.
+    """The outcome that a release would have had at each of `begins`; `past` is by metric and ends at `until`.
 
     A gate in the background ends with its release, after `lasts`.
     """

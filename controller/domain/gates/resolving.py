@@ -16,7 +16,7 @@ Templates = Mapping[TemplateRef, AnalysisTemplate | Unavailable | None]
 
 
 class Resolved(Value, frozen=True):
-    """What is measured; `args` are the words `args.NAME` and their values."""
+    """The metrics to measure; `args` has the value of each `args.NAME`."""
 
     metrics: tuple[Metric, ...]
     args: dict[str, str]

@@ -1,7 +1,7 @@
 """One look at a gate: count the answers that came, ask what is due, and say how the gate stands.
 
-Invariant: pure. Each measurement has a number; an answer counts when its number follows those that were counted, so one
-that is told twice, or that an earlier leader asked for, counts once. What is asked again while it is under way is one
+Invariant: pure. Each measurement has a number; an answer counts when its number follows those that were counted, so an
+answer that comes twice, or that an earlier leader asked for, counts once. Two equal questions at the same time are one
 request (`controller.measure`). Metrics are known by name: one that a template gains in mid-gate is measured too.
 """
 
@@ -41,7 +41,7 @@ class Look(Value, frozen=True):
 
 
 def gate_name(run: AnalysisRun) -> str:
-    """What answers are told by: another start of the same gate has another name."""
+    """The name that answers carry: another start of the same gate has another name."""
     began = run.started_at.isoformat() if run.started_at is not None else ""
     return f"{run.step}@{began}"
 

@@ -272,7 +272,7 @@ class ReleaseContext(Value, frozen=True):
 
     @property
     def template_name(self) -> str:
-        """What clients of the original call a Deployment's present template; our hash of it where they have no name."""
+        """The name that clients of the original give a Deployment's present template; without one, our hash."""
         return self.workload.template_name or self.template_hash
 
     @property

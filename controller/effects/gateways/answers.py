@@ -1,4 +1,4 @@
-"""What scripts want: one call per reference, judged before anybody acts on it.
+"""The answers of scripts: one call per reference, validated before anybody acts on it.
 
 Invariant: a script starts from the stored original, never from the live object; the first time in the process that a
 script meets an object it is run twice, because an answer that depends on anything but the input could never be compared
@@ -87,7 +87,7 @@ class Answers:
         self._tried = tried if tried is not None else Tried()
 
     async def desired(self, question: Question, plan: RoutePlan) -> Answer | Refusal:
-        """The content the object has to get, and what has to stand beside it, or why there is none."""
+        """The content that the object has to get, and its companion objects; or the reason why there is no answer."""
         content = question.original
         objects: list[Tree] = []
         asked = zip(question.scripts, question.siblings, strict=True)

@@ -2,7 +2,7 @@
 
 Why: whatever runs against the real API server, the reconcilers and effects above all, can run against this one, without
 a network, on a virtual clock. Invariant: no behaviour is promised here that the contract suite has not seen of a real
-API server; what a person or a fault does to the server (rights taken away, watches closed, history forgotten) is a
+API server; an act of a person or a fault (rights taken away, watches closed, history forgotten) is a
 method, never a hidden rule.
 """
 

@@ -1,7 +1,7 @@
 """The collector of the state: reads what the leader's caches hold, and gives Prometheus the gauges of it.
 
-Invariant: it only reads; a process that does not lead says nothing. What is seen is taken in on the event loop (a few
-copies of dictionaries), and turned into samples wherever `collect` is called: in a thread.
+Invariant: it only reads; a process that does not lead says nothing. The caches are copied on the event loop (a few
+dictionaries), and turned into samples in the thread that calls `collect`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ S = TypeVar("S")
 
 
 class Seen(NamedTuple):
-    """What the caches hold at an instant."""
+    """The content of the caches at an instant."""
 
     now: datetime
     rollouts: tuple[Rollout, ...] = ()
@@ -52,7 +52,7 @@ class StateCollector(Collector):
         self._seen = self._source() if self._source is not None else None
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The gauges of what was last looked at."""
+        """The gauges of the last copy of the caches."""
         seen = self._seen
         if seen is None:
             return

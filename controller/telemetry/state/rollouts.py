@@ -49,7 +49,7 @@ class RolloutSeen(NamedTuple):
 
     @property
     def release_context(self) -> ReleaseContext:
-        """What rules about the Rollout alone are asked of."""
+        """The view on which rules about the Rollout alone are evaluated."""
         return ReleaseContext(seen=Observation(rollout=self.rollout, plan_hash=""), now=self.now)
 
 

@@ -1,4 +1,4 @@
-"""What kind of trouble a Stalled condition is about: the label that alerts are routed by.
+"""The class of trouble behind a Stalled condition: the label that alerts are routed by.
 
 Why not the reason itself: reasons grow with every new check, and a label's values must not. Invariant: every reason has
 one class; one that is not listed is `other`.
@@ -15,7 +15,7 @@ STALLED = "Stalled"
 
 
 class StallClass(StrEnum):
-    """Who has to do something, roughly."""
+    """The party that has to act, roughly."""
 
     RIGHTS = "rights"
     """The controller may not do what it has to do, or a quota or policy refuses it."""

@@ -1,4 +1,4 @@
-"""The share of the new revision: what the present step wants, and what the gateway objects were last seen to follow.
+"""The share of the new revision: desired by the present step, and actual, as last seen in the gateway objects.
 
 Invariant: the actual share is told by the identity of the plan that stands in the status; where nobody can tell (the
 objects differ, a side is led away) nothing is said.

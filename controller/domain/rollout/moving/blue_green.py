@@ -1,7 +1,8 @@
 """Blue-green of a native Deployment: new pods by surge alone, so that every old one stays until the end.
 
 The hold is partition style's: no new pod counts as available, and with maxUnavailable 0 the Deployment's controller
-then takes no old one away. The owner's own maxSurge does not limit it: all beside all is what was asked for.
+then takes no old one away. The owner's own maxSurge does not limit the number: blue-green asks for all new pods
+beside all old ones.
 Invariant: nothing is sized by an autoscaler while the pods are doubled.
 """
 
@@ -80,7 +81,7 @@ def _surge(context: ReleaseContext, index: int) -> IntOrPercent:
     """The step's own share, as its owner wrote it: of every size its rounding is then the plan's.
 
     A percentage reckoned from pods (3 of 5 are 60 %) would make one too many of the next size, and keep it for ever.
-    What an earlier step wrote stays while it is more.
+    A larger number of an earlier step stays.
     """
     asked = context.step(index).replicas
     share: IntOrPercent = asked if isinstance(asked, str) else context.batch(index)
