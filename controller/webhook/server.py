@@ -1,7 +1,7 @@
 """The HTTPS server that the API server calls, and that every pod of the cluster can reach.
 
 Invariant: every request is answered within the API server's patience, in words; a body that is no review is the
-client's fault (4xx), a fault of ours is a 500 with its text, logged, and the webhook's failure policy decides what it means.
+client's fault (4xx); a fault of ours is a 500 with its text, logged, and the webhook's failure policy decides the rest.
 Nothing is believed of a body, its length included: `intake` and `connections` bound what it can cost. `/readyz` depends
 on nothing but the server itself, because filling the caches needs `/convert`.
 """
