@@ -206,7 +206,7 @@ async def _wait_until_taken_up(session: Session, before: Rollout, wait: timedelt
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What became of an approval."""
+    """The result of an approval."""
 
     honoured: bool
     text: str

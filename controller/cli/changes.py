@@ -1,4 +1,4 @@
-"""What a recorded release changed: the templates of both of its revisions, side by side.
+"""The change of a recorded release: the templates of both of its revisions, side by side.
 
 Invariant: a template is only taken from where it surely is the revision's: from the ReplicaSets and ControllerRevisions
 that Kubernetes keeps, or from the record of a release that succeeded, whose workload had the new template. One that is
@@ -37,7 +37,7 @@ class _Spec(msgspec.Struct, frozen=True):
 def change_of(
     record: RolloutHistory, records: Sequence[RolloutHistory], kept: Kept | None
 ) -> Change:
-    """What this release changed in the pod template."""
+    """The change of the pod template in this release."""
     status = record.status
     before = _template(status.stable_revision, records, kept)
     after = _template(status.revision, records, kept)

@@ -52,6 +52,6 @@ async def read_events(client: KubeClient, rollout: Rollout) -> tuple[EventView, 
 
 
 def event_view(event: Event) -> EventView:
-    """What is shown of it."""
+    """The fields that are shown of it."""
     count = event.series.count if event.series is not None else event.count or 1
     return EventView(event.type, event.reason, event.message, event.at, max(1, count))

@@ -107,12 +107,12 @@ class Facts:
 
     @property
     def gaps(self) -> dict[str, str]:
-        """What cannot be read at present, and why."""
+        """The kinds that cannot be read at present, with the reasons."""
         broken = {r.resource.name: r.problem for r in self._reflectors if r.problem is not None}
         return self._unread | broken
 
     def observe(self) -> Observation | None:
-        """What is known now; None once the Rollout is gone."""
+        """The present state; None once the Rollout is gone."""
         return self._world.observe(self._key)
 
     async def follow(self, changed: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""What a person is told when something did not work: what, where, why, what to do; and the exit code.
+"""Failures in words for a person: what failed, where, why, what to do; and the exit code.
 
 Invariant: one line, on standard error, and a code that scripts can rely on. Nothing here prints a stack.
 """
@@ -50,7 +50,7 @@ class Failure(click.ClickException):
 
     @property
     def exit_code(self) -> int:  # type: ignore[override]  # click declares a class variable
-        """What click ends the process with."""
+        """The exception with which click ends the process."""
         return int(self.code)
 
     def show(self, file: IO[Any] | None = None) -> None:
@@ -97,7 +97,7 @@ def explain(error: MoonshiftError) -> str:
 
 
 def _server_fault(message: str, status: int) -> str:
-    """What the server could not do; where a webhook gave no answer, nothing was written."""
+    """A failure of the server; where a webhook gave no answer, nothing was written."""
     unheard = _UNHEARD.search(message)
     if unheard is None:
         return (

@@ -41,7 +41,7 @@ class _Meta(ObjectMeta, frozen=True, rename="camel"):
 
 
 class GatewayObject(msgspec.Struct, frozen=True, rename="camel"):
-    """What is shown of a gateway object: whose it is and what it says."""
+    """The view of a gateway object: its owner and its weights."""
 
     metadata: _Meta = _Meta()
     api_version: str = ""
@@ -60,7 +60,7 @@ class Gateways:
 
     @property
     def sources(self) -> tuple[Source[GatewayObject], ...]:
-        """What can be watched."""
+        """The kinds that can be watched."""
         return (*self._sources.values(), *self._made.values())
 
     async def load_workload(self, client: KubeClient, kind: Kind, key: Key) -> Source[PodSet]:
@@ -88,7 +88,7 @@ class Gateways:
         references: tuple[Reference, ...],
         rollout_uid: str,
     ) -> None:
-        """Look the kinds up and read the objects, and what was made for the Rollout."""
+        """Look the kinds up and read the objects and the companion objects of the Rollout."""
         for reference in references:
             kind = (reference.api_version, reference.kind)
             at = (kind, Key(namespace, reference.name))
@@ -118,14 +118,14 @@ class Gateways:
                 self._sources[at] = source
 
     def keep_watched(self, owner: Key, kinds: Iterable[Kind]) -> None:
-        """What is needed was named to `load`."""
+        """Does nothing: `load` was told all that is needed."""
 
     def availability(self, kind: Kind) -> Availability:
         """Nothing is being looked up any more; `find` tells of each object."""
         return Synced()
 
     def unavailable(self, kinds: Iterable[Resource]) -> Unavailable | None:
-        """What a person may not read is told as a gap, and the rest is shown."""
+        """Objects that the person may not read are reported as a gap, and the rest is shown."""
         return None
 
     def resource(self, kind: Kind) -> Resource | None:
@@ -133,7 +133,7 @@ class Gateways:
         return next((s.resource for (seen, _), s in self._sources.items() if seen == kind), None)
 
     def made_for(self, kind: Kind, namespace: str, rollout_uid: str) -> tuple[RawObject, ...]:
-        """What was made for a Rollout beside its gateway objects."""
+        """The companion objects of a Rollout's gateway objects."""
         source = self._made.get(kind)
         found = source.store.values() if source is not None else ()
         named = (
@@ -142,7 +142,7 @@ class Gateways:
         return tuple(map(_raw, named))
 
     def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
-        """None: what a person looks at is named one by one."""
+        """None: a command names each object that it reads."""
         return ()
 
     def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:

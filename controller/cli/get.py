@@ -143,7 +143,7 @@ class TreePicture:
         self._unattended = unattended
 
     def view(self, now: datetime) -> RolloutView | None:
-        """What is known now."""
+        """The present state."""
         seen = self._facts.observe()
         if seen is None:
             return None

@@ -1,6 +1,6 @@
 """`history`: the releases of a Rollout that were written down.
 
-Invariant: read only; what was not written down is said, never guessed. Who approved is whom admission saw.
+Invariant: read only; a gap in the record is shown as a gap. The approver is the user that admission saw.
 """
 
 from collections.abc import Iterable
@@ -51,7 +51,7 @@ def history(words: tuple[str, ...], number: int | None, form: str | None) -> Non
     """Show the releases of a Rollout that were written down, the newest first.
 
     How each ended, how long Moonshift worked and how long people or timers were waited for, how the gates of its
-    steps ended, and who approved. With --diff: what a release changed in the pod template.
+    steps ended, and who approved. With --diff: the change of the pod template.
 
     \b
     Examples:

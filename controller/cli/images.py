@@ -1,4 +1,4 @@
-"""What people know a revision by: the images of its pods."""
+"""The name by which people know a revision: the images of its pods."""
 
 from controller.api.jsontree import JsonObject, child, items, text
 

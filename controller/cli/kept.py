@@ -34,7 +34,7 @@ class WorkloadSpec(msgspec.Struct, frozen=True):
 
 
 class AnyWorkload(msgspec.Struct, frozen=True):
-    """What all kinds have in common."""
+    """The fields that all kinds have in common."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: WorkloadSpec = WorkloadSpec()

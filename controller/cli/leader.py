@@ -1,4 +1,4 @@
-"""Whether a controller is at work at all: what no status of a Rollout can say of itself.
+"""Whether a controller is at work at all: the status of a Rollout cannot tell that.
 
 Why: without a controller a release stands still and its status keeps the last sentence, which then sends people to look
 at pods and routes. Invariant: only a Lease that somebody held and gave up renewing is called abandoned; no Lease, or no
@@ -66,7 +66,7 @@ async def nobody_at_work(client: KubeClient, now: datetime, *, waited: bool) -> 
 
 
 async def why_unanswered(client: KubeClient, now: datetime) -> str:
-    """For whoever waited for a controller in vain: what can be known of one, or why it cannot. Raises nothing."""
+    """The sentence for a command that waited in vain: the leader, or why it is not known. Raises nothing."""
     try:
         lease = await KubeLeaseStore(client, DEFAULT_NAMESPACE, LEASE).read()
     except Forbidden as denied:

@@ -1,6 +1,6 @@
 """A view that follows the cluster: redrawn on a terminal, one line per change in a pipe.
 
-Invariant: what is known changes by watches alone; the terminal is redrawn every second only because ages grow.
+Invariant: the state changes by watches alone; the terminal is redrawn every second only because ages grow.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ REDRAW = 1.0
 
 
 class Picture(Protocol):
-    """What is drawn again and again."""
+    """The view that is drawn again and again."""
 
     def draw(self, now: datetime) -> RenderableType:
         """For a terminal."""

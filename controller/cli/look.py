@@ -73,7 +73,7 @@ def summary_of(rollout: Rollout, context: ReleaseContext | None = None) -> Summa
 
 
 def _new_revision(rollout: Rollout) -> str:
-    """What its pods are labelled with: `canaryRevision` of a Deployment is on no pod."""
+    """The value of its pods' label: `canaryRevision` of a Deployment is on no pod."""
     inner = canary_status(rollout.status)
     ours = rollout.spec.workload_ref.kind == DEPLOYMENTS.kind
     return inner.pod_template_hash or ("" if ours else inner.canary_revision)
@@ -158,7 +158,7 @@ def _revision(
 
 
 def _images(context: ReleaseContext, revision: str) -> str:
-    """What people know the revision by; empty where no template of it is at hand."""
+    """The name by which people know the revision; empty where no template of it is at hand."""
     kept = [
         bytes(rs.spec.template)
         for workload in (context.workload, *context.seen.canaries)

@@ -36,7 +36,7 @@ class OutputForm(click.ParamType[str]):
         return value
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """What help shows."""
+        """The form in which help shows it."""
         return "[" + "|".join((*self._known, f"{JSONPATH}{{…}}")) + "]"
 
 

@@ -1,6 +1,7 @@
-"""What stands in a release's way, out of everything that is known of it.
+"""The problems of a release, found in everything that is known of it.
 
-Invariant: only what a person has to look at or change; what merely takes its time is the sentence of `waiting`. The
+Invariant: a problem is something that a person has to look at or change; work that merely takes time is the sentence of
+`waiting`. The
 gravest comes first, and each is said once.
 """
 
@@ -13,7 +14,7 @@ MAX_WARNINGS = 3
 
 
 class Why(View, frozen=True):
-    """The short answer: what is waited for, the command that would let it go on, and what is in the way."""
+    """The short answer: the present wait, the command that would end it, and the problems."""
 
     rollout: str
     phase: str

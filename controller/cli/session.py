@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 class Session(msgspec.Struct, frozen=True):
-    """What a command works with. `program` is how hints spell this program."""
+    """The means of a command: client, terminal, clock. `program` is how hints spell this program."""
 
     client: KubeClient
     namespace: str

@@ -38,7 +38,7 @@ class Source(Generic[V]):
         self._transform = transform
 
     async def load(self, client: KubeClient) -> None:
-        """Read everything once; what cannot be decoded is left out."""
+        """Read everything once; objects that cannot be decoded are left out."""
         decode = msgspec.json.Decoder(self._view).decode
         views: list[V] = []
         async for page in client.list_pages(
@@ -53,7 +53,7 @@ class Source(Generic[V]):
         self.store.replace_all(views)
 
     def reflector(self, client: KubeClient) -> Reflector[V]:
-        """What keeps the store up to date."""
+        """The task that keeps the store up to date."""
         return Reflector(
             client,
             self.resource,

@@ -1,4 +1,4 @@
-"""The plan in words: what each step does, and what comes after the present one."""
+"""The plan in words: the effect of each step, and the steps after the present one."""
 
 from datetime import UTC, datetime
 
@@ -104,7 +104,7 @@ def under_way(status: RolloutStatus) -> bool:
 
 
 def next_text(rollout: Rollout, replicas: int | None) -> str:
-    """What comes after what is happening now; empty when nothing is under way."""
+    """The steps after the present one; empty when no release is under way."""
     steps = steps_of(rollout.spec.strategy)
     now = current_step(rollout.status)
     if not under_way(rollout.status) or moonshift_status(rollout.status).goal or not now:

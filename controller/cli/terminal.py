@@ -1,4 +1,4 @@
-"""What reaches a terminal: text, and no control character that an object of the cluster brought with it.
+"""Text for a terminal, without control characters that an object of the cluster brought with it.
 
 Why: an annotation, an Event or a container's message may hold escape sequences, and who may write one could otherwise
 move the cursor of whoever looks, colour a failure green, or type. Invariant: of control characters only the end of a

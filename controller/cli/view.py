@@ -1,4 +1,4 @@
-"""What is shown of a Rollout, as values: the tree, the table and `-o json` are three ways to print the same.
+"""The view of a Rollout, as values: the tree, the table and `-o json` are three ways to print the same.
 
 Invariant: complete and frozen; instants, not ages, so that a view does not change while nothing happens. Field names
 are the JSON people's scripts read.
@@ -15,7 +15,7 @@ class View(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Role(StrEnum):
-    """What a revision is to the release."""
+    """The role of a revision in the release."""
 
     STABLE = "stable"
     CANARY = "canary"
@@ -90,7 +90,7 @@ class TimerView(View, frozen=True):
 
 
 class GateMetricView(View, frozen=True):
-    """One metric of a gate: the last measurement, what it has to be, and when it is measured next."""
+    """One metric of a gate: the last measurement, its condition, and the time of the next measurement."""
 
     name: str
     verdict: str
@@ -123,7 +123,7 @@ class ConditionView(View, frozen=True):
 
 
 class ApprovalView(View, frozen=True):
-    """Who let which step go on."""
+    """One approval: the step and the user."""
 
     step: int
     by: str = ""

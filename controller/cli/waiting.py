@@ -1,4 +1,4 @@
-"""What a release waits for, in one sentence without ages, and what ends by the clock.
+"""The present wait of a release, in one sentence without ages, and the waits that end by the clock.
 
 Invariant: a stall outranks everything, as it does for the controller; the text names the object a person would look at.
 Reads the same observation the controller decides on, so that the sentence cannot be about another world.
@@ -46,7 +46,7 @@ def stalled(status: RolloutStatus) -> str:
 
 
 def at_zero(status: RolloutStatus) -> bool:
-    """The workload was scaled to zero in mid-release; that is no end of the release."""
+    """The workload was scaled to zero in mid-release, which does not end the release."""
     return status.phase == Phase.PROGRESSING and moonshift_status(status).goal == Goal.SCALED_AWAY
 
 
@@ -183,7 +183,7 @@ def pause_of(rollout: Rollout) -> timedelta:
 
 
 def timers(context: ReleaseContext) -> tuple[TimerView, ...]:
-    """What ends by the clock and has not ended yet."""
+    """The waits that end by the clock and have not ended yet."""
     status = context.seen.rollout.status
     ours = moonshift_status(status)
     found: list[tuple[str, datetime]] = []

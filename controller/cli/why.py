@@ -19,7 +19,7 @@ from controller.cli.targets import rollout_names
 @click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
 @connection_options
 def why(words: tuple[str, ...], form: str | None) -> None:
-    """Say why a release does not go on: what it waits for, what is in its way, what to type.
+    """Say why a release does not go on: its present wait, its problems, the commands to type.
 
     \b
     Examples:

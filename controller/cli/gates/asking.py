@@ -78,7 +78,7 @@ def access_of(
     token_file: Path | None,
     authority_file: Path | None,
 ) -> Access:
-    """What the command line says; a Failure for a header that is none."""
+    """The settings of the command line; a Failure for a malformed header."""
     return Access(
         address or "",
         tuple(map(_header, headers)),

@@ -42,7 +42,7 @@ _CODES = {
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """What the command line asks for."""
+    """The request of the command line."""
 
     values: dict[str, str]
     step: int | None

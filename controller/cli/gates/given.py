@@ -1,7 +1,7 @@
 """The gates that a person wants to try: from manifests, from a Rollout of the cluster, or from both.
 
 Invariant: whatever form a gate is written in (a Rollout, an Analysis alone, a template), what comes out is one shape.
-What the command line says outranks the files, and files outrank the cluster.
+The command line outranks the files, and files outrank the cluster.
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ class Given(msgspec.Struct, frozen=True):
 
 
 def read_given(paths: Iterable[Path], namespace: str) -> Given:
-    """What the files say; a Failure for a file that holds no gate."""
+    """The gate in the files; a Failure for a file without a gate."""
     rollouts: list[Rollout] = []
     alone: list[Gate] = []
     objects = read_manifests(paths)
@@ -114,7 +114,7 @@ def _gate_of(ref: TemplateRef) -> Gate:
 
 
 def _is_analysis(item: Tree) -> bool:
-    """What stands under `analysis:` of a step, in a file of its own."""
+    """The content of a step's `analysis:`, in a file of its own."""
     return item.get("kind") in (None, "Analysis") and ("metrics" in item or "templates" in item)
 
 

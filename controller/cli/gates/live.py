@@ -1,6 +1,7 @@
-"""What a gate needs from the cluster: the live Rollout, its workload's labels, the templates it names.
+"""The objects that a gate needs from the cluster: the live Rollout, its workload's labels, the templates it names.
 
-Invariant: reads only, one request an object. What cannot be read is told where it is needed, never taken for absent.
+Invariant: reads only, one request an object. An object that cannot be read is reported where it is
+needed, never taken for absent.
 """
 
 import msgspec

@@ -23,7 +23,7 @@ def gate_views(rollout: Rollout) -> tuple[GateView, ...]:
 
 
 def waits_for_metrics(rollout: Rollout, step: int) -> str:
-    """What the verdict of a step's gate waits for."""
+    """The reason why a step's gate has no verdict yet."""
     for run in moonshift_status(rollout.status).analyses:
         if run.step == step and run.message:
             return f"the verdict of the metrics: {run.message}"

@@ -1,4 +1,4 @@
-"""What texts of metrics name: the words of a release, read from a Rollout as far as it says them.
+"""The placeholders in texts of metrics: the words of a release, read from a Rollout as far as it has them.
 
 Invariant: the same words as the controller fills in; one that is not known is empty, and a metric that names it is told
 so. A person may say each of them on the command line.
@@ -58,7 +58,7 @@ def said(
 
 
 def of_the_stable(words: Mapping[str, str]) -> dict[str, str]:
-    """The stable revision in the new one's place: what a gate would have said without any release."""
+    """The stable revision in the new one's place: for the verdict that a gate would have given without any release."""
     sides = {
         f"canary.{what}": words[f"stable.{what}"] for what in ("service", "revision", "workload")
     }

@@ -1,4 +1,4 @@
-"""The live tree: one Rollout with its revisions, pods, Services, routes, and what comes next."""
+"""The live tree: one Rollout with its revisions, pods, Services, routes, and the next steps."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The short answer in lines: the state, what is waited for, what ends by the clock, what is in the way."""
+"""The short answer in lines: the state, the present wait, the waits that end by the clock, the problems."""
 
 from datetime import datetime
 

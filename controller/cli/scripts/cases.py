@@ -1,6 +1,6 @@
 """Test cases of scripts: one YAML file with a Rollout or a TrafficRouting, an original object, and what is expected.
 
-The format is the original project's. What a script is given is derived by the controller's own code from the very
+The format is the original project's. The input of a script is derived by the controller's own code from the very
 Rollout of the case: any version of the API, canary and blue-green, several references, a shared Service, labels for
 pods. Invariant: reading never raises; a file that cannot be used says why, and counts as failed.
 """
@@ -39,7 +39,7 @@ class Unusable(ValueError):
 
 
 class CaseStep(msgspec.Struct, frozen=True):
-    """One step: what it asks for in words, and as a plan; None where it says nothing about traffic."""
+    """One step: its wish in words, and as a plan; None for a step without traffic."""
 
     number: int
     words: str
@@ -64,7 +64,7 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def content(self) -> Tree:
-        """What scripts see of the original."""
+        """The part of the original that scripts see."""
         return content_of(self.original)
 
 
@@ -113,7 +113,7 @@ def _case(path: Path, content: Json, subject: Subject) -> Case:
 
 
 def siblings_for(case: Case, script: Script) -> tuple[Json, ...]:
-    """What the script's header asks to see of the case's siblings, as the controller shows it."""
+    """The siblings of the case that the script's header asks to see, in the controller's form."""
     wanted = script.header.siblings
     found: list[Json] = []
     for item in case.siblings:

@@ -1,4 +1,4 @@
-"""What a script says it can do (`--@can`), put to the test.
+"""The claims of a script (`--@can`), put to the test.
 
 Steps are held against these words, so a word too many lets a step through that then sends the wrong requests to the
 new version. For each word there are steps that differ in the claimed thing alone: a script that keeps

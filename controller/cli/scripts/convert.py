@@ -1,6 +1,6 @@
 """`convert`: test cases as Lua, for a debugger.
 
-Invariant: what is written is valid Lua whatever the case says, and what scripts get in the controller.
+Invariant: the output is valid Lua for every case, and equals the input that scripts get in the controller.
 """
 
 from pathlib import Path

@@ -57,7 +57,7 @@ class Instrumented(msgspec.Struct, frozen=True):
 
 
 class Coverage(msgspec.Struct, frozen=True):
-    """What all measured calls together have run. `unmeasured` counts calls that could not be measured."""
+    """The lines that all measured calls together have run. `unmeasured` counts calls that could not be measured."""
 
     statements: tuple[Position, ...] = ()
     hit: frozenset[int] = frozenset()
@@ -106,7 +106,7 @@ def marked(log: tuple[str, ...]) -> frozenset[int] | None:
 
 
 async def measure(engine: Engine, execution: Execution, copy: Instrumented) -> Coverage:
-    """What this call runs."""
+    """The script of this call."""
     nothing = Coverage(copy.statements, unmeasured=1)
     answer = await engine.execute(
         copy.script, execution.obj, tenant="coverage", request_id="coverage"

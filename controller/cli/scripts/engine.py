@@ -30,7 +30,7 @@ _STARTED = ("serving", "listening, not ready")
 
 
 class Execution(msgspec.Struct, frozen=True):
-    """One call: what was run, on what, and what came of it."""
+    """One call: the script, its input, and its result."""
 
     script: Script
     obj: bytes
@@ -123,7 +123,7 @@ async def _client(*, filtered: bool) -> AsyncIterator[ScriptClient]:
 
 
 class _Log:
-    """What the worker says on standard error: kept for messages, and read so that the pipe never fills."""
+    """The worker's standard error: kept for messages, and read so that the pipe never fills."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -163,7 +163,7 @@ class _Log:
 
 
 def _message(line: str) -> tuple[str, str]:
-    """What a line of the worker's log says, and the problem it names."""
+    """A line of the worker's log: its message, and the problem it names."""
     try:
         entry = json.loads(line)
     except ValueError:

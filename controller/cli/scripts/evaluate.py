@@ -24,7 +24,7 @@ OBJECTS = "objects"
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What the object would say at this step, or why nothing would be written; and the calls that were made."""
+    """The object's content at this step, or the reason why nothing would be written; and the calls that were made."""
 
     result: Tree | Refusal
     executions: tuple[Execution, ...] = ()
@@ -52,7 +52,7 @@ async def evaluate(
     step: CaseStep,
     answers: Answers | None = None,
 ) -> Outcome:
-    """What the script makes of the case's original at this step. Raises WorkerUnavailable.
+    """The script's result for the case's original at this step. Raises WorkerUnavailable.
 
     With `answers`, which remembers what it has tried, a script is run twice at its first step only, as in the
     controller; its calls are not recorded then.
@@ -91,7 +91,7 @@ def _manifest(item: Tree) -> Tree:
 
 
 def expected_content(expected: Tree) -> Tree:
-    """What an expected object says of itself, and of what is made beside it."""
+    """The content of an expected object, and of its companion objects."""
     objects = expected.get(OBJECTS)
     listed = objects if isinstance(objects, list) else []
     content = content_of(expected)

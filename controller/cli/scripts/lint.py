@@ -1,4 +1,4 @@
-"""What is wrong with a script beyond its test cases.
+"""Mistakes in a script that its test cases do not show.
 
 Errors are what the controller would refuse, or what would let it down: text that does not compile, modules that there
 are not, answers that differ from run to run, weights that do not add up, invented destinations, lost rules, claims that

@@ -1,4 +1,4 @@
-"""`lint-script`: what is wrong with a script beyond its test cases."""
+"""`lint-script`: mistakes in a script that its test cases do not show."""
 
 from pathlib import Path
 

@@ -35,7 +35,7 @@ _MEGABYTE = 1024 * 1024
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """What the command line says about the step."""
+    """The step that the command line describes."""
 
     weight: float | None
     matches: tuple[str, ...]
@@ -66,7 +66,7 @@ def run_script(
     show_input: bool,
     **asked: object,
 ) -> None:
-    """Run a script once and show everything: result, difference, CPU time, memory, what it printed.
+    """Run a script once and show everything: result, difference, CPU time, memory, output.
 
     The step comes from a test case (--case, --step), or from an object and options. A --match is a header name=value,
     name~=regex, query:name=value, path:/prefix, path:=/exact, method:GET or cookie:name; conditions with commas hold

@@ -23,7 +23,7 @@ def _keep(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
 
 
 def worker_options(command: _C) -> _C:
-    """Add what says how the private worker is started."""
+    """Add the options that say how the private worker is started."""
     return click.option(
         "--insecure-no-seccomp",
         is_flag=True,
@@ -57,7 +57,7 @@ def run(work: Callable[[Engine], Awaitable[_T]], *, workers: int = 1) -> _T:
 
 
 def _first(problem: Exception) -> Exception:
-    """What a group of failures began with."""
+    """The first failure of a group."""
     while isinstance(problem, ExceptionGroup):
         problem = problem.exceptions[0]
     return problem

@@ -98,7 +98,7 @@ def subjects_in(folder: Path) -> tuple[Subject, ...]:
 
 
 def subject_at(path: Path) -> Subject:
-    """The script in one file; what it is for is told by where it lies, if it lies in such a folder."""
+    """The script in one file; its kind is known from its folder, if the folder is of the packaged form."""
     if path.parent.name == INGRESS_FOLDER:
         return Subject(path, f"{INGRESS_FOLDER}/{path.name}", class_type=path.stem)
     kind, group = path.resolve().parent.name, path.resolve().parent.parent.name

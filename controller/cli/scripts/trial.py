@@ -191,7 +191,7 @@ class Trial:
 
 
 def _own(answer: Tree) -> Tree:
-    """What the object itself says, without what is made beside it."""
+    """The content of the object itself, without its companion objects."""
     return {key: part for key, part in answer.items() if key != OBJECTS}
 
 

@@ -1,6 +1,7 @@
-"""What the API server refuses of workloads, Services and gateway objects, in the fields that a simulation reads.
+"""The API server's refusals of workloads, Services and gateway objects, for the fields that a simulation reads.
 
-Why: their schemas are not ours and not at hand without a cluster; what is not read here is taken as it is. Invariant:
+Why: their schemas are not ours and not at hand without a cluster; fields that are not read here are accepted.
+Invariant:
 an object without a problem can be played.
 """
 
@@ -130,7 +131,7 @@ ROLLOUT: JsonObject = {**_ANY, "type": "object", "properties": {"metadata": _MET
 
 
 def workload_problems(obj: JsonObject) -> tuple[str, ...]:
-    """What is wrong with a workload."""
+    """The mistakes in a workload."""
     if found := problems(obj, WORKLOAD):
         return found
     wanted = child(obj, "spec", "selector", "matchLabels").items()

@@ -1,6 +1,6 @@
-"""What a simulation needs and no file has, read from the cluster.
+"""The objects that a simulation needs and no file has, read from the cluster.
 
-Invariant: reads only; one request for each object that is missing. What the cluster does not have either is left out:
+Invariant: reads only; one request for each missing object. An object that the cluster does not have either is left out:
 the release would miss it too, and says so.
 """
 

@@ -119,7 +119,7 @@ def _filled(style: _Style | None) -> _Style | None:
 
 
 class Needed(msgspec.Struct, frozen=True):
-    """What a simulation of a Rollout looks for."""
+    """The objects that a simulation of a Rollout looks for."""
 
     workload: WorkloadRef
     services: tuple[str, ...]
@@ -155,7 +155,7 @@ def find(
 
 
 def scene_of(rollout: Rollout, objects: list[Tree]) -> Scene:
-    """What there is before the release. What is missing but for the workload, the release itself will miss."""
+    """The objects before the release. Missing objects other than the workload are reported by the release itself."""
     needed, namespace = needed_for(rollout), rollout.metadata.namespace
     ref = needed.workload
     workload = find(objects, ref.api_version, ref.kind, ref.name, namespace)
@@ -207,7 +207,7 @@ def _defaulted(obj: Tree) -> Json:
 
 
 def _fresh(obj: Tree, judge: Callable[[JsonObject], tuple[str, ...]], namespace: str) -> JsonObject:
-    """The object as if it had just been made: what a cluster has put on it is left out."""
+    """The object as if it had just been made, without the fields that a cluster has added."""
     placed = _judged(_placed(obj, namespace), judge)
     metadata = child(placed, "metadata")
     kept = {

@@ -1,4 +1,4 @@
-"""What the API server says of a Rollout's or TrafficRouting's fields before any webhook is asked: its own CRD's schema.
+"""The API server's answer to the fields of a Rollout or TrafficRouting before any webhook: the schema of the CRD.
 
 Why: a field that is misspelt, or a number where a text belongs, is refused by the server and never reaches the
 controller. Invariant: the schemas are those that are installed; what is said names the field and what it should be.
@@ -27,7 +27,7 @@ OPEN = ("apiVersion", "kind", "metadata")
 
 
 def schema_problems(obj: JsonObject) -> tuple[str, ...]:
-    """What the API server refuses of an object of our kinds; nothing for any other kind."""
+    """The API server's refusals of an object of our kinds; nothing for any other kind."""
     schema = _schemas().get((text(obj, "apiVersion"), text(obj, "kind")))
     if schema is None:
         return ()
@@ -36,7 +36,7 @@ def schema_problems(obj: JsonObject) -> tuple[str, ...]:
 
 
 def problems(value: object, schema: JsonObject) -> tuple[str, ...]:
-    """What is wrong with a value, by a structural schema."""
+    """The mistakes in a value, by a structural schema."""
     return tuple(_problems(value, schema, ""))
 
 

@@ -1,4 +1,4 @@
-"""`simulate`: what every step of a release would do, before anybody starts it.
+"""`simulate`: the effect of every step of a release, before anybody starts it.
 
 Invariant: offline unless --from-cluster is given, and read only then; the decisions, the checks and the scripts are the
 controller's own, the scripts run in a private worker.
