@@ -42,7 +42,7 @@ from controller.domain.rollout.release_context import (
     canary_status,
     moonshift_status,
 )
-from controller.domain.rollout.routing import pinned_to
+from controller.domain.rollout.services import pinned_to
 from controller.domain.rollout.status import condition
 from controller.kube.resources import DEPLOYMENTS, SERVICES
 

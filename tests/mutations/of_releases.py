@@ -219,8 +219,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a Rollout un-pins what another one pinned",
-            "    actions = routing.unpin(context) if moonshift_status(status).workload_uid else ()\n",
-            "    actions = routing.unpin(context)\n",
+            "    actions = services.unpin(context) if moonshift_status(status).workload_uid else ()\n",
+            "    actions = services.unpin(context)\n",
             DISTURBANCES,
         ),
     ),
@@ -234,7 +234,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "the stable Service is never pinned",
-            "    pins = routing.pin(context, status, index)\n",
+            "    pins = services.pin(context, status, index)\n",
             "    pins: tuple[Action, ...] = ()\n",
         ),
         (
@@ -296,18 +296,6 @@ OF_RELEASES: tuple[Mutation, ...] = (
             DISTURBANCES,
         ),
         (
-            "a Service stays pinned though a step takes all pods",
-            "        and routes_from(context, index)\n        and not context.takes_all(index)\n",
-            "        and routes_from(context, index)\n",
-            RELEASES,
-        ),
-        (
-            "only a first step with traffic pins",
-            "        and routes_from(context, index)\n",
-            "        and context.step(index).routes_traffic\n",
-            RELEASES,
-        ),
-        (
             "the instant of a route is forgotten",
             "    return with_moonshift_status(status, route_plan=plan, routed_at=context.now)\n",
             "    return with_moonshift_status(status, route_plan=plan)\n",
@@ -318,6 +306,21 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "    lost = says_given_back(plan) and known.routed_at is None\n",
             "    lost = False\n",
             RESTORING,
+        ),
+    ),
+    *of(
+        "rollout.services",
+        (
+            "a Service stays pinned though a step takes all pods",
+            "        and routing.routes_from(context, index)\n        and not context.takes_all(index)\n",
+            "        and routing.routes_from(context, index)\n",
+            RELEASES,
+        ),
+        (
+            "only a first step with traffic pins",
+            "        and routing.routes_from(context, index)\n",
+            "        and context.step(index).routes_traffic\n",
+            RELEASES,
         ),
     ),
     *of(

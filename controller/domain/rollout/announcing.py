@@ -11,7 +11,7 @@ must never keep an object from being restored: an object that cannot be announce
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain.decision import Action, EnsureRoutes, RoutePlan
 from controller.domain.observation import RoutePresent
-from controller.domain.rollout import routing
+from controller.domain.rollout import services
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
@@ -47,7 +47,7 @@ def announce(
     if (
         unasked
         or moonshift_status(status).announced_at is not None
-        or routing.canary_services(context)
+        or services.canary_services(context)
     ):
         return status, ()
     if context.routes_in_use:

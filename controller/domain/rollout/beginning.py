@@ -12,7 +12,7 @@ from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note
 from controller.domain.pods.running import returns_by_itself, stable_of_set
-from controller.domain.rollout import messages, routing
+from controller.domain.rollout import messages, routing, services
 from controller.domain.rollout.by_id import asked_by_id, stable_by_id
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal
@@ -101,7 +101,7 @@ def check_before_the_first_move(context: ReleaseContext, status: RolloutStatus) 
     """Check before the first move that all objects in the plan exist and can be read."""
     problem = (
         held_as_failed(context, status)
-        or routing.unusable_services(context)
+        or services.unusable_services(context)
         or routing.unreadable_routes(context)
         or routing.unsayable_steps(context)
     )

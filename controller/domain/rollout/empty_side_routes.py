@@ -24,7 +24,7 @@ from controller.domain.decision import (
     Refusal,
     UnpinService,
 )
-from controller.domain.rollout import restoring, routing
+from controller.domain.rollout import restoring, routing, services
 from controller.domain.rollout.empty_sides import (
     ROUTES,
     SERVICE,
@@ -128,7 +128,7 @@ def _is_over(context: ReleaseContext, status: RolloutStatus, side: Side, known: 
         return False
     return (
         _by_plan(context, status, side)
-        or routing.pin_is_over(context, max(1, ours.step))
+        or services.pin_is_over(context, max(1, ours.step))
         or (bool(ours.goal) and ours.goal not in PINNED_ON)
     )
 
@@ -227,7 +227,7 @@ def _lead_away(
 
 
 def _un_pinned(context: ReleaseContext, service: str) -> tuple[Action, ...]:
-    return tuple(action for action in routing.unpin(context) if action.service.name == service)
+    return tuple(action for action in services.unpin(context) if action.service.name == service)
 
 
 def _lead_back(
@@ -238,11 +238,11 @@ def _lead_back(
     if not any(side.half is Half.STABLE for side in back):
         return ()
     if ours.goal in PINNED_ON and context.owners is not None:
-        return routing.pinned(context, status)
+        return services.pinned(context, status)
     if ours.goal or not ours.release:
         return ()
     return (
-        *routing.pin(context, status, ours.step),
+        *services.pin(context, status, ours.step),
         *routing.followed_again(context, status, ours.step),
     )
 

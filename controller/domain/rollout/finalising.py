@@ -17,7 +17,14 @@ from controller.domain.decision import (
     RemoveFinalizer,
 )
 from controller.domain.pods.marks import marked_for
-from controller.domain.rollout import autoscalers, batches, empty_sides, restoring, routing
+from controller.domain.rollout import (
+    autoscalers,
+    batches,
+    empty_sides,
+    restoring,
+    routing,
+    services,
+)
 from controller.domain.rollout.moving.choice import mechanism_of
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.returning import unmark
@@ -82,7 +89,7 @@ def _grace_period(context: ReleaseContext, status: RolloutStatus) -> Stop | None
 
 def _unpin(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     # A Rollout that never began a release has pinned nothing: another Rollout with the same Service set the pin.
-    actions = routing.unpin(context) if moonshift_status(status).workload_uid else ()
+    actions = services.unpin(context) if moonshift_status(status).workload_uid else ()
     return Stop(status=status, actions=actions) if actions else None
 
 
@@ -91,12 +98,12 @@ def _unpin_and_see_it(context: ReleaseContext, status: RolloutStatus) -> Stop | 
     stop = _unpin(context, status)
     if stop is not None:
         return stop
-    return Stop(status=status) if routing.stable_services_are_blind(context) else None
+    return Stop(status=status) if services.stable_services_are_blind(context) else None
 
 
 def _remove_canary(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Canary Services and extra Deployments are deleted a grace period after the last route to them."""
-    actions = (*routing.canary_service_deletions(context), *_canary_deletions(context))
+    actions = (*services.canary_service_deletions(context), *_canary_deletions(context))
     if not actions:
         return None if not context.seen.canaries else Stop(status=status)
     return _grace_period(context, status) or Stop(status=status, actions=actions)
@@ -153,8 +160,8 @@ def _restore_stable_capacity(context: ReleaseContext, status: RolloutStatus) -> 
         # No pod can be added: while the new revision has ready pods, no route returns to a revision without any.
         waits = not stable.ready and empty_sides.new_answers(context, status)
         return Stop(status=status) if waits else None
-    widened = routing.widened_canary_services(context)
-    if widened or routing.canary_services_are_narrow(
+    widened = services.widened_canary_services(context)
+    if widened or services.canary_services_are_narrow(
         context, moonshift_status(status).stable_revision
     ):
         return Stop(status=status, actions=widened)

@@ -17,7 +17,7 @@ from controller.api.rollout import (
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.history import Outcome
-from controller.domain.rollout import messages, restoring, routing
+from controller.domain.rollout import messages, restoring, routing, services
 from controller.domain.rollout.analysing import Watched, watched
 from controller.domain.rollout.beginning import (
     begin,
@@ -243,7 +243,7 @@ def _with_problem(context: ReleaseContext, transition: Transition) -> Transition
         return transition
     missing = (
         stable_is_gone(context, transition.status)
-        or routing.unusable_services(context)
+        or services.unusable_services(context)
         or routing.unreadable_routes(context)
         or selects_no_new_pod(context, transition.status)
     )

@@ -10,7 +10,7 @@ from controller.api.rollout import RolloutStatus
 from controller.domain.availability import NotServed
 from controller.domain.decision import Action, Refusal, RestoreRoutes
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
-from controller.domain.rollout import announcing, empty_sides, routing
+from controller.domain.rollout import announcing, empty_sides, routing, services
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
 from controller.domain.traffic.teardown_order import lowest_depth_in_use, next_to_restore
@@ -52,7 +52,7 @@ def _stable_gone(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     ]
     if not empty:
         return None
-    return Stop(status, tuple(a for a in routing.unpin(context) if a.service.name in empty))
+    return Stop(status, tuple(a for a in services.unpin(context) if a.service.name in empty))
 
 
 def give_back_what_leads(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:

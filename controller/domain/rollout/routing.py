@@ -1,4 +1,4 @@
-"""Moves traffic for a step: pins, canary Services, grace periods, routes.
+"""Moves traffic for a step: the plan of its routes, and the grace periods around them.
 
 Invariant: a route names a Service no sooner than the grace period after its ready endpoints were first seen (a proxy
 learns of them a little later), and nothing behind a route is removed sooner than the grace period after the route has
@@ -9,33 +9,25 @@ instant counts as now, so a crash makes waits longer, never shorter.
 from datetime import datetime
 from typing import assert_never
 
-from controller.api import names
-from controller.api.meta import Key
-from controller.api.networking import Service
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain import reasons
 from controller.domain.decision import (
     Action,
-    DeleteCanaryService,
-    EnsureCanaryService,
     EnsureRoutes,
     Note,
     PartlySaid,
-    PinService,
     Reference,
     Refusal,
     RehearseRoutes,
     RoutePlan,
-    UnpinService,
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
-from controller.domain.rollout.empty_sides import all_goes_to_new, led_away
+from controller.domain.rollout.empty_sides import all_goes_to_new
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
 from controller.domain.traffic.abilities import left_out, name_of_script, partly, unsayable
 from controller.domain.traffic.plan import announcement, route_plan, share_of
-from controller.domain.traffic.selecting import selects_pods, unusable
 from controller.domain.traffic.services import shared_service_tells_apart
 from controller.domain.traffic.teardown_order import lowest_depth_in_use
 
@@ -44,9 +36,6 @@ GIVEN_BACK = "given-back-above-"
 """Stands before the depth of the objects in use, when all objects above them are restored."""
 SEVERAL = "several"
 """Recorded instead of a plan while the objects follow different plans."""
-
-
-# --- facts ------------------------------------------------------------------------------------------
 
 
 def routes_from(context: ReleaseContext, index: int) -> bool:
@@ -58,38 +47,6 @@ def follows_pods(context: ReleaseContext, index: int) -> bool:
     """Traffic follows the pods: the step has no traffic setting, and an earlier step has one."""
     before = any(step.routes_traffic for step in context.steps[: index - 1])
     return before and not context.step(index).routes_traffic
-
-
-def pin_is_wanted(context: ReleaseContext, index: int) -> bool:
-    """The stable Service selects the stable revision only.
-
-    From the first step of a release that routes traffic in this or a later step (the original pins at step 1 only,
-    B19), but not at a step without traffic after steps with it, and not where a partition step replaces all pods: a
-    pinned Service would select nothing.
-    """
-    return (
-        bool(context.strategy.traffic_routings)
-        and not context.shared
-        and routes_from(context, index)
-        and not context.takes_all(index)
-        and not follows_pods(context, index)
-    )
-
-
-def pinned_to(context: ReleaseContext, service: str) -> str:
-    """Revision a Service is pinned to, or an empty string."""
-    found = context.service(service)
-    return found.spec.selector.get(context.revision_label, "") if found is not None else ""
-
-
-def made_for(service: Service, rollout_uid: str) -> bool:
-    """The canary Service was made for this Rollout.
-
-    An annotation says so; earlier versions used a label. The original controller owns it by an ownerReference.
-    """
-    meta = service.metadata
-    said = (meta.annotations.get(names.ROLLOUT_UID), meta.labels.get(names.ROLLOUT_UID))
-    return rollout_uid in said or any(owner.uid == rollout_uid for owner in meta.owner_references)
 
 
 def observed_plan(context: ReleaseContext) -> str | None:
@@ -136,27 +93,6 @@ def grace_period_end(context: ReleaseContext, status: RolloutStatus) -> datetime
     return routed_at + context.grace
 
 
-# --- Services ---------------------------------------------------------------------------------------
-
-
-def unusable_services(context: ReleaseContext) -> Refusal | None:
-    """A stable Service that does not exist, or cannot select one revision only."""
-    for name in context.stable_services:
-        found = context.service(name)
-        if found is not None:
-            refusal = unusable(found, (context.revision_label,))
-            if refusal is not None:
-                return refusal
-        else:
-            return Refusal(
-                reason=reasons.SERVICE_NOT_FOUND,
-                message=f"Service {context.namespace}/{name} does not exist: create it, or correct "
-                "trafficRoutings[].service",
-                object=f"Service {context.namespace}/{name}",
-            )
-    return None
-
-
 def unreadable_routes(context: ReleaseContext) -> Refusal | None:
     """A gateway object that does not exist or cannot be read."""
     for route in context.seen.routes:
@@ -194,147 +130,6 @@ def unsayable_steps(context: ReleaseContext) -> Refusal | None:
                     object=f"{route.reference.kind} {context.namespace}/{route.reference.name}",
                 )
     return None
-
-
-def pin(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
-    """Stable Services that have to be pinned, or un-pinned, for this step.
-
-    A Service without stable pods is not pinned: it selects all revisions until they return. A Service that is pinned to
-    pods that no step removed is left to `empty_side_routes`, which reports it.
-    """
-    if pin_is_wanted(context, index):
-        return pinned(context, status)
-    return unpin(context) if pin_is_over(context, index) else ()
-
-
-def pin_is_over(context: ReleaseContext, index: int) -> bool:
-    """The plan has an earlier step that pins, and nothing is pinned at this one."""
-    unrouted = not routes_from(context, index) or follows_pods(context, index)
-    return unrouted or context.leaves_none(index)
-
-
-def pinned(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
-    """Stable Services that do not select the stable revision only, and could."""
-    revision = moonshift_status(status).stable_revision
-    return tuple(
-        PinService(
-            found.metadata.key, found.metadata.resource_version, context.revision_label, revision
-        )
-        for name in context.stable_services
-        if (found := context.service(name)) is not None
-        and selects_pods(found, (context.revision_label,))
-        and pinned_to(context, name) != revision
-        and not led_away(status, name)
-    )
-
-
-def unpin(context: ReleaseContext) -> tuple[UnpinService, ...]:
-    """Stable Services that we pinned and that should select every pod of their owner's selector."""
-    return tuple(
-        UnpinService(found.metadata.key, found.metadata.resource_version, context.revision_label)
-        for name in context.stable_services
-        if (found := context.service(name)) is not None and names.PINNED in found.metadata.labels
-    )
-
-
-def stable_services_are_blind(context: ReleaseContext) -> bool:
-    """Un-pinned, but the slices do not contain the new pods yet."""
-    if context.shared:
-        return False
-    return any(_does_not_lead_to_new_pods(context, name) for name in context.stable_services)
-
-
-def _does_not_lead_to_new_pods(context: ReleaseContext, name: str) -> bool:
-    """The Service's owner selects new pods that are ready, but none is among its endpoints yet."""
-    service = context.service(name)
-    if service is None:
-        return False
-    wanted = {
-        pod.metadata.uid
-        for pod in context.new_pods
-        if pod.ready_since is not None
-        and service.spec.selector.items() <= pod.metadata.labels.items()
-    }
-    return bool(wanted) and not wanted & context.ready_endpoints(name)
-
-
-def widened_canary_services(context: ReleaseContext) -> tuple[Action, ...]:
-    """Canary Services that should select every revision, because the pods of the new one are about to be removed."""
-    return tuple(
-        UnpinService(found.metadata.key, found.metadata.resource_version, context.revision_label)
-        for found in _own_canary_services(context)
-        if context.revision_label in found.spec.selector
-    )
-
-
-def canary_services_are_narrow(context: ReleaseContext, revision: str) -> bool:
-    """The slices of a canary Service do not contain pods of this revision yet."""
-    ready = {pod.metadata.uid for pod in context.pods_of(revision) if pod.ready_since is not None}
-    return bool(ready) and any(
-        not ready & context.ready_endpoints(found.metadata.name)
-        for found in _own_canary_services(context)
-    )
-
-
-def _own_canary_services(context: ReleaseContext) -> tuple[Service, ...]:
-    if context.shared:
-        return ()
-    uid = context.seen.rollout.metadata.uid
-    return tuple(
-        found
-        for stable in context.stable_services
-        if (found := context.service(context.canary_service_of(stable))) is not None
-        and made_for(found, uid)
-    )
-
-
-def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
-    """Canary Services that are missing, or select another revision."""
-    revision = context.new_revision
-    if context.shared or not revision:
-        return ()
-    patch = context.strategy.patch_pod_template_metadata
-    labels = patch.labels if patch is not None and context.style is Style.CANARY else {}
-    return tuple(
-        EnsureCanaryService(
-            stable=Key(context.namespace, stable),
-            name=context.canary_service_of(stable),
-            label=context.revision_label,
-            revision=revision,
-            rollout_uid=context.seen.rollout.metadata.uid,
-            selector_patch=labels,
-            appends=context.seen.appends_pod_labels,
-        )
-        for stable in context.stable_services
-        if pinned_to(context, context.canary_service_of(stable)) != revision
-    )
-
-
-def canary_service_deletions(context: ReleaseContext) -> tuple[Action, ...]:
-    """Canary Services that were made for this Rollout and still exist."""
-    return tuple(
-        DeleteCanaryService(found.metadata.key, found.metadata.uid)
-        for found in _own_canary_services(context)
-        if not found.metadata.deleting
-    )
-
-
-def unused_canary_services(
-    context: ReleaseContext, status: RolloutStatus, index: int
-) -> Stop | None:
-    """At a step without traffic settings no route names canary Services: they are deleted after the grace period."""
-    if not follows_pods(context, index) or context.takes_all(index) or context.routes_in_use:
-        return None
-    actions = canary_service_deletions(context)
-    if not actions:
-        return None
-    due = grace_period_end(context, status)
-    if due is not None:
-        return Stop(status, wake_at=due)
-    return Stop(with_moonshift_status(status, endpoints_ready_since={}), actions)
-
-
-# --- routes -----------------------------------------------------------------------------------------
 
 
 def wanted_plan(context: ReleaseContext, status: RolloutStatus, index: int) -> RoutePlan:

@@ -20,6 +20,7 @@ from controller.domain.rollout import (
     pause,
     restoring,
     routing,
+    services,
 )
 from controller.domain.rollout.drifting import drift_of, noted
 from controller.domain.rollout.jump import go_to
@@ -78,10 +79,10 @@ def _before_upgrade(context: ReleaseContext, status: RolloutStatus) -> Transitio
 
 def _following_pods(context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
     """The stable Services select every revision before the routes send them everything: few old pods may be left."""
-    if not context.routes_lead or not routing.pin_is_over(context, index):
+    if not context.routes_lead or not services.pin_is_over(context, index):
         return None
-    actions = routing.unpin(context)
-    waits = bool(actions) or routing.stable_services_are_blind(context)
+    actions = services.unpin(context)
+    waits = bool(actions) or services.stable_services_are_blind(context)
     return Stop(status, actions) if waits else None
 
 
@@ -89,11 +90,11 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """The step's pods: created, ready, labelled; without traffic settings the old share is removed at once."""
     index = moonshift_status(status).step
     status = _upgrading(context, status)
-    pins = routing.pin(context, status, index)
+    pins = services.pin(context, status, index)
     blocked = mechanism_of(context).preconditions(context, status)
     if blocked is not None:
         return structs.replace(blocked, actions=(*pins, *blocked.actions))
-    if context.takes_all(index) and (pins or routing.stable_services_are_blind(context)):
+    if context.takes_all(index) and (pins or services.stable_services_are_blind(context)):
         # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
         return Stop(status, pins)
     counted = context.ready(context.new_pods)
@@ -119,12 +120,12 @@ def _pods_of_step(context: ReleaseContext, status: RolloutStatus, index: int) ->
         context.ready(context.new_pods),
         give_back=not context.step(index).routes_traffic,
     )
-    services: tuple[Action, ...] = ()
+    copies: tuple[Action, ...] = ()
     if context.step(index).routes_traffic and not context.takes_all(index):
-        services = routing.canary_services(context)
+        copies = services.canary_services(context)
     return (
         *moves,
-        *services,
+        *copies,
         *batches.missing_labels(context, status, pods_to_label(context, status)),
     )
 
@@ -135,7 +136,7 @@ def _route(context: ReleaseContext, status: RolloutStatus) -> Transition:
     regrown = mechanism_of(context).regrow(context, index)
     if regrown:
         return Stop(status, regrown)
-    unused = routing.unused_canary_services(context, status, index)
+    unused = services.unused_canary_services(context, status, index)
     if unused is not None:
         return unused
     if context.step(index).routes_traffic and context.seen.routes and not context.takes_all(index):
@@ -164,9 +165,9 @@ def _route(context: ReleaseContext, status: RolloutStatus) -> Transition:
 
 def _services_ready(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """The canary Services have had the new pods among their endpoints for the grace period."""
-    services = routing.canary_services(context)
-    if services:
-        return Stop(status, services)
+    missing = services.canary_services(context)
+    if missing:
+        return Stop(status, missing)
     return routing.endpoints_grace_period(context, status)
 
 
@@ -224,11 +225,11 @@ def _with_routes(context: ReleaseContext, transition: Stop, index: int) -> Stop:
 
 def _kept(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
     """Repairs while a step waits: pins, the extra Deployment's size, labels, canary Services."""
-    actions: tuple[Action, ...] = routing.pin(context, status, index)
+    actions: tuple[Action, ...] = services.pin(context, status, index)
     actions += mechanism_of(context).keep(context, index)
     actions += batches.missing_labels(context, status, pods_to_label(context, status))
     if context.step(index).routes_traffic and not context.takes_all(index):
-        actions += routing.canary_services(context)
+        actions += services.canary_services(context)
     return actions
 
 

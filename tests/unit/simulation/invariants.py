@@ -10,7 +10,7 @@ from controller.api.workloads import Pod
 from controller.domain.pods.deployment import owners_limits
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.release_context import ReleaseContext, Style
-from controller.domain.rollout.routing import pin_is_wanted
+from controller.domain.rollout.services import pin_is_wanted
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import GRACE, KEY, NAMESPACE
 from tests.unit.worlds import World

@@ -32,7 +32,8 @@ from controller.domain.observation import (
     RouteUnreadable,
 )
 from controller.domain.rollout.phases import decide
-from controller.domain.rollout.routing import GATEWAY_OBJECT_IN_USE, made_for
+from controller.domain.rollout.routing import GATEWAY_OBJECT_IN_USE
+from controller.domain.rollout.services import made_for
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     GRACE,
