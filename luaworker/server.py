@@ -1,8 +1,8 @@
 """One worker process put together: pool, gRPC service, health, metrics; started in that order, stopped in the reverse.
 
-Invariant: the gRPC port answers from the start, and says UNAVAILABLE with the reason until the sandbox is proven;
-after a stop is asked for, no new call begins, those that run are finished within the drain time, and no process is
-left.
+Invariant: probes answer from the start and say what is waited for; the gRPC port answers as soon as there are
+certificates for it, and says UNAVAILABLE with the reason until the sandbox is proven; after a stop is asked for, no new
+call begins, those that run are finished within the drain time, and no process is left.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from luaworker.metrics import CONTENT_TYPE, Metrics
 from luaworker.pool import Pool
 from luaworker.service import RECEIVE_BYTES, Executor
 from luaworker.settings import MEGABYTE, Settings
-from luaworker.tls import server_credentials
+from luaworker.tls import missing_files, server_credentials, wait_for_files
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
 
 _log = logging.getLogger(__name__)
@@ -54,13 +54,33 @@ def _bind(server: grpc.aio.Server, settings: Settings) -> int:
         raise BadSetup(f"cannot listen on {settings.listen}: {problem}") from problem
 
 
-def _probe_pages(pool: Pool, health: Health) -> httpd.Pages:
+def _probe_pages(pool: Pool, health: Health, tls_dir: str) -> httpd.Pages:
     def ready() -> Page:
         if health.serving:
             return Page(b"ok\n")
-        return Page(f"not ready: {pool.problem or 'stopping'}\n".encode(), 503)
+        return Page(f"not ready: {_awaited(tls_dir) or pool.problem or 'stopping'}\n".encode(), 503)
 
     return {"/healthz": lambda: Page(b"ok\n"), "/readyz": ready}
+
+
+def _awaited(tls_dir: str) -> str:
+    missing = missing_files(tls_dir) if tls_dir else ""
+    return f"waiting for {missing} in {tls_dir}" if missing else ""
+
+
+async def _certified(tls_dir: str, stopping: asyncio.Task[str]) -> bool:
+    """Wait for the certificates, where there have to be any; False when a stop was asked for meanwhile."""
+    if not tls_dir:
+        return True
+    if awaited := _awaited(tls_dir):
+        _log.info(awaited)
+    waiting = asyncio.create_task(wait_for_files(tls_dir))
+    await asyncio.wait((waiting, stopping), return_when=asyncio.FIRST_COMPLETED)
+    if not waiting.done():
+        waiting.cancel()
+        return False
+    await waiting
+    return True
 
 
 async def _until_stopped() -> str:
@@ -118,24 +138,30 @@ async def run(settings: Settings) -> None:
         )
     metrics, health = Metrics(), Health()
     pool = Pool(settings, metrics, health.set_serving)
-    executor = Executor(pool, settings, metrics, packaged.hashes())
-    server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_CONCURRENT_RPCS)
-    pb_grpc.add_LuaExecutorServicer_to_server(executor, server)
-    await health.add_to(server)
-    port = _bind(server, settings)
+    stopping = asyncio.create_task(_until_stopped())
     pages = {"/metrics": lambda: Page(metrics.render(), content_type=CONTENT_TYPE)}
     metrics_server = await httpd.serve(settings.metrics_address, pages)
-    probe_server = await httpd.serve(settings.probe_address, _probe_pages(pool, health))
+    probe_server = await httpd.serve(
+        settings.probe_address, _probe_pages(pool, health, settings.tls_dir)
+    )
     try:
-        await server.start()
-        await pool.start()
-        _announce(settings, pool, port, metrics_server, probe_server)
-        name = await _until_stopped()
-        _log.info("stopping", extra={"signal": name})
-        health.set_serving(False)
-        await server.stop(settings.drain_seconds)
+        if await _certified(settings.tls_dir, stopping):
+            server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_CONCURRENT_RPCS)
+            executor = Executor(pool, settings, metrics, packaged.hashes())
+            pb_grpc.add_LuaExecutorServicer_to_server(executor, server)
+            await health.add_to(server)
+            port = _bind(server, settings)
+            try:
+                await server.start()
+                await pool.start()
+                _announce(settings, pool, port, metrics_server, probe_server)
+                _log.info("stopping", extra={"signal": await stopping})
+                health.set_serving(False)
+                await server.stop(settings.drain_seconds)
+            finally:
+                await server.stop(0)
     finally:
-        await server.stop(0)
+        stopping.cancel()
         await pool.close()
         for listener in (metrics_server, probe_server):
             if listener is not None:

@@ -1,9 +1,10 @@
 """Mutual TLS from a directory that holds ca.crt, tls.crt and tls.key, as a mounted Secret does.
 
-Invariant: a client without a certificate of that authority is refused; files that change are taken up with the next
-handshake, without a restart; a pair that is only half written is not.
+Invariant: a client without a certificate of that authority is refused; files that are not there yet are waited for;
+files that change are taken up with the next handshake, without a restart; a pair that is only half written is not.
 """
 
+import asyncio
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import grpc
 from luaworker.errors import BadSetup
 
 _FILES = ("tls.key", "tls.crt", "ca.crt")
+LOOK_SECONDS = 0.5
+"""Between two looks for files that are not there yet."""
 
 
 def _read(folder: Path) -> tuple[bytes, ...]:
@@ -23,15 +26,39 @@ def _configuration(files: tuple[bytes, ...]) -> grpc.ServerCertificateConfigurat
     return grpc.ssl_server_certificate_configuration([(key, certificate)], authority)
 
 
-def server_credentials(directory: str) -> grpc.ServerCredentials:
-    """Credentials that follow the files."""
-    folder = Path(directory)
-    missing = [name for name in _FILES if not (folder / name).is_file()]
-    if missing:
+def missing_files(directory: str) -> str:
+    """Names of the files that are not there, or not written to their end, with commas; empty when all are."""
+    return ", ".join(name for name in _FILES if not _is_whole(Path(directory) / name))
+
+
+def _is_whole(file: Path) -> bool:
+    try:
+        return b"-----END" in file.read_bytes()
+    except OSError:
+        return False
+
+
+async def wait_for_files(directory: str) -> None:
+    """Return when the three files are there: a kubelet brings them once the controller has made the Secret.
+
+    Raises BadSetup where the directory itself is missing: nothing would ever come.
+    """
+    _require(Path(directory))
+    while missing_files(directory):  # noqa: ASYNC110 - a kubelet tells nobody
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def _require(folder: Path) -> None:
+    if not folder.is_dir():
         raise BadSetup(
-            f"--tls-dir {directory}: {', '.join(missing)} missing; mount a Secret with "
+            f"--tls-dir {folder}: no such directory; mount a Secret with "
             "ca.crt, tls.crt and tls.key there, or leave the flag out for a Unix socket"
         )
+
+
+def server_credentials(directory: str) -> grpc.ServerCredentials:
+    """Credentials that follow the files, which are there."""
+    folder = Path(directory)
     current = _read(folder)
 
     def fetch() -> grpc.ServerCertificateConfiguration:

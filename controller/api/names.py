@@ -117,6 +117,8 @@ WEBHOOK_SECRET = "kruise-rollout-webhook-certs"
 """Name of the Secret with the authority and the webhooks' serving certificate."""
 WEBHOOK_SERVICE = "kruise-rollout-webhook-service"
 """Name of the Service in front of the webhooks."""
+WORKER_CERTIFICATES = "moonshift.dev/certificates"
+"""Annotation on pods of the script worker: which certificates they have to have; its change makes the kubelet look."""
 CONTROLLER_ACCOUNT = "kruise-rollout-controller-manager"
 """ServiceAccount of the controller; admission lets its writes pass."""
 

@@ -6,7 +6,7 @@ replica at once; nothing is served before the authority that signed it was publi
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -38,6 +38,13 @@ class Places(msgspec.Struct, frozen=True):
     client_directory: Path | None = None
 
 
+WorkerChanged = Callable[[Mapping[str, bytes]], None]
+
+
+def _nobody(files: Mapping[str, bytes]) -> None:
+    pass
+
+
 class CertificateKeeper:
     """Rounds over one installation's certificates."""
 
@@ -48,7 +55,10 @@ class CertificateKeeper:
         address: Address,
         places: Places,
         clock: Clock,
+        worker_changed: WorkerChanged = _nobody,
     ) -> None:
+        """`worker_changed` is told the worker's files after each write of its Secret."""
+        self._worker_changed = worker_changed
         self._secrets = secrets
         self._publisher = publisher
         self._address = address
@@ -82,7 +92,10 @@ class CertificateKeeper:
     async def _worker_files(self, bundle: Bundle) -> Mapping[str, bytes]:
         names = worker_names(self._places.worker_service, self._address.namespace)
         now = self._clock.now()
-        await ensure_side(self._secrets, WORKER_SECRET, bundle, names, now, client=False)
-        return await ensure_side(
+        worker = await ensure_side(self._secrets, WORKER_SECRET, bundle, names, now, client=False)
+        if worker.written:
+            self._worker_changed(worker.files)
+        calling = await ensure_side(
             self._secrets, CLIENT_SECRET, bundle, (CLIENT_NAME,), now, client=True
         )
+        return calling.files

@@ -6,6 +6,7 @@ serves, the controller's calls. The worker gets its files from a Secret that a k
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from controller.certificates.authority import Pair, facts, issue, issued_by, matches
 from controller.certificates.rotation import Bundle
@@ -22,6 +23,13 @@ CA_FILE, CERTIFICATE_FILE, KEY_FILE = "ca.crt", "tls.crt", "tls.key"
 
 RENEW_BEFORE = timedelta(days=120)
 _ATTEMPTS = 5
+
+
+class Side(NamedTuple):
+    """The files of one side, and whether they were written just now."""
+
+    files: Mapping[str, bytes]
+    written: bool
 
 
 def worker_names(service: str, namespace: str) -> tuple[str, ...]:
@@ -45,7 +53,7 @@ async def ensure_side(
     now: datetime,
     *,
     client: bool,
-) -> Mapping[str, bytes]:
+) -> Side:
     """The files of one side in the Secret `name`, made or renewed where that is due; shared by all replicas."""
     for _ in range(_ATTEMPTS):
         present = await store.read(name)
@@ -59,7 +67,7 @@ async def ensure_side(
             KEY_FILE: pair.key,
         }
         if wanted == data:
-            return wanted
+            return Side(wanted, written=False)
         try:
             if present is None:
                 await store.create(name, wanted)
@@ -67,7 +75,7 @@ async def ensure_side(
                 await store.replace(name, wanted, present.resource_version)
         except (AlreadyExists, Conflict):
             continue
-        return wanted
+        return Side(wanted, written=True)
     raise Postponed(1.0, f"Secret {name} is being written by others")
 
 

@@ -12,6 +12,7 @@ from controller.api.validation.rules import Rules
 from controller.certificates.identity import Identity
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import Address, Publisher
+from controller.certificates.summons import Summons
 from controller.domain.traffic.abilities import Headers
 from controller.kube.client import KubeClient
 from controller.runtime.clock import Clock
@@ -22,6 +23,7 @@ from controller.webhook.readers import CachedReader
 from controller.webhook.server import AdmissionMetrics, Leaving, webhook_app
 from controller.webhook.stores import FolderSecrets, KubeConfigurations, KubeSecrets
 from controller.webhook.surroundings import Surroundings
+from controller.webhook.worker_pods import KubeWorkerPods
 
 DEFAULT_CERTIFICATES = Path("/tmp/kruise-rollout-webhook-certs")
 """Where the original keeps the files, too; manifests mount a volume there."""
@@ -62,7 +64,8 @@ def make_endpoint(
     places = _places(settings, folder)
     secrets = FolderSecrets(folder) if outside else KubeSecrets(client, settings.namespace)
     publisher = Publisher(KubeConfigurations(client), address, (*handlers, "/convert"), identity)
-    keeper = CertificateKeeper(secrets, publisher, address, places, clock)
+    summons = Summons(KubeWorkerPods(client, settings.namespace, places.worker_service))
+    keeper = CertificateKeeper(secrets, publisher, address, places, clock, summons.call)
     authority = settings.webhook_client_ca
     return Endpoint(
         webhook_app(handlers, metrics, authenticated=bool(authority), leaving=leaving),
@@ -71,6 +74,7 @@ def make_endpoint(
         files=places.webhook_directory,
         client_authority=authority,
         loaded=metrics.certificate_loaded,
+        beside=summons.run,
     )
 
 

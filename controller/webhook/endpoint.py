@@ -10,7 +10,7 @@ somebody changes what is published.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from datetime import timedelta
 from pathlib import Path
 
@@ -41,8 +41,10 @@ class Endpoint:
         files: Path,
         client_authority: Path | None = None,
         loaded: Loaded | None = None,
+        beside: Callable[[], Coroutine[object, object, None]] | None = None,
     ) -> None:
-        """`client_authority` signs the certificates of API servers, where they present any."""
+        """`client_authority` signs the certificates of API servers, where they present any; `beside` runs as long."""
+        self._work_beside = beside or _idle
         self._app = app
         self._port = port
         self._keeper = keeper
@@ -55,6 +57,10 @@ class Endpoint:
 
     async def run(self) -> None:
         """Serve until cancelled."""
+        async with _beside(self._work_beside()):
+            await self._serve()
+
+    async def _serve(self) -> None:
         ready = await self._round()
         self.certified.set()
         tls = await asyncio.to_thread(ServingTls, self._files, self._client_authority, self._loaded)
@@ -112,6 +118,10 @@ class Endpoint:
         if problem != self.problem:
             log.warning("webhooks are not ready", extra={"error": problem})
         self.problem = problem
+
+
+async def _idle() -> None:
+    """Nothing has to be done beside."""
 
 
 @contextlib.asynccontextmanager

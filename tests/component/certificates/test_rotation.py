@@ -367,8 +367,10 @@ async def test_both_sides_of_the_worker_trust_the_same_authority() -> None:
     secrets = Secrets()
     bundle = rotated(None, Step.START_OVER, NAMES, START)
     names = worker_names("lua", "ms")
-    server = await ensure_side(secrets, "w", bundle, names, START, client=False)
-    assert await ensure_side(secrets, "w", bundle, names, START, client=False) == server
+    server, written = await ensure_side(secrets, "w", bundle, names, START, client=False)
+    assert written
+    again = await ensure_side(secrets, "w", bundle, names, START, client=False)
+    assert again == (server, False)
     assert secrets.writes == 1
     assert issued_by(server["tls.crt"], bundle.authority.certificate)
     assert matches(Pair(server["tls.crt"], server["tls.key"]))
@@ -376,7 +378,7 @@ async def test_both_sides_of_the_worker_trust_the_same_authority() -> None:
     assert seen is not None
     assert {"lua.ms.svc", "lua", "*.lua.ms.svc"} <= seen.names
     following = rotated(bundle, Step.ADD_AUTHORITY, NAMES, START)
-    wider = await ensure_side(secrets, "w", following, names, START, client=False)
+    wider, _ = await ensure_side(secrets, "w", following, names, START, client=False)
     assert wider["tls.crt"] == server["tls.crt"]
     assert wider["ca.crt"] == following.trusted
     secrets.always_busy = True

@@ -140,10 +140,13 @@ async def test_the_version_is_told() -> None:
     assert await command("--version") == (0, f"moonshift luaworker {__version__}\n")
 
 
-async def test_missing_certificates_are_named(tmp_path: Path) -> None:
-    code, output = await command("--listen", "127.0.0.1:0", "--tls-dir", str(tmp_path))
+async def test_a_missing_folder_of_certificates_is_named(tmp_path: Path) -> None:
+    flags = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
+    code, output = await command(
+        "--listen", "127.0.0.1:0", "--tls-dir", str(tmp_path / "gone"), *flags
+    )
     assert code == 2
-    assert "tls.key, tls.crt, ca.crt missing" in output
+    assert f"--tls-dir {tmp_path}/gone: no such directory" in output
 
 
 async def test_a_wrong_address_is_named() -> None:

@@ -238,7 +238,27 @@ def test_the_worker_has_no_credential_and_no_way_out() -> None:
     policy = named("NetworkPolicy", "moonshift-luaworker")["spec"]
     assert policy["egress"] == []
     assert set(policy["policyTypes"]) == {"Ingress", "Egress"}
-    assert pod["volumes"][0]["secret"]["secretName"] == WORKER_SECRET
+    (volume,) = pod["volumes"]
+    assert volume["secret"]["secretName"] == WORKER_SECRET
+    assert volume["secret"]["optional"] is True, "the pod starts, and waits for its certificates"
+
+
+def test_the_controller_finds_the_workers_pods_by_the_label_it_looks_for_and_may_annotate_them() -> (
+    None
+):
+    template = named("Deployment", "moonshift-luaworker")["spec"]["template"]
+    (argument,) = [
+        one
+        for one in named("Deployment", names.CONTROLLER_ACCOUNT)["spec"]["template"]["spec"][
+            "containers"
+        ][0]["args"]
+        if one.startswith("--lua-worker=")
+    ]
+    service = argument.removeprefix("--lua-worker=dns:///").partition(":")[0]
+    assert template["metadata"]["labels"]["app.kubernetes.io/name"] == service
+    rules = named("ClusterRole", "kruise-rollout-manager-role")["rules"]
+    (pods,) = [one for one in rules if one["resources"] == ["pods"]]
+    assert {"list", "patch"} <= {*pods["verbs"]}
 
 
 def test_services_find_their_pods_and_ports() -> None:

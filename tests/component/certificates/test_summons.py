@@ -1,0 +1,80 @@
+"""Pods of the script worker are annotated when their Secret changes, so that their kubelets look at once."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+
+from controller.api.names import WORKER_CERTIFICATES
+from controller.certificates import summons as summons_module
+from controller.certificates.summons import Summons
+from controller.errors import Forbidden
+from controller.kube.resources import PODS
+from controller.simulation.api_server.server import MemoryApi
+from controller.webhook.worker_pods import KubeWorkerPods
+
+
+class Pods:
+    """Notes what it was told; the first refusals are for want of a right."""
+
+    def __init__(self, refusals: int = 0) -> None:
+        self.values: list[str] = []
+        self.refusals = refusals
+        self.told = asyncio.Event()
+
+    async def annotate(self, value: str) -> None:
+        self.values.append(value)
+        if len(self.values) == 2:
+            self.told.set()
+        if self.refusals:
+            self.refusals -= 1
+            raise Forbidden("you cannot patch pods", status=403)
+
+
+async def told(pods: Pods, files: dict[str, bytes]) -> list[str]:
+    """What pods are told of one change of the Secret."""
+    summons = Summons(pods)
+    running = asyncio.create_task(summons.run())
+    summons.call(files)
+    async with asyncio.timeout(10):
+        await pods.told.wait()
+    running.cancel()
+    return pods.values
+
+
+@pytest.fixture(autouse=True)
+def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summons_module, "AFTER_SECONDS", (0.0, 0.0))
+
+
+async def test_a_changed_secret_is_told_twice_with_values_that_differ() -> None:
+    first = await told(Pods(), {"tls.crt": b"a", "tls.key": b"b"})
+    other = await told(Pods(), {"tls.crt": b"c", "tls.key": b"d"})
+    assert len({*first, *other}) == 4
+
+
+async def test_without_the_right_the_second_try_is_made_all_the_same() -> None:
+    assert len(await told(Pods(refusals=2), {"tls.crt": b"a"})) == 2
+
+
+async def test_only_the_workers_pods_of_the_own_namespace_are_annotated() -> None:
+    api = MemoryApi(lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    for namespace, name, app in (
+        ("ms", "w-1", "lua"),
+        ("ms", "w-2", "lua"),
+        ("ms", "other", "web"),
+        ("theirs", "w-1", "lua"),
+    ):
+        labels = {"app.kubernetes.io/name": app}
+        metadata = {"name": name, "namespace": namespace, "labels": labels}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+        await api.create(PODS, namespace, msgspec.json.encode(body))
+    client: object = api
+    await KubeWorkerPods(client, "ms", "lua").annotate("x.1")  # type: ignore[arg-type]  # the double has the verbs
+    annotated = []
+    for namespace, name in (("ms", "w-1"), ("ms", "w-2"), ("ms", "other"), ("theirs", "w-1")):
+        found = msgspec.json.decode(await api.get(PODS, namespace, name))
+        annotated.append(found["metadata"].get("annotations"))
+    mark = {WORKER_CERTIFICATES: "x.1"}
+    assert annotated == [mark, mark, None, None]
