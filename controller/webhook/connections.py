@@ -2,8 +2,9 @@
 
 Why it exists: every pod of the cluster can open connections, and one costs a third of a megabyte (TLS buffers) before
 it has said a word. Invariant: at most `most` connections, and at most `per_address` of one address, counted from the
-accept on; a new one takes the place of the one that was idle longest; a request line and its headers arrive within
-`head_seconds`. It must not read requests: that is the server's.
+handshake on; whoever comes beyond that waits for a place, and is let in before others of an address with more of them;
+a place is made by the connection that was idle longest; a request line and its headers arrive within `head_seconds`.
+It must not read requests: that is the server's.
 """
 
 import asyncio
@@ -16,9 +17,11 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
+from controller.webhook.waiting import WaitingRoom
+
 log = logging.getLogger(__name__)
 
-MAX_PENDING_CONNECTIONS = 128
+MAX_PENDING_CONNECTIONS = 1024
 """Connections the kernel keeps for us until we accept them."""
 
 
@@ -27,6 +30,14 @@ class ConnectionLimits(msgspec.Struct, frozen=True):
 
     most: int = 160
     per_address: int = 64
+    idle_seconds: float = 1.0
+    """From when on an idle connection makes room: a client that has just come is about to ask."""
+    waiting: int = 512
+    """Clients that wait for a place, all together."""
+    waiting_seconds: float = 8.0
+    """How long one may wait; the API server gives up after 10."""
+    look_seconds: float = 0.2
+    """Between two looks at who waits, while anybody does."""
     handshake_seconds: float = 5.0
     head_seconds: float = 10.0
     pause_seconds: float = 0.1
@@ -70,6 +81,10 @@ class Connection(asyncio.Protocol):
         """The request is over."""
         self.idle_since = asyncio.get_running_loop().time()
 
+    def idle_by(self, instant: float) -> bool:
+        """Whether it has been idle since then, or longer."""
+        return self.idle_since is not None and self.idle_since <= instant
+
     def abort(self) -> None:
         """Close without another word."""
         if self._transport is not None:
@@ -110,10 +125,15 @@ class Door:
         self._by_transport: dict[object, Connection] = {}
         self._per_address: Counter[str] = Counter()
         self._handshakes: set[asyncio.Task[None]] = set()
+        self._waiting: WaitingRoom[socket.socket] = WaitingRoom(
+            limits.waiting, limits.waiting_seconds
+        )
+        self._anybody = asyncio.Event()
 
     async def receive(self, listening: socket.socket) -> None:
         """Accept for ever."""
         loop = asyncio.get_running_loop()
+        looking = loop.create_task(self._look())
         try:
             while True:
                 try:
@@ -122,15 +142,38 @@ class Door:
                     log.warning("a connection was not accepted: %s", error)
                     await asyncio.sleep(self.limits.pause_seconds)
                     continue
-                self._receive_one(sock, str(peer[0]))
+                self._waiting.enter(str(peer[0]), sock, loop.time())
+                self._let_in()
         finally:
+            looking.cancel()
+            self._waiting.close()
             for handshake in self._handshakes:
                 handshake.cancel()
 
+    async def _look(self) -> None:
+        """Let in for whom idle connections make room by now, and close who has waited too long."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._anybody.wait()
+            await asyncio.sleep(self.limits.look_seconds)
+            if given_up := self._waiting.expire(loop.time()):
+                log.warning("%d connections closed: no place for them in time", given_up)
+            self._let_in()
+
+    def _let_in(self) -> None:
+        """Give places to those who wait, as long as there are any."""
+        while (address := self._next()) is not None:
+            self._receive_one(self._waiting.take(address), address)
+        if self._waiting:
+            self._anybody.set()
+        else:
+            self._anybody.clear()
+
+    def _next(self) -> str | None:
+        waiting = self._waiting.fewest_first(self._per_address)
+        return next((address for address in waiting if self._has_room(address)), None)
+
     def _receive_one(self, sock: socket.socket, address: str) -> None:
-        if not self._has_room(address):
-            sock.close()
-            return
         connection = Connection(self, address, self._make())
         self._inside.add(connection)
         self._per_address[address] += 1
@@ -163,7 +206,8 @@ class Door:
         return len(self._inside) < self.limits.most or self._sent_away(lambda one: True)
 
     def _sent_away(self, eligible: Callable[[Connection], bool]) -> bool:
-        idle = [one for one in self._inside if one.idle_since is not None and eligible(one)]
+        latest = asyncio.get_running_loop().time() - self.limits.idle_seconds
+        idle = [one for one in self._inside if one.idle_by(latest) and eligible(one)]
         if not idle:
             return False
         # Whoever holds the most connections gives one up first, the longest idle one.
@@ -182,6 +226,7 @@ class Door:
         """A connection is gone, or never came to be."""
         self._by_transport.pop(transport, None)
         self._forget(connection)
+        self._let_in()
 
     def _forget(self, connection: Connection) -> None:
         if connection not in self._inside:
@@ -190,6 +235,24 @@ class Door:
         self._per_address[connection.address] -= 1
         if not self._per_address[connection.address]:
             del self._per_address[connection.address]
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a place."""
+        return len(self._waiting)
+
+    @property
+    def places(self) -> dict[str, int]:
+        """How many places each address has."""
+        return dict(self._per_address)
+
+    def crowded(self, transport: object) -> bool:
+        """Whether the end of this connection would let in somebody who waits."""
+        connection = self._by_transport.get(transport)
+        if connection is None or not self._waiting:
+            return False
+        full = len(self._inside) >= self.limits.most
+        return full or self._waiting.waits(connection.address)
 
     @contextlib.contextmanager
     def asking(self, transport: object) -> Iterator[None]:

@@ -99,7 +99,8 @@ async def _counted(request: web.Request, handler: "Answering") -> web.StreamResp
         for door in request.app[DOOR]:
             stack.enter_context(door.asking(request.transport))
         answer = await handler(request)
-        if request.app[LEAVING]():
+        crowded = any(door.crowded(request.transport) for door in request.app[DOOR])
+        if crowded or request.app[LEAVING]():
             answer.force_close()
         return answer
 

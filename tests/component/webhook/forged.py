@@ -43,11 +43,11 @@ FLOOD = {
 }
 
 
-def connected() -> aiohttp.ClientSession:
-    """A pod without a certificate, and without a wish for one."""
+def connected(most: int = 100) -> aiohttp.ClientSession:
+    """A pod without a certificate, and without a wish for one; at most so many connections (0: no bound)."""
     blind = ssl.create_default_context()
     blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
-    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=blind))
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=blind, limit=most))
 
 
 async def flood(port: int, first: int, over: asyncio.Event) -> set[int]:

@@ -27,7 +27,9 @@ PATHS = (
     "/mutate-unified-workload",
     "/convert",
 )
-FEW = ConnectionLimits(most=6, per_address=4, head_seconds=0.2)
+FEW = ConnectionLimits(
+    most=6, per_address=4, head_seconds=0.2, idle_seconds=0.05, look_seconds=0.02
+)
 
 
 class Answered:
@@ -222,7 +224,8 @@ async def test_an_idle_connection_makes_room_for_a_new_one() -> None:
 
 
 async def test_busy_connections_are_not_closed_for_a_new_one() -> None:
-    async with listening(msgspec.structs.replace(FEW, head_seconds=5.0)) as port:
+    patient = msgspec.structs.replace(FEW, head_seconds=5.0, waiting_seconds=0.2)
+    async with listening(patient) as port:
         busy = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4)]
         for _, writer in busy:
             writer.write(posted("/convert", b"{}")[:-1])

@@ -1,0 +1,80 @@
+"""Clients that were accepted and have no place yet.
+
+Why it exists: an API server opens a connection for each review that it has under way, so while reviews are slow there
+are more of them than places; who is closed for that is a change of a workload that is refused. A socket that waits
+before its handshake costs next to nothing. Invariant: at most `most` wait, none longer than `seconds`; where there are
+too many, the newest of the address with the most goes, so that one address takes no other's turn. It must not know who
+has a place.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Generic, Protocol, TypeVar
+
+
+class Closable(Protocol):
+    """A socket, as far as it matters here."""
+
+    def close(self) -> None:
+        """End it."""
+        ...
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class WaitingRoom(Generic[C]):
+    """Sockets by address, each address in the order of their coming."""
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most = most
+        self._seconds = seconds
+        self._queues: dict[str, deque[tuple[float, C]]] = {}
+
+    def __len__(self) -> int:
+        return sum(len(queue) for queue in self._queues.values())
+
+    def enter(self, address: str, client: C, now: float) -> None:
+        """One more; one too many costs the address with the most its newest."""
+        self._queues.setdefault(address, deque()).append((now, client))
+        if len(self) > self._most:
+            longest = max(self._queues, key=lambda one: (len(self._queues[one]), one == address))
+            _, gone = self._queues[longest].pop()
+            self._drop_empty(longest)
+            gone.close()
+
+    def take(self, address: str) -> C:
+        """The one of that address that has waited longest."""
+        _, client = self._queues[address].popleft()
+        self._drop_empty(address)
+        return client
+
+    def waits(self, address: str) -> bool:
+        """Whether anybody of that address waits."""
+        return address in self._queues
+
+    def fewest_first(self, places: Mapping[str, int]) -> list[str]:
+        """The addresses that wait; those with the fewest places first."""
+        return sorted(self._queues, key=lambda one: places.get(one, 0))
+
+    def expire(self, now: float) -> int:
+        """Close who has waited too long; how many that were."""
+        number = 0
+        for address in tuple(self._queues):
+            queue = self._queues[address]
+            while queue and now - queue[0][0] >= self._seconds:
+                queue.popleft()[1].close()
+                number += 1
+            self._drop_empty(address)
+        return number
+
+    def close(self) -> None:
+        """Close all."""
+        for queue in self._queues.values():
+            for _, client in queue:
+                client.close()
+        self._queues.clear()
+
+    def _drop_empty(self, address: str) -> None:
+        if not self._queues[address]:
+            del self._queues[address]

@@ -1,0 +1,172 @@
+"""More honest reviews than places: all are answered, and no address takes another's turn."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from controller.certificates.authority import issue, new_authority
+from controller.certificates.directory import write_files
+from controller.webhook.connections import ConnectionLimits
+from controller.webhook.review import AdmissionRequest, Answer
+from controller.webhook.server import DOOR, NoMetrics, serving, webhook_app
+from controller.webhook.tls import ServingTls
+from tests.component.webhook.forged import connected, review
+
+HONEST = 200
+SLOW = "/slow"
+
+
+class Slow:
+    """A handler that answers when it is let; `most` is how many it had at once."""
+
+    def __init__(self) -> None:
+        self.let = asyncio.Event()
+        self.now = 0
+        self.most = 0
+        self.came = asyncio.Condition()
+
+    async def answer(self, request: AdmissionRequest) -> Answer:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        async with self.came:
+            self.came.notify_all()
+        await self.let.wait()
+        self.now -= 1
+        return Answer(allowed=True)
+
+    async def has(self, number: int) -> None:
+        """Return when so many are under way."""
+        async with self.came:
+            await self.came.wait_for(lambda: self.now >= number)
+
+
+@contextlib.asynccontextmanager
+async def listening(
+    slow: Slow, tls: ssl.SSLContext | None, limits: ConnectionLimits | None = None
+) -> AsyncIterator[tuple[int, web.Application]]:
+    app = webhook_app({SLOW: slow.answer}, NoMetrics())
+    async with serving(app, "127.0.0.1", 0, tls, limits) as port:
+        yield port, app
+
+
+def certified(folder: Path) -> ssl.SSLContext:
+    now = datetime.now(UTC)
+    pair = issue(new_authority(now), ["127.0.0.1"], now)
+    write_files(folder, {"tls.crt": pair.certificate, "tls.key": pair.key})
+    return ServingTls(folder).context
+
+
+async def asked(session: aiohttp.ClientSession, url: str) -> int:
+    async with session.post(url, json=review({"a": 1}, {"a": 2})) as answer:
+        assert await answer.text()
+        return answer.status
+
+
+async def waiting(app: web.Application, number: int) -> None:
+    """Return when so many wait for a place."""
+    while app[DOOR][0].waiting < number:  # noqa: ASYNC110 - a door tells nobody
+        await asyncio.sleep(0.01)
+
+
+async def test_two_hundred_parallel_reviews_from_one_address_are_all_answered(
+    tmp_path: Path,
+) -> None:
+    slow, limits = Slow(), ConnectionLimits()
+    async with listening(slow, certified(tmp_path)) as (port, app), connected(0) as session:
+        url = f"https://127.0.0.1:{port}{SLOW}"
+        reviews = [asyncio.create_task(asked(session, url)) for _ in range(HONEST)]
+        async with asyncio.timeout(30):
+            await slow.has(limits.per_address)
+            await waiting(app, HONEST - limits.per_address)
+            slow.let.set()
+            assert await asyncio.gather(*reviews) == [200] * HONEST
+    assert slow.most == limits.per_address
+
+
+FEW = ConnectionLimits(most=4, per_address=3, idle_seconds=60.0)
+
+
+Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Opened = Callable[[int, str], Awaitable[Ends]]
+
+
+@pytest.fixture
+async def opened() -> AsyncIterator[Opened]:
+    """Open connections of an address with a review under way; all of them end with the test."""
+    every: list[asyncio.StreamWriter] = []
+
+    async def one(port: int, address: str) -> Ends:
+        ends = await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
+        every.append(ends[1])
+        body = b'{"request":{"uid":"u","operation":"UPDATE","object":{},"oldObject":{}}}'
+        head = f"POST {SLOW} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        ends[1].write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        return ends
+
+    yield one
+    for writer in every:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def test_a_flooder_that_waits_does_not_take_the_turn_of_another_address(
+    opened: Opened,
+) -> None:
+    slow = Slow()
+    async with listening(slow, None, FEW) as (port, app), asyncio.timeout(30):
+        flood = [await opened(port, "127.0.0.2") for _ in range(9)]
+        await waiting(app, 6)
+        await opened(port, "127.0.0.1")
+        await slow.has(4)
+        late = await opened(port, "127.0.0.1")
+        await waiting(app, 7)
+        flood[0][1].transport.abort()
+        await waiting_at_most(app, 6)
+        assert app[DOOR][0].places == {"127.0.0.1": 2, "127.0.0.2": 2}
+        slow.let.set()
+        answer = await late[0].readuntil(b"\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 200")
+        for reader, _ in flood[1:]:
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+
+
+async def waiting_at_most(app: web.Application, number: int) -> None:
+    while app[DOOR][0].waiting > number:  # noqa: ASYNC110 - a door tells nobody
+        await asyncio.sleep(0.01)
+
+
+async def test_while_others_wait_an_answer_ends_its_connection_and_says_so(
+    opened: Opened,
+) -> None:
+    slow = Slow()
+    async with listening(slow, None, FEW) as (port, app), asyncio.timeout(30):
+        busy = [await opened(port, "127.0.0.1") for _ in range(4)]
+        await waiting(app, 1)
+        slow.let.set()
+        heads = [await reader.readuntil(b"\r\n\r\n") for reader, _ in busy]
+        assert b"connection: close" in heads[0].lower()
+        assert all(head.startswith(b"HTTP/1.1 200") for head in heads)
+
+
+async def test_who_waits_too_long_is_closed_and_those_with_a_place_are_answered(
+    opened: Opened,
+) -> None:
+    slow = Slow()
+    limits = ConnectionLimits(most=2, per_address=2, waiting_seconds=0.1, look_seconds=0.01)
+    async with listening(slow, None, limits) as (port, _), asyncio.timeout(30):
+        busy = [await opened(port, "127.0.0.1") for _ in range(2)]
+        await slow.has(2)
+        reader, _ = await opened(port, "127.0.0.1")
+        with contextlib.suppress(ConnectionError):
+            assert await reader.read() == b""
+        slow.let.set()
+        for reader, _ in busy:
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
