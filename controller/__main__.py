@@ -89,6 +89,11 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     help="Folder the certificates are served from; with --webhook-url they are kept there, not in a Secret.",
 )
 @click.option(
+    "--webhook-certs-in-secret",
+    is_flag=True,
+    help="Keep certificates in the Secret with --webhook-url, too: for replicas behind one address.",
+)
+@click.option(
     "--webhook-client-ca",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Answer reviews only to clients with a certificate that this file's authority signed.",

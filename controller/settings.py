@@ -37,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     webhook_port: int = 9876
     webhook_url: str = ""
     webhook_cert_dir: Path | None = None
+    webhook_certs_in_secret: bool = False
+    """Certificates are kept in the Secret also where a URL and a folder are given: replicas behind one address."""
     webhook_client_ca: Path | None = None
     """Who signs the certificates that API servers present; without it reviews are taken from everybody."""
     namespace: str = names.DEFAULT_NAMESPACE

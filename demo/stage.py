@@ -97,11 +97,7 @@ class Product:
         if kubeconfig is None:
             token = await self.plane.service_account_token(NAMESPACE, CONTROLLER)
             kubeconfig = self.plane.kubeconfig_for_token("controller", token)
-        worker = {
-            "--listen": f"unix://{self.socket}",
-            "--metrics-bind-address": f"127.0.0.1:{self.worker_metrics}",
-            "--health-probe-bind-address": f"127.0.0.1:{self.worker_probes}",
-        }
+        self.add_worker()
         controller = {
             "--kubeconfig": str(kubeconfig),
             "--lua-worker": f"unix://{self.socket}",
@@ -111,9 +107,18 @@ class Product:
             "--metrics-bind-address": f"127.0.0.1:{self.controller_metrics}",
             "--health-probe-bind-address": f"127.0.0.1:{self.controller_probes}",
         }
-        self._add("luaworker", WORKER, worker, self.worker_probes)
         self._add("controller", CONTROLLER, controller, self.controller_probes, extra)
         await asyncio.gather(*(part.start() for part in self.parts))
+
+    def add_worker(self) -> Component:
+        """Make the worker, which is not started."""
+        values = {
+            "--listen": f"unix://{self.socket}",
+            "--metrics-bind-address": f"127.0.0.1:{self.worker_metrics}",
+            "--health-probe-bind-address": f"127.0.0.1:{self.worker_probes}",
+        }
+        self._add("luaworker", WORKER, values, self.worker_probes)
+        return self.worker
 
     async def stop(self) -> None:
         """End both processes."""

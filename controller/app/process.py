@@ -2,7 +2,7 @@
 
 Invariant: nothing here decides or does anything; every Protocol that a room owns is bound in this package and only
 here. Webhooks, conversion, probes and metrics run on every replica; caches are warm everywhere; reconcilers run on the
-leader only.
+leader only. What the leader's work writes passes the fence of the Lease; certificates are every replica's to write.
 """
 
 import asyncio
@@ -23,6 +23,7 @@ from controller.kube.lease import KubeLeaseStore
 from controller.kube.transport import save_memory_of_tls
 from controller.runtime.clock import SystemClock
 from controller.runtime.farewell import Farewell
+from controller.runtime.fence import Fence
 from controller.runtime.leader import Leader
 from controller.runtime.supervisor import Part, Supervisor, stopping_on_signals
 from controller.scripts.lookup import ScriptLibrary
@@ -43,39 +44,38 @@ class App:
         self, settings: Settings, client: KubeClient, lease_client: KubeClient, metrics: Metrics
     ) -> None:
         clock = SystemClock()
-        identity = settings.identity or f"{socket.gethostname()}_{os.getpid()}"
+        identity = identity_of(settings)
+        fence = Fence()
+        leading = client.fenced(fence.check) if settings.leader_elect else client
         self._settings = settings
         self._watched = watched = Watched(settings, client, metrics)
         self._recorder = EventRecorder(
-            client, component="rollout-controller", instance=identity, clock=clock,
+            leading, component="rollout-controller", instance=identity, clock=clock,
             metrics=metrics,
         )  # fmt: skip
         self._leader = Leader(
-            KubeLeaseStore(lease_client, settings.namespace, LEASE),
-            identity,
-            clock=clock,
-            random=Random(),
-            name=LEASE,
-            metrics=metrics,
-        )
+            KubeLeaseStore(lease_client, settings.namespace, LEASE), identity, clock=clock,
+            random=Random(), name=LEASE, metrics=metrics, fence=fence,
+        )  # fmt: skip
         self._health = HealthServer(
             settings.health_probe_bind_address, settings.metrics_bind_address, metrics
         )
         self._farewell = Farewell(settings.shutdown_delay)
         scripts = ConfiguredScripts(ScriptLibrary.read(), watched.scripts_map.data)
-        caches = watched.caches
         self._endpoint = make_endpoint(
             settings,
             client,
-            CachedReader(client, caches.rollouts, caches.replica_sets, watched.known),
+            CachedReader(
+                client, watched.caches.rollouts, watched.caches.replica_sets, watched.known
+            ),
             clock,
             metrics,
             scripts.header,
-            Surroundings(watched.named(), watched.reads()),
+            Surroundings(watched.named(), watched.gateways(client)),
             lambda: self._farewell.begun,
         )
         self._reconciling = Reconciling(
-            settings, client, metrics, watched, scripts, self._recorder, clock
+            settings, leading, metrics, watched, scripts, self._recorder, clock
         )
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -102,22 +102,28 @@ class App:
         await self._reconciling.run(self._endpoint.certified)
 
 
+def identity_of(settings: Settings) -> str:
+    """The name of this process in the Lease, in Events and in its requests' user agent."""
+    return settings.identity or f"{socket.gethostname()}_{os.getpid()}"
+
+
 async def run_controller(settings: Settings) -> None:
     """Connect, run, close; returns when asked to stop by a signal."""
     gc.freeze()  # modules stay for good: no collection has to look at them
     save_memory_of_tls()
     metrics = Metrics()
+    user_agent = f"{USER_AGENT} ({identity_of(settings)})"
     client = await KubeClient.connect(
         kubeconfig=settings.kubeconfig,
         context=settings.context,
         qps=settings.kube_api_qps,
         burst=settings.kube_api_burst,
-        user_agent=USER_AGENT,
+        user_agent=user_agent,
         metrics=metrics,
     )
     # A pool of its own: renewals never queue behind writes.
     lease_client = await KubeClient.connect(
-        kubeconfig=settings.kubeconfig, context=settings.context, user_agent=USER_AGENT,
+        kubeconfig=settings.kubeconfig, context=settings.context, user_agent=user_agent,
         metrics=metrics,
     )  # fmt: skip
     stop = asyncio.Event()

@@ -63,6 +63,7 @@ class Reconciling:
         recorder: EventRecorder,
         clock: Clock,
     ) -> None:
+        """`client` lets writes of the leader through, and of nobody else."""
         self._settings = settings
         self._client = client
         self._metrics = metrics
@@ -201,7 +202,7 @@ class Reconciling:
 
     def _make_routes(self, worker: ScriptClient, ledger: WriteLedger) -> Callable[[Key], Routes]:
         """Gateway objects of a Rollout or TrafficRouting; its writes are remembered."""
-        reads = self._watched.reads()
+        reads = self._watched.gateways(self._client)
 
         def routes_for(key: Key) -> Routes:
             return GatewayRoutes(

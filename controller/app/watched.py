@@ -114,9 +114,9 @@ class Watched:
             lambda kind: self.sources.unavailable((kind,)) is None,
         )
 
-    def reads(self) -> GatewayReads:
-        """Gateway objects, read by their kind."""
-        return GatewayReads(self._client, self.kinds)
+    def gateways(self, client: KubeClient) -> GatewayReads:
+        """Gateway objects, read by their kind, and written by this client."""
+        return GatewayReads(client, self.kinds)
 
     def state(self, now: datetime) -> Seen:
         """The objects behind the gauges: copies of the caches, whose objects never change."""

@@ -2,8 +2,9 @@
 
 Invariants: the connection pool is made once and never torn down, whatever the server answers; a request is never
 cancelled half-way: whoever is cancelled stops waiting, the request goes on and is awaited at close; every wait is
-bounded; every failure leaves as one of `controller.errors`. Streams have connections of their own, so that watches and
-requests cannot starve each other. Only writes pass the token bucket.
+bounded; every failure leaves as one of `controller.errors`; a request with a `fence` passes it after every wait for a
+turn. Streams have connections of their own, so that watches and requests cannot starve each other. Only writes pass the
+token bucket.
 """
 
 import asyncio
@@ -239,12 +240,15 @@ class ControllerApi(kr8s.asyncio.Api):
     async def _transmit(self, request: dict[str, Any]) -> Answer:
         started = asyncio.get_running_loop().time()
         code = "<error>"
+        fence: Callable[[], None] = request.get("fence") or _let_through
         try:
             token = self._access.token
             used = token.current()
             assert self._requests is not None
+            fence()
             response = await self._requests.exchange(self._prepared(request, used))
             if response.status_code == REFUSED and (other := await token.after_refusal(used)):
+                fence()
                 response = await self._requests.exchange(self._prepared(request, other))
             code = str(response.status_code)
         finally:
@@ -272,6 +276,10 @@ class ControllerApi(kr8s.asyncio.Api):
         if self._metrics:
             seconds = asyncio.get_running_loop().time() - started
             self._metrics.requested(method, self._host, code, seconds)
+
+
+def _let_through() -> None:
+    """A request that nothing stands in the way of."""
 
 
 def path_of(version: str, base: str, namespace: str | None, url: str) -> str:

@@ -7,7 +7,7 @@ its connections.
 """
 
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from random import Random
 from typing import Literal, Self
 from urllib.parse import quote, unquote
@@ -33,6 +33,7 @@ _PATCH_REFUSED = "the server rejected our request due to an error in our request
 
 _METADATA = "application/json;as=PartialObjectMetadata{};v=v1;g=meta.k8s.io,application/json"
 
+Fence = Callable[[], None]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
@@ -82,7 +83,10 @@ class KubeClient:
         field_manager: str = FIELD_MANAGER,
         random: Random | None = None,
         watch_silence: float = WATCH_SILENCE,
+        fence: Fence | None = None,
     ) -> None:
+        """`fence` raises where no write is to be sent any more; it is asked at the last moment."""
+        self._fence = fence
         self._api = api
         self._field_manager = field_manager
         self._random = random or Random()
@@ -134,6 +138,16 @@ class KubeClient:
         )
         await api.open()
         return cls(api, field_manager=field_manager)
+
+    def fenced(self, fence: Fence) -> "KubeClient":
+        """The same connections; what writes has to pass the fence first."""
+        return KubeClient(
+            self._api,
+            field_manager=self._field_manager,
+            random=self._random,
+            watch_silence=self._watch_silence,
+            fence=fence,
+        )
 
     async def aclose(self) -> None:
         """Let requests in flight end, then close."""
@@ -401,6 +415,7 @@ class KubeClient:
                 params=dict(params or {}),
                 content=body,
                 headers={**headers, **(accept or {})},
+                fence=None if method == "GET" else self._fence,
             ) as response,
         ):
             return response.content

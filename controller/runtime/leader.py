@@ -3,8 +3,8 @@
 Invariants: another's lease is expired only when *this* process has watched it unchanged for its whole duration
 on its own monotonic clock (dates in the lease are for people, no two clocks need agree); taking over is one
 write guarded by the version that was judged; a leader that cannot renew for `renew_deadline` says so by
-`LostLease` and never leads again in this process. Leading ends before the lease is given back, so that two
-leaders do not overlap.
+`LostLease` and never leads again in this process; its fence lets no write through from then on, also where the process
+was frozen and has not noticed yet. Leading ends before the lease is given back, so that two leaders do not overlap.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ import msgspec
 
 from controller.errors import AlreadyExists, Conflict, LostLease, MoonshiftError
 from controller.runtime.clock import Clock
+from controller.runtime.fence import Fence
 
 _log = logging.getLogger(__name__)
 
@@ -85,7 +86,10 @@ class Leader:
         random: Random | None = None,
         name: str = "",
         metrics: LeaderMetrics | None = None,
+        fence: Fence | None = None,
     ) -> None:
+        """`fence` is what writes of the leader's work have to pass."""
+        self._fence = fence or Fence(clock.monotonic)
         self._store = store
         self._identity = identity
         self._clock = clock
@@ -115,9 +119,12 @@ class Leader:
             raise RuntimeError("the leader's work ended by itself")
         finally:
             lost = renewing.done() and not renewing.cancelled() and renewing.exception() is not None
+            if lost:
+                self._fence.close()
             # the lease goes on being renewed while work in flight ends
             await _cancelled(leading)
             await _cancelled(renewing)
+            self._fence.close()
             self._report(leads=False)
             if not lost:
                 await self._release()
@@ -125,10 +132,11 @@ class Leader:
     async def _acquire(self) -> float:
         """Become the holder; returns the monotonic instant from which the lease counts."""
         while True:
-            started = self._clock.monotonic()
+            started, counted = self._clock.monotonic(), self._fence.seconds()
             try:
                 async with asyncio.timeout(self._timing.renew_deadline):
                     if await self._try_once():
+                        self._fence.open(counted + self._timing.renew_deadline)
                         _log.info("became leader", extra={"identity": self._identity})
                         return started
             except (MoonshiftError, TimeoutError) as failure:
@@ -171,7 +179,7 @@ class Leader:
         while True:
             deadline = renewed + self._timing.renew_deadline
             await asyncio.sleep(max(0.0, min(self._pause(), deadline - self._clock.monotonic())))
-            started = self._clock.monotonic()
+            started, counted = self._clock.monotonic(), self._fence.seconds()
             left = deadline - started
             if left <= 0:
                 raise LostLease(f"the lease was not renewed for {started - renewed:.1f} s")
@@ -184,6 +192,7 @@ class Leader:
                 _log.warning("lease not renewed", extra={"error": repr(failure)})
             else:
                 renewed = started
+                self._fence.open(counted + self._timing.renew_deadline)
 
     async def _renew(self) -> None:
         assert self._held is not None

@@ -1,7 +1,7 @@
 """The webhook endpoint, put together from settings: handlers, certificates, where both are kept.
 
 Invariant: certificates are in a Secret of the controller's namespace; in a folder only for a controller outside
-the cluster (a URL and a folder were given). Decides nothing else.
+the cluster (a URL and a folder were given, and no word that replicas share them). Decides nothing else.
 """
 
 from datetime import datetime
@@ -60,7 +60,8 @@ def make_endpoint(
     ).handlers()
     address = Address(settings.namespace, settings.service_name, settings.webhook_url)
     folder = settings.webhook_cert_dir or DEFAULT_CERTIFICATES
-    outside = settings.webhook_cert_dir is not None and bool(settings.webhook_url)
+    alone = settings.webhook_cert_dir is not None and bool(settings.webhook_url)
+    outside = alone and not settings.webhook_certs_in_secret
     places = _places(settings, folder)
     secrets = FolderSecrets(folder) if outside else KubeSecrets(client, settings.namespace)
     publisher = Publisher(KubeConfigurations(client), address, (*handlers, "/convert"), identity)

@@ -11,6 +11,7 @@ from controller.errors import (
     Forbidden,
     Gone,
     Invalid,
+    LostLease,
     NotFound,
     ServerFault,
     Throttled,
@@ -53,6 +54,45 @@ async def test_every_write_names_its_field_manager_and_identifies_itself() -> No
     assert request.headers["user-agent"] == "tests"
     assert request.headers["accept-encoding"] == "identity"
     assert request.body == b'{"a":1}'
+
+
+@virtual_time
+async def test_behind_a_fence_that_is_shut_nothing_is_written_and_everything_is_read() -> None:
+    def shut() -> None:
+        raise LostLease("others lead")
+
+    server = FaultyServer()
+    server.others = [answering(200, b"{}")]
+    async with server.running(), connected(server) as client:
+        leading = client.fenced(shut)
+        with pytest.raises(LostLease):
+            await leading.create(DEPLOYMENTS, "shop", b"{}")
+        with pytest.raises(LostLease):
+            await leading.merge_patch(DEPLOYMENTS, "shop", "web", {})
+        with pytest.raises(LostLease):
+            await leading.delete(DEPLOYMENTS, "shop", "web")
+        await leading.get(DEPLOYMENTS, "shop", "web")
+        await client.delete(DEPLOYMENTS, "shop", "web")
+    assert [request.method for request in server.requests] == ["GET", "DELETE"]
+
+
+@virtual_time
+async def test_a_fence_that_shuts_while_a_write_waits_for_its_turn_stops_it() -> None:
+    server, asked = FaultyServer(), list[str]()
+    server.others = [
+        answering(429, status(429, "TooManyRequests", "busy"), Retry_After="3"),
+        answering(200, b"{}"),
+    ]
+
+    def once() -> None:
+        asked.append("asked")
+        if len(asked) > 1:
+            raise LostLease("others lead by now")
+
+    async with server.running(), connected(server) as client:
+        with pytest.raises(LostLease):
+            await client.fenced(once).merge_patch(DEPLOYMENTS, "shop", "web", {})
+    assert [request.method for request in server.requests] == ["PATCH"]
 
 
 @virtual_time

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from controller.errors import AlreadyExists, Conflict, LostLease, Unreachable
+from controller.runtime.fence import Fence
 from controller.runtime.leader import Leader, LeaseRecord, LeaseTiming
 from tests.component.runtime.virtual_time import VirtualClock, now, virtual_time
 
@@ -71,7 +72,8 @@ class Candidate:
         self.clock = VirtualClock()
         self.started: float | None = None
         self._finishing = finishing
-        self.leader = Leader(lease, name, clock=self.clock, random=Random(name))
+        self.fence = Fence(self.clock.monotonic)
+        self.leader = Leader(lease, name, clock=self.clock, random=Random(name), fence=self.fence)
         self.task = asyncio.create_task(self.leader.run(self._lead))
 
     async def _lead(self) -> None:
@@ -261,6 +263,43 @@ async def test_a_leader_that_was_suspended_writes_nothing_more() -> None:
     with pytest.raises(LostLease, match="not renewed"):
         await first.task
     assert lease.version <= version + 1  # a renewal that was already on its way
+
+
+def passes(fence: Fence) -> bool:
+    try:
+        fence.check()
+    except LostLease:
+        return False
+    return True
+
+
+@virtual_time
+async def test_the_fence_is_open_while_the_lease_counts_and_shut_at_once_after_a_freeze() -> None:
+    lease = MemoryLease()
+    first = Candidate(lease, "a")
+    assert not passes(first.fence)
+    await asyncio.sleep(60)
+    assert passes(first.fence)
+    first.clock.leap = 10.5  # no timer of this loop has run since
+    assert first.leads
+    assert not passes(first.fence)
+    with pytest.raises(LostLease):
+        await first.task
+
+
+@virtual_time
+async def test_the_fence_is_open_until_work_in_flight_has_ended_and_shut_before_the_lease_is_free() -> (
+    None
+):
+    lease = MemoryLease()
+    first = Candidate(lease, "a", finishing=3)
+    await asyncio.sleep(5)
+    first.task.cancel()
+    await asyncio.sleep(2.9)
+    assert passes(first.fence)
+    await asyncio.gather(first.task, return_exceptions=True)
+    assert lease.holder == ""
+    assert not passes(first.fence)
 
 
 @virtual_time

@@ -1,0 +1,144 @@
+"""Two controllers behind one address on a plane, which share a Lease and the Secrets with the certificates.
+
+Why it exists: what happens between replicas (who leads, whose certificate is served) needs two processes. Invariant:
+the API server calls one address, as it calls a Service; behind it are the replicas that the test names. Connections to
+a replica that is taken out end, as a proxy ends them.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from controller.api.names import LEASE
+from demo.stage import CONTROLLER, NAMESPACE, READY_SECONDS, Product, answers_at, on_one_machine
+from localcluster.plane import Plane
+from localcluster.ports import free_ports
+from localcluster.process import Component, Program
+
+LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{LEASE}"
+HAND_OVER_SECONDS = 60.0
+LOOK_SECONDS = 0.05
+NAMES = ("first", "second")
+
+
+class Front:
+    """Passes connections on to the replicas in turn, as a Service does."""
+
+    def __init__(self) -> None:
+        self.ends: list[int] = []
+        self._open: dict[asyncio.StreamWriter, int] = {}
+        self._turn = 0
+
+    def take_out(self, port: int) -> None:
+        """No new connection goes there, and those that do end."""
+        self.ends.remove(port)
+        for writer, end in tuple(self._open.items()):
+            if end == port:
+                writer.close()
+
+    async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, to its end."""
+        self._turn += 1
+        end = self.ends[self._turn % len(self.ends)]
+        self._open[writer] = end
+        try:
+            there, to_there = await asyncio.open_connection("127.0.0.1", end)
+        except OSError:
+            writer.close()
+            return
+        finally:
+            self._open.pop(writer, None)
+        self._open[writer] = end
+        try:
+            await asyncio.gather(_copy(reader, to_there), _copy(there, writer))
+        finally:
+            self._open.pop(writer, None)
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    writer.close()
+
+
+class Replica:
+    """One controller."""
+
+    def __init__(self, name: str, component: Component, webhook_port: int, folder: Path) -> None:
+        self.name = name
+        self.component = component
+        self.webhook_port = webhook_port
+        self.served = folder / "certificates" / "serving" / "tls.crt"
+        """The certificate that it serves."""
+
+
+class Replicas:
+    """The pair, with what they run on."""
+
+    def __init__(self, product: Product, front: Front, pair: Sequence[Replica]) -> None:
+        self.product = product
+        self.plane = product.plane
+        self.front = front
+        self.pair = tuple(pair)
+
+    async def holder(self) -> str:
+        """Who has the Lease; empty when nobody."""
+        lease = await self.plane.client().get(LEASES)
+        return str(lease["spec"].get("holderIdentity") or "")
+
+    async def leader(self, besides: str = "") -> Replica:
+        """The replica that leads, as soon as one other than `besides` does."""
+        async with asyncio.timeout(HAND_OVER_SECONDS):
+            while (holder := await self.holder()) in ("", besides):  # noqa: ASYNC110 - renewed all the time
+                await asyncio.sleep(LOOK_SECONDS)
+        return next(one for one in self.pair if one.name == holder)
+
+    def other(self, than: Replica) -> Replica:
+        """The other one of the two."""
+        return next(one for one in self.pair if one is not than)
+
+
+@contextlib.asynccontextmanager
+async def replicas(plane: Plane, folder: Path) -> AsyncIterator[Replicas]:
+    """Moonshift, installed, with two controllers and a worker, for the length of a block."""
+    front = Front()
+    server = await asyncio.start_server(front.pass_on, "127.0.0.1", 0)
+    address = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    product = Product(plane, folder, free_ports(5))
+    await product.install()
+    token = await plane.service_account_token(NAMESPACE, CONTROLLER)
+    kubeconfig = plane.kubeconfig_for_token("controller", token)
+    pair = [_replica(product, name, kubeconfig, address) for name in NAMES]
+    front.ends = [one.webhook_port for one in pair]
+    worker = product.add_worker()
+    parts = [worker, *(one.component for one in pair)]
+    try:
+        await asyncio.gather(*(part.start() for part in parts))
+        yield Replicas(product, front, pair)
+    finally:
+        for part in reversed(parts):
+            await part.cont()
+            await part.terminate()
+        server.close()
+
+
+def _replica(product: Product, name: str, kubeconfig: Path, address: str) -> Replica:
+    folder = product.folder / name
+    webhook, metrics, probes = free_ports(3)
+    values = {
+        "--kubeconfig": str(kubeconfig),
+        "--lua-worker": f"unix://{product.socket}",
+        "--webhook-port": str(webhook),
+        "--webhook-url": address,
+        "--webhook-cert-dir": str(folder / "certificates"),
+        "--metrics-bind-address": f"127.0.0.1:{metrics}",
+        "--health-probe-bind-address": f"127.0.0.1:{probes}",
+    }
+    command = on_one_machine(product.arguments(CONTROLLER), values)
+    own = [f"--identity={name}", "--webhook-certs-in-secret"]
+    program = Program(f"controller-{name}", [*command, *own], folder / "controller.log")
+    component = Component(program, answers_at(f"127.0.0.1:{probes}"), READY_SECONDS)
+    return Replica(name, component, webhook, folder)
