@@ -16,6 +16,7 @@ from controller.app.process import run_controller
 from controller.errors import BadConfiguration, MoonshiftError
 from controller.settings import Settings, own_namespace, parse_gates, parse_tracked
 from controller.telemetry.logs import configure_logging
+from controller.version import program_version
 
 _log = logging.getLogger(__name__)
 
@@ -63,6 +64,7 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(program_version(), prog_name="moonshift controller")
 @click.option(
     "--kubeconfig", help="Kubeconfig file; without it, KUBECONFIG or the service account."
 )

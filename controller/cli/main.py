@@ -31,6 +31,7 @@ from controller.cli.status import status
 from controller.cli.undo import undo
 from controller.cli.version import version
 from controller.cli.why import why
+from controller.version import program_version
 
 PLUGIN = "kubectl-"
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -56,6 +57,7 @@ def rollout() -> None:
         *(gate, simulate, test_scripts, run_script, lint_script, convert),
     ],
 )
+@click.version_option(program_version(), prog_name="moonshift")
 @connection_options
 def cli() -> None:
     """See and steer releases in steps.

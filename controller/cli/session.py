@@ -5,7 +5,6 @@ Invariant: whatever the API server or the way to it does, the person reads one l
 
 import asyncio
 import contextlib
-import importlib.metadata
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeVar
 
@@ -17,6 +16,7 @@ from controller.cli.kubeconfig import namespace_of
 from controller.cli.options import Connection, connection_of, program_of
 from controller.errors import MoonshiftError
 from controller.kube.client import KubeClient
+from controller.version import program_version
 
 FIELD_MANAGER = "moonshift-cli"
 
@@ -31,14 +31,6 @@ class Session(msgspec.Struct, frozen=True):
     program: str
 
 
-def client_version() -> str:
-    """Version of this program."""
-    try:
-        return importlib.metadata.version("moonshift")
-    except importlib.metadata.PackageNotFoundError:
-        return "development"
-
-
 @contextlib.asynccontextmanager
 async def connected(connection: Connection, program: str) -> AsyncIterator[Session]:
     """Read the credentials; the first request opens the connection."""
@@ -46,7 +38,7 @@ async def connected(connection: Connection, program: str) -> AsyncIterator[Sessi
     namespace = connection.namespace or namespace_of(source)
     client = await KubeClient.connect_by(
         source,
-        user_agent=f"moonshift-cli/{client_version()}",
+        user_agent=f"moonshift-cli/{program_version()}",
         field_manager=FIELD_MANAGER,
     )
     try:

@@ -8,12 +8,13 @@ from controller.api.names import CONTROLLER_ACCOUNT, DEFAULT_NAMESPACE
 from controller.cli.failures import explain
 from controller.cli.options import connection_options
 from controller.cli.output import show_data
-from controller.cli.session import Session, client_version, run
+from controller.cli.session import Session, run
 from controller.cli.terminal import say
 from controller.cli.view import View
 from controller.errors import MoonshiftError
 from controller.kube.resources import DEPLOYMENTS
 from controller.kube.watch import read_page
+from controller.version import program_version
 
 VERSION_LABEL = "app.kubernetes.io/version"
 
@@ -70,7 +71,7 @@ def version(controller_namespace: str, client_only: bool, form: str | None) -> N
       kubectl moonshift version
     """
     if client_only:
-        say(f"client: {client_version()}")
+        say(f"client: {program_version()}")
         return
     found = run(lambda session: _versions(session, controller_namespace))
     if form is not None:
@@ -88,8 +89,8 @@ async def _versions(session: Session, namespace: str) -> Versions:
             items = read_page(page).items or ()
             found += [msgspec.json.decode(item, type=Program) for item in items]
     except MoonshiftError as failure:
-        return Versions(client_version(), server, f"not known ({explain(failure)})")
-    return Versions(client_version(), server, controller_text(found, namespace))
+        return Versions(program_version(), server, f"not known ({explain(failure)})")
+    return Versions(program_version(), server, controller_text(found, namespace))
 
 
 def controller_text(present: list[Program], namespace: str) -> str:

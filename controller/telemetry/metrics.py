@@ -15,6 +15,7 @@ from controller.telemetry.health import Rendered
 from controller.telemetry.page import pieces
 from controller.telemetry.standard import StandardMetrics
 from controller.telemetry.state.collector import StateCollector
+from controller.version import program_version
 
 _RELEASE = (
     5.0,
@@ -41,6 +42,13 @@ class Metrics(StandardMetrics):
         super().__init__(registry)
         self.state = StateCollector()
         registry.register(self.state)
+        build = Gauge(
+            "moonshift_build_info",
+            "1, with the version of this process",
+            ("version",),
+            registry=registry,
+        )
+        build.labels(program_version()).set(1)
         self._define_releases(registry)
         self._define_scripts(registry)
         self._define_admission(registry)
