@@ -66,7 +66,7 @@ check: $(READY) ## Lint, types, layers, spelling, generated code
 	@$(BIN)/codespell controller luaworker localcluster demo tests docs deploy examples README.md CHANGELOG.md Makefile
 	@$(BIN)/python -m protos.generate --check
 	@echo "Branch coverage of the decisions and the wire types:"
-	@COVERAGE_FILE=$(VENV)/.coverage $(BIN)/python -m pytest -q -p no:randomly tests/unit/domain tests/unit/api tests/unit/simulation \
+	@COVERAGE_FILE=$(VENV)/.coverage $(BIN)/python -m pytest -q -p no:randomly --numprocesses auto --dist loadgroup tests/unit/domain tests/unit/api tests/unit/simulation \
 		--cov=controller/domain --cov=controller/api --cov-branch --cov-fail-under=100 --cov-report=term:skip-covered
 
 generate: $(READY) ## Write every file that is made from others: protocol, tables of the documents, types of scripts
