@@ -59,6 +59,7 @@ def summary_of(rollout: Rollout, context: ReleaseContext | None = None) -> Summa
         state=current_state(status),
         waits_for=waits_for(rollout, context),
         workload=f"{ref.kind}/{ref.name}",
+        workload_group=ref.group,
         since=since_when(rollout),
         created=rollout.metadata.creation_timestamp,
         stable_revision=inner.stable_revision,

@@ -5,8 +5,18 @@ Invariant: a problem is something that a person has to look at or change; work t
 gravest comes first, and each is said once.
 """
 
+import re
+
 from controller.cli.pods import PASSING
-from controller.cli.view import ConditionView, EventView, RolloutView, RouteView, View
+from controller.cli.view import (
+    ConditionView,
+    EventView,
+    PodView,
+    Remedy,
+    RolloutView,
+    RouteView,
+    View,
+)
 
 _BAD = frozenset({("Stalled", "True"), ("ConfigTracked", "False")})
 MAX_WARNINGS = 3
@@ -14,7 +24,7 @@ MAX_WARNINGS = 3
 
 
 class Why(View, frozen=True):
-    """The short answer: the present wait, the command that would end it, and the problems."""
+    """The short answer: the present wait, the command that would end it, the problems, and the commands to type."""
 
     rollout: str
     phase: str
@@ -24,6 +34,7 @@ class Why(View, frozen=True):
     waits_for: str
     command: str
     problems: tuple[str, ...]
+    next: tuple[Remedy, ...] = ()
 
 
 def is_bad(said: ConditionView) -> bool:
@@ -37,7 +48,7 @@ def problems_of(view: RolloutView) -> tuple[str, ...]:
     found += [
         f"{said.type}: {said.message or said.reason}" for said in view.conditions if is_bad(said)
     ]
-    found += _pods_in_trouble(view)
+    found += [f"pod {pod.name}: {pod.because}" for pod in pods_in_trouble(view)]
     found += [_about(route) for route in view.routes]
     found += [f"{event.reason}: {event.message}" for event in _warnings(view)]
     found += [f"cannot be seen: {gap}" for gap in view.gaps]
@@ -48,20 +59,23 @@ def problems_of(view: RolloutView) -> tuple[str, ...]:
     return tuple(told)
 
 
+_WHENCE = re.compile(r"(?:[\w./-]+: |not found: |step\(\d+\): )+(?=\S+ \S)")
+"""Words before a sentence that say where it comes from."""
+
+
 def gist(said: str) -> str:
-    """A sentence without the word that says where it comes from: a condition and its Event say the same."""
-    rest = said.partition(": ")[2]
-    return rest if " " in rest else said
+    """A sentence without the words that say where it comes from: a condition, its Event and its gate say the same."""
+    return _WHENCE.sub("", said, count=1) if _WHENCE.match(said) else said
 
 
-def _pods_in_trouble(view: RolloutView) -> list[str]:
+def pods_in_trouble(view: RolloutView) -> tuple[PodView, ...]:
     """By reason, one pod of each: fifty pods that cannot pull one image are one problem."""
-    found: dict[str, str] = {}
+    found: dict[str, PodView] = {}
     for revision in view.revisions:
         for pod in revision.pods:
             if not pod.ready and pod.because not in PASSING:
-                found.setdefault(pod.because, f"pod {pod.name}: {pod.because}")
-    return list(found.values())
+                found.setdefault(pod.because, pod)
+    return tuple(found.values())
 
 
 def _about(route: RouteView) -> str:
@@ -82,7 +96,7 @@ def _warnings(view: RolloutView) -> list[EventView]:
     return found[-MAX_WARNINGS:]
 
 
-def why(view: RolloutView, command: str) -> Why:
+def why(view: RolloutView, command: str, remedies: tuple[Remedy, ...] = ()) -> Why:
     """`command` is what a person may type to let the release go on; empty where nothing would help."""
     summary = view.summary
     return Why(
@@ -94,4 +108,5 @@ def why(view: RolloutView, command: str) -> Why:
         waits_for=summary.waits_for,
         command=command,
         problems=problems_of(view),
+        next=remedies,
     )

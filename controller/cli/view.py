@@ -141,6 +141,13 @@ class EventView(View, frozen=True):
     count: int = 1
 
 
+class Remedy(View, frozen=True):
+    """A command to type next, and what it is for; in capitals what the person has to supply."""
+
+    command: str
+    purpose: str
+
+
 class Summary(View, frozen=True):
     """One line of the table."""
 
@@ -152,6 +159,7 @@ class Summary(View, frozen=True):
     state: str
     waits_for: str
     workload: str
+    workload_group: str = ""
     since: datetime | None = None
     created: datetime | None = None
     stable_revision: str = ""

@@ -8,6 +8,7 @@ from controller.cli.describe import described
 from controller.cli.options import connection_options
 from controller.cli.output import show, show_data
 from controller.cli.problems import why as why_of
+from controller.cli.remedies.choice import remedies
 from controller.cli.render.why import answer
 from controller.cli.render.words import hint
 from controller.cli.session import Session, run
@@ -34,6 +35,7 @@ async def _why(session: Session, names: tuple[str, ...], form: str | None) -> No
     for name in names:
         view = await described(session, name)
         if form is not None:
-            show_data(why_of(view, hint(view.summary, session.program)), form)
+            found = remedies(view, session.program)
+            show_data(why_of(view, hint(view.summary, session.program), found), form)
         else:
             show(answer(view, datetime.now(UTC), session.program))

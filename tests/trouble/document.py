@@ -24,7 +24,9 @@ shown was run; the application, its Service, its VirtualService and its Rollout 
 which waits for an approval. In each of these runs no share of the traffic stayed with a side without ready pods
 while the other side had some for longer than the grace period and the time to write.
 
-First look: `kubectl moonshift why shop`.
+First look: `kubectl moonshift why shop`. Below a trouble are the lines that it printed at the worst moment of the
+run: the cause, and the commands to type next. Those of the commands that only look were run, too. What you supply is in
+capitals.
 """
 
 MARKS = """
@@ -94,7 +96,15 @@ def _section(trouble: Trouble) -> str:
         if row.killed
     ]
     notes += [f"* {_names(forms)}: {reason}." for forms, reason in trouble.except_for.items()]
-    return "\n".join([*lines, "", *dict.fromkeys(notes)])
+    return "\n".join([*lines, "", *dict.fromkeys(notes), *map(_explanation, trouble.rows)])
+
+
+def _explanation(row: Row) -> str:
+    """What `why` prints; empty where it is not asked."""
+    if not row.explained:
+        return ""
+    said = "\n".join(row.explained)
+    return f"\n`kubectl moonshift why shop` ({row.asked.name}):\n\n```\n{said}\n```"
 
 
 def _line(row: Row) -> str:

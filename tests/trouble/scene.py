@@ -30,11 +30,12 @@ from tests.cluster.story import (
     sub_status,
 )
 from tests.cluster.view import deleting, image_of, ready
-from tests.trouble import forms
+from tests.trouble import forms, why
 from tests.trouble.forms import Form
-from tests.trouble.table import Row, Said
+from tests.trouble.table import Row, Said, pattern_of
 
 CLI_SECONDS = 60.0
+PLUGIN = "from controller.cli.main import cli; cli.main(prog_name='kubectl moonshift')"
 REPEATS = 5
 PATIENCE_SECONDS = 100.0
 """Longer than the minute after which pods that are not made are told of."""
@@ -56,6 +57,8 @@ class Scene(Story):
         """The commands that were run, as the document prints them."""
         self.excused: dict[str, str] = {}
         """Rules that this trouble breaks by itself, with the reason."""
+        self.explained: list[str] = []
+        """What `why` printed at the worst moment, line by line."""
         self.at_its_worst: Hook | None = None
         """What the test does to the controller at the moment that matters."""
 
@@ -85,6 +88,13 @@ class Scene(Story):
                 "nobody is at work until the Lease of the killed one runs out"
             )
             await self.at_its_worst()
+
+    async def is_explained(self, user: str = "developer") -> None:
+        """Ask `why`, and type what it says; one form is asked, and nothing may be on the move."""
+        if self.form is not self.row.asked:
+            return
+        self.explained += why.lines_of(await self._moonshift("why", "shop", user=user))
+        await why.type_those_that_look(self.plane, self.explained)
 
     # --- what is typed ----------------------------------------------------------------------------
 
@@ -135,7 +145,7 @@ class Scene(Story):
 
     async def _moonshift(self, *words: str, user: str) -> str:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "controller.cli.main", *words, "-n", self.app.namespace),
+            *(sys.executable, "-c", PLUGIN, *words, "-n", self.app.namespace),
             *("--kubeconfig", str(self.plane.kubeconfig(user))),
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -301,6 +311,15 @@ class Scene(Story):
         """Sentences of the row that nobody said."""
         heard = {*self.said()}
         return [said for said in self.row.says if not any(map(said.same_as, heard))]
+
+    def unexplained(self) -> list[str]:
+        """Lines of the row that `why` did not print, where it was asked."""
+        if self.form is not self.row.asked:
+            return []
+        told = self.explained
+        return [
+            line for line in self.row.explained if not any(map(pattern_of(line).fullmatch, told))
+        ]
 
 
 def _pods_in(state: State, app: str) -> list[JsonObject]:

@@ -17,7 +17,8 @@ HOLE = re.compile(r"<[^<>]+>")
 """A part of a sentence or a command that differs from run to run."""
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def pattern_of(text: str) -> re.Pattern[str]:
+    """The text as it must be found, whole, with anything in its holes."""
     parts = (re.escape(part) for part in HOLE.split(text))
     return re.compile(".+?".join(parts), re.DOTALL)
 
@@ -32,11 +33,11 @@ class Said:
     @property
     def pattern(self) -> re.Pattern[str]:
         """The sentence as it must be found, whole."""
-        return _pattern(self.text)
+        return pattern_of(self.text)
 
     def same_as(self, heard: "Said") -> bool:
         """Whether what was heard is this sentence, and was read where this one is."""
-        where = _pattern(self.where).fullmatch(heard.where)
+        where = pattern_of(self.where).fullmatch(heard.where)
         return where is not None and self.pattern.fullmatch(heard.text) is not None
 
 
@@ -61,6 +62,21 @@ class Row:
     """Those of `played` that are played once more, with the controller killed at the worst moment."""
     derived: Mapping[tuple[Form, ...], str] = field(default_factory=dict)
     """Forms that are not played, with the reason why the row holds for them."""
+    why: tuple[str, ...] = ()
+    """What `kubectl moonshift why shop` prints at the worst moment besides the stall that is said: lines, without the
+    columns before `#`. Empty: it is not asked."""
+
+    @property
+    def asked(self) -> Form:
+        """The form that `why` is asked for: it says the same for all."""
+        return (*self.often, *self.played)[0]
+
+    @property
+    def explained(self) -> tuple[str, ...]:
+        """All lines that `why` has to print."""
+        stalls = [said for said in self.says if said.where.startswith("Stalled ")]
+        told = [f"waits for {said.where.removeprefix('Stalled ')}: {said.text}" for said in stalls]
+        return (*told, *self.why) if self.why else ()
 
     @property
     def happens(self) -> str:

@@ -109,6 +109,8 @@ async def play(
     await recorder.caught_up()
     unsaid = scene.unsaid()
     assert not unsaid, f"never said: {unsaid}\nsaid: {said_list(scene)}\n{scene.report()}"
+    unexplained, explained = scene.unexplained(), "\n".join(scene.explained)
+    assert not unexplained, f"why did not print {unexplained}, but:\n{explained}"
     undone = [command for command in case.row.commands if command not in scene.done]
     assert not undone, f"the document says to type {undone}, and the scenario did not"
 

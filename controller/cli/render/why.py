@@ -1,4 +1,4 @@
-"""The short answer in lines: the state, the present wait, the waits that end by the clock, the problems."""
+"""The short answer in lines: the state, the present wait, waits that end by the clock, problems, commands to type."""
 
 from datetime import datetime
 
@@ -6,15 +6,19 @@ from rich.console import Group
 from rich.text import Text
 
 from controller.cli.problems import gist, problems_of
+from controller.cli.remedies.choice import remedies
 from controller.cli.render.gates import gate_line, metric_line
 from controller.cli.render.tree import headline
 from controller.cli.render.words import ends, waiting_text
-from controller.cli.view import GateMetricView, RolloutView
+from controller.cli.view import GateMetricView, Remedy, RolloutView
+
+MAX_ALIGNED = 90
+"""Columns that a command may take before what it is for."""
 
 
 def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
     """A few lines, the gravest problem first; those of a release at rest say that nothing is waited for."""
-    lines = [headline(view, now), waiting_text(view.summary, program)]
+    lines = [headline(view, now), waiting_text(view.summary)]
     lines += [Text(f"{timer.what} {ends(timer.until, now)}") for timer in view.timers]
     for gate in view.gates:
         lines += [gate_line(gate, now), *(_inner(metric, now) for metric in gate.metrics)]
@@ -23,7 +27,21 @@ def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
         for said in problems_of(view)
         if gist(said) not in view.summary.waits_for
     ]
-    return Group(*lines)
+    return Group(*lines, *_next(remedies(view, program)))
+
+
+def _next(found: tuple[Remedy, ...]) -> list[Text]:
+    """Commands with what they are for as a shell's comment, so that a whole line can be copied."""
+    if not found:
+        return []
+    width = min(MAX_ALIGNED, max(len(remedy.command) for remedy in found))
+    told = [
+        Text("  ")
+        .append(remedy.command.ljust(width), style="bold")
+        .append(f"  # {remedy.purpose}", style="dim")
+        for remedy in found
+    ]
+    return [Text("type next:", style="dim"), *told]
 
 
 def _inner(metric: GateMetricView, now: datetime) -> Text:

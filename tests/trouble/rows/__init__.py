@@ -1,6 +1,15 @@
 """The troubles, a file for each family."""
 
-from tests.trouble.rows import approvals, manifests, pods, rollouts, routes, scaling, starting
+from tests.trouble.rows import (
+    approvals,
+    manifests,
+    parts,
+    pods,
+    rollouts,
+    routes,
+    scaling,
+    starting,
+)
 from tests.trouble.table import Trouble
 
 TROUBLES: tuple[Trouble, ...] = (
@@ -11,4 +20,5 @@ TROUBLES: tuple[Trouble, ...] = (
     *scaling.TROUBLES,
     *pods.TROUBLES,
     *routes.TROUBLES,
+    *parts.TROUBLES,
 )

@@ -11,7 +11,12 @@ from tests.trouble import forms
 from tests.trouble.forms import BLUE_GREEN, CANARY, CLONES, DAEMON, FORMS, PACED
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.why import APPROVE, UNDO, theirs
 
+ROUTE_GONE = "VirtualService <namespace>/shop does not exist: create it, or correct the reference"
+PUT_BACK = (
+    f"an approval was put back: the release is stalled by GatewayObjectNotFound: {ROUTE_GONE}"
+)
 DEADLINE = 25
 """Longer than a step, or the end of a release, takes on a busy machine."""
 RETRY_SECONDS = 0.5
@@ -64,6 +69,7 @@ async def is_approved_while_it_is_stalled(scene: Scene) -> None:
     await scene.approve(1)
     await scene.moment()
     await scene.event("ApprovalIgnored")
+    await scene.is_explained()
     await scene.create(manifests.virtual_service(scene.app))
     await scene.goes_on()
     assert await scene.at_its_share() == 1
@@ -81,6 +87,7 @@ async def is_taken_back_after_a_long_wait(scene: Scene) -> None:
     await scene.release(NEW_IMAGE)
     await scene.reach(2)
     await scene.never(DEADLINE + 1, lambda change: _is_stalled(scene, change))
+    await scene.is_explained()
     await scene.release(STABLE_IMAGE)
     await scene.moment()
     await conclude(scene)
@@ -117,11 +124,15 @@ TROUBLES = (
                 (
                     Said(
                         "Event ApprovalIgnored",
-                        "an approval was put back: the release is stalled by GatewayObjectNotFound: VirtualService "
-                        "<namespace>/shop does not exist: create it, or correct the reference",
+                        PUT_BACK,
                     ),
                 ),
                 ("put right what is said, then approve again",),
+                why=(
+                    f"waits for GatewayObjectNotFound: {ROUTE_GONE}",
+                    f"! ApprovalIgnored: {PUT_BACK}",
+                    theirs("apply -f FILE", "FILE: the manifest of VirtualService shop"),
+                ),
                 played=FORMS,
                 killed=(CLONES,),
                 often=(PACED,),
@@ -136,6 +147,7 @@ TROUBLES = (
                 is_taken_back_after_a_long_wait,
                 (Said("exit code", "3"),),
                 ("kubectl moonshift status shop --no-watch",),
+                why=("waits for an approval", APPROVE, UNDO),
                 played=FORMS,
                 killed=(DAEMON,),
                 often=(PACED,),

@@ -19,11 +19,16 @@ from tests.trouble.forms import (
 )
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.why import APPROVE, UNDO, ours, theirs
 
 LABEL_STAYS = Said(
     "warned",
     "<Kind> shop is under a release, so the label rollouts.kruise.io/workload-type and the other marks of the release "
     "stay: to let it go now, delete its Rollout or set spec.disabled of the Rollout to true",
+)
+LET_GO = (
+    "patch cloneset.apps.kruise.io/shop --type merge "
+    '-p \'{"spec":{"updateStrategy":{"paused":false}}}\''
 )
 RESTART = (
     "kubectl patch <kind>/shop --type merge -p "
@@ -111,6 +116,7 @@ async def is_paused_by_its_owner(scene: Scene) -> None:
     await scene.does("kubectl rollout restart <kind>/shop", fails=True)
     await scene.approve(1)
     await scene.stalled("PausedByOwner")
+    await scene.is_explained()
     await scene.moment()
     await scene.does("kubectl rollout resume <kind>/shop")
     await scene.paused_at(2)
@@ -124,6 +130,7 @@ async def cannot_be_paused(scene: Scene) -> None:
     await scene.reach(1)
     await scene.does("kubectl rollout pause <kind>/shop", fails=True)
     await scene.does("kubectl moonshift pause shop")
+    await scene.is_explained()
     await scene.moment()
     await scene.does("kubectl moonshift resume shop")
     await scene.approve(1)
@@ -141,6 +148,7 @@ async def is_paused_in_its_strategy(scene: Scene) -> None:
     await scene.amend(_paused(scene, paused=True), scene.workload)
     await scene.approve(1)
     await scene.stalled("PausedByOwner")
+    await scene.is_explained()
     await scene.moment()
     await scene.amend(_paused(scene, paused=False), scene.workload)
     await scene.goes_on()
@@ -164,6 +172,7 @@ async def is_resumed_while_it_is_latched(scene: Scene) -> None:
     await scene.does("kubectl rollout resume <kind>/shop")
     await scene.moment()
     await scene.at_its_share()
+    await scene.is_explained()
     await scene.approve(2)
     await conclude(scene)
 
@@ -311,6 +320,7 @@ TROUBLES = (
                     ),
                 ),
                 ("kubectl rollout resume <kind>/shop",),
+                why=(theirs("rollout resume deployment/shop", "take the pause back"),),
                 played=(PACED, BLUE_GREEN),
                 often=(PACED,),
             ),
@@ -324,12 +334,17 @@ TROUBLES = (
                     ),
                 ),
                 ("nothing: approve the step, or take the release back",),
+                why=("waits for an approval", APPROVE, UNDO),
                 played=(CANARY,),
             ),
             Row(
                 cannot_be_paused,
                 (Said("refused", "error: <why>"),),
                 ("kubectl moonshift pause shop",),
+                why=(
+                    "waits for being resumed: spec.strategy.paused is true",
+                    ours("resume", "let the release go on"),
+                ),
                 played=(STATEFUL, DAEMON),
             ),
             Row(
@@ -343,6 +358,7 @@ TROUBLES = (
                     ),
                 ),
                 ("set `paused` of the update strategy to false",),
+                why=(theirs(LET_GO, "take the pause back"),),
                 played=KRUISE,
                 killed=(ADVANCED_DAEMON,),
             ),

@@ -19,6 +19,7 @@ from tests.trouble.forms import (
 )
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.why import UNDO, ours, theirs
 
 
 async def loses_the_replica_set_of_its_old_pods(scene: Scene) -> None:
@@ -26,6 +27,7 @@ async def loses_the_replica_set_of_its_old_pods(scene: Scene) -> None:
     release stops, says what runs, and what to type: here the old version comes back, from the template that the release
     has kept."""
     await _loses_its_old_pods(scene)
+    await scene.is_explained()
     await scene.does("kubectl moonshift undo shop")
     scene.expect_image(STABLE_IMAGE)
     await conclude(scene)
@@ -35,6 +37,7 @@ async def loses_the_replica_set_of_its_old_pods_for_good(scene: Scene) -> None:
     """Somebody deletes the ReplicaSet of the old pods, and the pods with it; the Deployment fills up with new ones. The
     release stops, says what runs, and what to type: here the release ends with the new version."""
     await _loses_its_old_pods(scene)
+    await scene.is_explained()
     await scene.does("kubectl moonshift promote shop")
     scene.expect_image(NEW_IMAGE)
     await conclude(scene)
@@ -74,6 +77,7 @@ async def loses_the_replica_set_beside_its_canary(scene: Scene) -> None:
     await scene.types("delete", "replicaset", _stable_replica_set(scene))
     await scene.moment()
     await scene.stalled("SideWithoutEndpoints")
+    await scene.is_explained()
     await scene.does("kubectl moonshift why shop")
     await scene.approve(2)
     await conclude(scene)
@@ -109,6 +113,7 @@ async def may_not_hold_its_autoscaler(scene: Scene) -> None:
         await scene.begin()
         await scene.stalled()
         assert NEW_IMAGE not in map(image_of, scene.pods())
+        await scene.is_explained()
         await scene.moment()
     finally:
         await admin.patch(path, {"rules": role["rules"]})
@@ -133,12 +138,14 @@ TROUBLES = (
                 loses_the_replica_set_of_its_old_pods,
                 (STABLE_SET_GONE,),
                 ("kubectl moonshift undo shop",),
+                why=(UNDO, ours("promote", "or end the release with what runs")),
                 played=(PACED,),
             ),
             Row(
                 loses_the_replica_set_of_its_old_pods_for_good,
                 (STABLE_SET_GONE,),
                 ("kubectl moonshift promote shop",),
+                why=(UNDO, ours("promote", "or end the release with what runs")),
                 played=(BLUE_GREEN,),
             ),
             Row(
@@ -151,6 +158,7 @@ TROUBLES = (
                     ),
                 ),
                 ("kubectl moonshift why shop",),
+                why=(ours("approve", "go on without it"), UNDO),
                 played=(CANARY,),
             ),
         ),
@@ -192,6 +200,13 @@ TROUBLES = (
                     ),
                 ),
                 ("give the right back: `kubectl apply -k deploy/kustomize`",),
+                why=(
+                    "kubectl apply -k deploy/kustomize  # the missing right, from Moonshift's repository",
+                    theirs(
+                        "auth can-i patch horizontalpodautoscalers.autoscaling --as <account>",
+                        "whether the controller has it",
+                    ),
+                ),
                 played=(BLUE_GREEN, CLONES_DOUBLED),
                 alone=True,
             ),

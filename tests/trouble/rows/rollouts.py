@@ -24,6 +24,7 @@ from tests.trouble.forms import (
 )
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.why import theirs
 
 SAME = "the Rollout's part is the same for every kind; releases of it are in the tables of `tests/cluster`"
 
@@ -121,6 +122,7 @@ async def loses_its_workload(scene: Scene) -> None:
     await scene.does("kubectl delete <kind>/shop")
     await scene.moment()
     await scene.rollout(lambda status: status.get("phase") == "Initial")
+    await scene.is_explained()
     await scene.create(manifests.workload(scene.app))
     await scene.rollout(lambda status: status.get("phase") == "Healthy")
     await scene.pods_serve()
@@ -254,6 +256,10 @@ TROUBLES = (
                 loses_its_workload,
                 (Said("message", "Workload Not Found: <kind> shop"),),
                 ("apply the workload again",),
+                why=(
+                    "waits for its workload: Workload Not Found: Deployment shop",
+                    theirs("apply -f FILE", "FILE: the manifest of Deployment shop"),
+                ),
                 played=FORMS,
                 killed=(ADVANCED_DAEMON,),
                 often=(CANARY,),

@@ -24,10 +24,15 @@ from tests.trouble.forms import (
 )
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.why import APPROVE, theirs
 
 LEFT_ALONE = (
     "it cannot lead to one revision only, and is left as it is. Name a Service that selects the workload's pods in "
     "trafficRoutings[].service"
+)
+PUT_BACK = (
+    "<writer> changed VirtualService <namespace>/shop: spec.http[1].route[0].weight from 50 to 0, "
+    "spec.http[1].route[1].weight from 50 to 100; it is put back"
 )
 SAME = "Services and routes are the same for every kind of workload"
 ROUTE_GROUPS = Kind("zalando.org", "v1", "routegroups")
@@ -41,6 +46,7 @@ async def loses_its_route(scene: Scene) -> None:
     await scene.reach(2)
     await scene.does("kubectl delete virtualservice/shop")
     await scene.stalled()
+    await scene.is_explained()
     await scene.moment()
     await scene.create(manifests.virtual_service(scene.app))
     await scene.goes_on()
@@ -62,6 +68,7 @@ async def has_its_route_edited(scene: Scene) -> None:
     await scene.moment()
     await scene.event("RoutePutBack")
     await scene.at_its_share()
+    await scene.is_explained()
     await scene.approve(2)
     await conclude(scene)
 
@@ -77,6 +84,7 @@ async def loses_its_pinned_service(scene: Scene) -> None:
     scene.excused["new_pods_find_the_stable_service_pinned"] = "a new Service has no pin at first"
     await scene.does("kubectl delete service/shop")
     await scene.stalled()
+    await scene.is_explained()
     await scene.moment()
     await scene.create(manifests.service(scene.app))
     await scene.made_again(SERVICES)
@@ -116,6 +124,7 @@ async def _begun_with_service(scene: Scene, spec: JsonObject) -> None:
     except RequestRefused as refused:
         scene.answers.append(Said("refused", str(refused)))
     await scene.stalled()
+    await scene.is_explained()
     after = (await scene.client.get(path_of(key)))["metadata"]["resourceVersion"]
     assert before == after, "the Service was touched"
     assert NEW_IMAGE not in map(image_of, scene.pods())
@@ -162,6 +171,7 @@ async def lacks_the_right_to_the_gateway_kind(scene: Scene) -> None:
     await scene.govern(_led_by(scene, "gloo.solo.io/v1", "UpstreamGroup"))
     await scene.release(NEW_IMAGE)
     said = await scene.stalled()
+    await scene.is_explained()
     await scene.moment()
     await scene.never(5.0, lambda change: change.key == scene.key(ROLLOUTS))
     writes = [
@@ -202,6 +212,7 @@ async def lacks_the_crd_of_the_gateway_kind(scene: Scene) -> None:
     await scene.govern(_led_by(scene, "zalando.org/v1", "RouteGroup"))
     await scene.release(NEW_IMAGE)
     await scene.stalled()
+    await scene.is_explained()
     crd = gateways.definition("zalando.org", "RouteGroup", "routegroups", ["v1"])
     await invented.install(scene.plane, crd)
     path = collection(ROUTE_GROUPS, scene.app.namespace)
@@ -232,6 +243,7 @@ TROUBLES = (
                 ),
                 ("apply the gateway object again",),
                 killed=(CANARY, CLONES_DOUBLED),
+                why=(theirs("apply -f FILE", "FILE: the manifest of VirtualService shop"),),
                 played=FORMS,
                 often=(CANARY,),
             ),
@@ -246,11 +258,15 @@ TROUBLES = (
                 (
                     Said(
                         "Event RoutePutBack",
-                        "<writer> changed VirtualService <namespace>/shop: spec.http[1].route[0].weight from 50 to 0, "
-                        "spec.http[1].route[1].weight from 50 to 100; it is put back",
+                        PUT_BACK,
                     ),
                 ),
                 ("nothing",),
+                why=(
+                    "waits for an approval",
+                    f"! RoutePutBack: {PUT_BACK}",
+                    APPROVE,
+                ),
                 played=FORMS,
                 killed=(STATEFUL,),
                 often=(PACED,),
@@ -270,6 +286,7 @@ TROUBLES = (
                     ),
                 ),
                 ("apply the Service again",),
+                why=(theirs("apply -f FILE", "FILE: the manifest of Service shop"),),
                 played=FORMS,
                 killed=(DAEMON,),
                 often=(PACED,),
@@ -297,6 +314,10 @@ TROUBLES = (
                     ),
                 ),
                 ("give the Service a selector",),
+                why=(
+                    theirs("edit service shop", "correct its selector"),
+                    theirs("edit rollout shop", "or name another Service in the Rollout"),
+                ),
                 played=FORMS,
                 often=(PACED,),
             ),
@@ -310,6 +331,7 @@ TROUBLES = (
                     ),
                 ),
                 ("name another Service in the Rollout",),
+                why=(theirs("edit rollout shop", "or name another Service in the Rollout"),),
                 played=FORMS,
             ),
         ),
@@ -329,6 +351,13 @@ TROUBLES = (
                     ),
                 ),
                 ("kubectl apply -k deploy/kustomize/gateways",),
+                why=(
+                    "kubectl apply -k deploy/kustomize/gateways  # the missing right, from Moonshift's repository",
+                    theirs(
+                        "auth can-i <verb> upstreamgroups.gloo.solo.io --as <account>",
+                        "whether the controller has it",
+                    ),
+                ),
                 played=(PACED,),
                 often=(PACED,),
                 derived={(CANARY, BLUE_GREEN, STATEFUL, DAEMON, *KRUISE): SAME},
@@ -349,6 +378,10 @@ TROUBLES = (
                     ),
                 ),
                 ("install the CRD",),
+                why=(
+                    "kubectl apply -f FILE  # FILE: the CRD of this kind",
+                    "kubectl api-resources --api-group=zalando.org  # which kinds and versions are served",
+                ),
                 played=(CANARY,),
                 often=(CANARY,),
                 derived={(PACED, BLUE_GREEN, STATEFUL, DAEMON, *KRUISE): SAME},

@@ -16,6 +16,7 @@ from tests.trouble.forms import (
 )
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.why import theirs
 
 WITHOUT_REPLICAS = "it has a pod on every node and no replicas"
 SCALED = tuple(form for form in FORMS if form not in ON_NODES)
@@ -30,6 +31,7 @@ async def goes_to_zero_and_comes_back(scene: Scene) -> None:
     await scene.no_pods()
     await scene.moment()
     await scene.rollout(lambda status: at(status, 1, "BeforeStepUpgrade"))
+    await scene.is_explained()
     await scene.scale(scene.app.replicas)
     await scene.at_its_share()
     await scene.paused_at(1)
@@ -118,6 +120,12 @@ TROUBLES = (
                     ),
                 ),
                 ("nothing: the steps are approved again, from the first on",),
+                why=(
+                    "waits for the workload to have replicas: it is scaled to zero",
+                    theirs(
+                        "scale deployment/shop --replicas=NUMBER", "let the release begin again"
+                    ),
+                ),
                 played=SCALED,
                 often=(BLUE_GREEN,),
                 killed=(PACED,),

@@ -19,13 +19,15 @@ from tests.trouble.forms import (
 )
 from tests.trouble.scene import Scene
 from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.why import LOOK_AT_POD, UNDO, ours, theirs
 
 NOT_READY = (
     "step(1) has taken more than <seconds> s: 0 of 1 new pods are ready; pod <pod>: container main: image shop:bad "
     "cannot be pulled: <why> (since <when>)"
 )
 FAILS = "step(1): of 1 new pods 0 ready; pod <pod>"
-DEADLINE = 5
+DEADLINE = 10
+"""Longer than a pod takes to say that its image cannot be pulled, on a busy machine."""
 BAD_IMAGE = "shop:bad"
 """No registry has it: its pods are made, and never become ready."""
 
@@ -37,6 +39,7 @@ async def never_becomes_ready(scene: Scene) -> None:
     await scene.govern(forms.rollout(scene.app, progressDeadlineSeconds=DEADLINE))
     await scene.release(BAD_IMAGE)
     await scene.stalled("ProgressDeadlineExceeded")
+    await scene.is_explained()
     await scene.moment()
     await scene.release(STABLE_IMAGE)
     await conclude(scene)
@@ -55,6 +58,7 @@ async def is_taken_back_by_itself(scene: Scene) -> None:
     await scene.completed()
     await scene.release(BAD_IMAGE)
     await scene.stalled("RevisionFailed")
+    await scene.is_explained()
     (style,) = body["spec"]["strategy"]
     await scene.amend({"spec": {"strategy": {style: {"progressDeadlineSeconds": 600}}}})
     await scene.does("kubectl moonshift retry shop")
@@ -71,6 +75,7 @@ async def meets_a_full_quota(scene: Scene) -> None:
     await _quota(scene, len(scene.pods()))
     await scene.release(NEW_IMAGE)
     await scene.stalled()
+    await scene.is_explained()
     await scene.moment()
     await scene.does("kubectl delete resourcequota/pods", user="admin")
     await scene.goes_on()
@@ -101,6 +106,7 @@ async def meets_a_lowered_quota(scene: Scene) -> None:
     await _quota(scene, len(scene.pods()) - 1)
     await scene.release(NEW_IMAGE)
     await scene.stalled()
+    await scene.is_explained()
     await scene.moment()
     await scene.does("kubectl delete resourcequota/pods", user="admin")
     await scene.goes_on()
@@ -132,6 +138,7 @@ async def _fails(scene: Scene, image: str, **container: JsonObject) -> None:
     await scene.govern()
     await scene.release(image, **container)
     await scene.stalled()
+    await scene.is_explained()
     await scene.moment()
     await scene.release(STABLE_IMAGE)
     await conclude(scene)
@@ -147,6 +154,7 @@ TROUBLES = (
                 (Said("Stalled ProgressDeadlineExceeded", NOT_READY),),
                 ("apply the old template, or one that works",),
                 killed=(STATEFUL,),
+                why=(LOOK_AT_POD, UNDO),
                 played=FORMS,
                 often=(PACED, STATEFUL),
             ),
@@ -165,6 +173,10 @@ TROUBLES = (
                     ),
                 ),
                 ("apply the old template, or one that works",),
+                why=(
+                    theirs("logs <pod> -c main --previous", "what it wrote before it ended"),
+                    UNDO,
+                ),
                 played=FORMS,
                 often=(DAEMON,),
                 killed=(CLONES_DOUBLED,),
@@ -184,6 +196,7 @@ TROUBLES = (
                     ),
                 ),
                 ("apply the old template, or one that asks for less",),
+                why=(LOOK_AT_POD, UNDO),
                 played=FORMS,
                 killed=(DAEMON,),
             ),
@@ -202,6 +215,7 @@ TROUBLES = (
                     ),
                 ),
                 ("apply the old template, or one that works",),
+                why=(LOOK_AT_POD, UNDO),
                 played=FORMS,
                 killed=(ADVANCED_STATEFUL,),
             ),
@@ -225,6 +239,7 @@ TROUBLES = (
                     ),
                 ),
                 ("kubectl moonshift retry shop",),
+                why=(ours("retry", "try this version again"),),
                 played=tuple(form for form in FORMS if form is not CANARY),
                 killed=(PACED, ADVANCED_DAEMON),
                 often=(BLUE_GREEN,),
@@ -242,6 +257,7 @@ TROUBLES = (
                     ),
                 ),
                 ("kubectl moonshift retry shop",),
+                why=(ours("retry", "try this version again"),),
                 played=(CANARY,),
             ),
         ),
@@ -260,6 +276,7 @@ TROUBLES = (
                     ),
                 ),
                 ("kubectl delete resourcequota/pods",),
+                why=(theirs("describe resourcequota", "what is used and allowed"), UNDO),
                 played=(*DEPLOYMENTS, CLONES_DOUBLED),
                 killed=(BLUE_GREEN,),
             ),
@@ -273,6 +290,7 @@ TROUBLES = (
                     ),
                 ),
                 ("kubectl delete resourcequota/pods",),
+                why=(theirs("describe resourcequota", "what is used and allowed"), UNDO),
                 played=(STATEFUL, DAEMON, CLONES, ADVANCED_STATEFUL, ADVANCED_DAEMON),
                 killed=(STATEFUL,),
             ),

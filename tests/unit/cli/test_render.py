@@ -111,13 +111,16 @@ VIEW = RolloutView(
 
 WHY = """\
 Rollout shop/web  Progressing  step 1/3  StepPaused  for 90s
-waits for an approval  (kubectl moonshift approve web -n shop)
+waits for an approval
 grace period ends in 5s
 ! Stalled: because
 ! pod c2: ErrImagePull
 ! HTTPRoute/api: does not exist
 ! Odd: odd things
-! cannot be seen: pods: forbidden"""
+! cannot be seen: pods: forbidden
+type next:
+  kubectl moonshift describe web -n shop  # everything that is known of it
+  kubectl moonshift undo web -n shop      # go back to the old version"""
 
 TREE = """\
 Rollout shop/web  Progressing  step 1/3  StepPaused  for 90s

@@ -1,0 +1,69 @@
+"""A Rollout that does not go on, and how commands about it are spelled.
+
+Invariant: a command is complete and can be copied into a shell; only what a person has to supply is in capitals (FILE,
+NUMBER). It must not decide which commands help.
+"""
+
+from controller.cli.problems import is_bad
+from controller.cli.remedies import mentions
+from controller.cli.view import Remedy, RolloutView
+
+
+class Case:
+    """What is known, and the words for it; `reason` and `message` are those of the condition Stalled."""
+
+    def __init__(self, view: RolloutView, program: str) -> None:
+        self.view = view
+        self.summary = view.summary
+        stall = next((c for c in view.conditions if c.type == "Stalled" and is_bad(c)), None)
+        self.reason = stall.reason if stall is not None else ""
+        self.message = stall.message if stall is not None else ""
+        self._program = program
+
+    @property
+    def namespace(self) -> str:
+        """Where everything of the Rollout is."""
+        return self.summary.namespace
+
+    @property
+    def workload(self) -> str:
+        """The workload as kubectl takes it."""
+        kind, _, name = self.summary.workload.partition("/")
+        group = self.summary.workload_group
+        return f"{kind.lower()}{'' if group in ('', 'apps') else f'.{group}'}/{name}"
+
+    def ours(self, verb: str, purpose: str) -> Remedy:
+        """A command of this program about the Rollout."""
+        return Remedy(f"{self._program} {verb} {self.summary.name} -n {self.namespace}", purpose)
+
+    def kubectl(self, words: str, purpose: str) -> Remedy:
+        """A command of kubectl in the Rollout's namespace."""
+        return Remedy(f"kubectl {words} -n {self.namespace}", purpose)
+
+    def describe(self, purpose: str = "everything that is known of it") -> Remedy:
+        """Where nothing better is known."""
+        return self.ours("describe", purpose)
+
+    def approve(self, purpose: str = "let the step go on") -> Remedy:
+        """The step that waits may end."""
+        return self.ours("approve", purpose)
+
+    def undo(self) -> Remedy:
+        """The way back."""
+        return self.ours("undo", "go back to the old version")
+
+    def back(self) -> tuple[Remedy, ...]:
+        """The way back, while there is one."""
+        return () if mentions.ending(self.message) else (self.undo(),)
+
+    def edit(self, purpose: str = "correct the Rollout") -> Remedy:
+        """The Rollout itself has to be changed."""
+        return self.kubectl(f"edit rollout {self.summary.name}", purpose)
+
+    def applied(self, kind: str, name: str) -> tuple[Remedy, ...]:
+        """An object is not there."""
+        return (
+            self.kubectl("apply -f FILE", f"FILE: the manifest of {kind} {name}"),
+            self.kubectl(f"get {kind.lower()}", "what there is of this kind"),
+            self.edit("or name another one in the Rollout"),
+        )

@@ -1,0 +1,93 @@
+"""The table: which commands help against which reason.
+
+Why: a sentence tells what is wrong; whoever is paged at night needs the command, too. Invariant: every reason that a
+Rollout is Stalled by has a row, or is a reason of pods in Kubernetes' own words. The most useful command comes first.
+"""
+
+from controller.api.rollout import Phase
+from controller.cli.leader import NOT_KNOWN
+from controller.cli.problems import problems_of
+from controller.cli.remedies import of_objects, of_pods
+from controller.cli.remedies.case import Case
+from controller.cli.remedies.of_objects import Answer
+from controller.cli.view import Remedy, RolloutView
+from controller.cli.waiting import APPROVAL, REPLICAS
+from controller.domain import reasons
+
+TABLE: dict[str, Answer] = {
+    "Forbidden": of_objects.forbidden,
+    "KindNotServed": of_objects.not_served,
+    reasons.SERVICE_NOT_FOUND: of_objects.missing,
+    reasons.GATEWAY_OBJECT_NOT_FOUND: of_objects.missing,
+    reasons.WORKLOAD_NOT_FOUND: of_objects.missing,
+    reasons.ANALYSIS_TEMPLATE_NOT_FOUND: of_objects.listed("analysistemplates"),
+    reasons.TRAFFIC_ROUTING_NOT_FOUND: of_objects.listed("trafficroutings"),
+    reasons.INVALID_TRAFFIC_ROUTING: of_objects.listed("trafficroutings -o yaml"),
+    reasons.WORKLOAD_TAKEN: of_objects.listed("rollouts"),
+    reasons.SERVICE_WITHOUT_SELECTOR: of_objects.service,
+    reasons.SERVICE_SELECTS_NO_POD: of_objects.service,
+    **dict.fromkeys(
+        (
+            *("ServiceUnreadable", "ObjectNotOurs", "OriginalCorrupt", "AmbiguousChange"),
+            *("GatewayObjectInUse", "GatewayObjectRejected", "GatewayObjectUnreadable"),
+            *("NothingToDivide", "ChangeNotKept", "RevertRefused"),
+            *(reasons.SERVICE_NOT_OURS, reasons.CONFIG_NOT_OURS),
+        ),
+        of_objects.unusable,
+    ),
+    reasons.ROUTE_HELD: of_objects.changed,
+    **dict.fromkeys((reasons.ANALYSIS_FAILED, reasons.ANALYSIS_INCONCLUSIVE), of_objects.gate),
+    **dict.fromkeys(
+        (
+            *(reasons.INVALID_ROLLOUT, reasons.UNSUPPORTED_STYLE, reasons.UNSUPPORTED_WORKLOAD),
+            *(reasons.INVALID_ANALYSIS, reasons.STEP_UNSAYABLE),
+            *("ClusterScopedKind", "NameTooLong", "SiblingNamedTwice", "TrafficUnreadable"),
+            reasons.SHARED_SERVICE_MIXES_REVISIONS,
+        ),
+        of_objects.edited,
+    ),
+    **dict.fromkeys(
+        (
+            *("ScriptNotFound", "ScriptFailed", "ScriptAnswerRefused"),
+            *("ScriptNotDeterministic", "ScriptOrder"),
+        ),
+        of_objects.script,
+    ),
+    "WorkerUnavailable": of_objects.worker,
+    reasons.PAUSED_BY_OWNER: of_pods.paused_by_owner,
+    reasons.OWNERS_VALUES_LOST: of_pods.owners_values,
+    reasons.STABLE_REVISION_GONE: of_pods.stable_gone,
+    reasons.SIDE_WITHOUT_ENDPOINTS: of_pods.no_endpoints,
+    reasons.REVISION_FAILED: of_pods.given_up,
+    "TemplateGone": of_pods.template_gone,
+    reasons.DEADLINE_EXCEEDED: of_pods.missing_or_failing,
+}
+"""Other reasons are of pods that fail or are not made."""
+
+
+def remedies(view: RolloutView, program: str) -> tuple[Remedy, ...]:
+    """What to type; empty where nobody has to do anything."""
+    if view.unattended and view.unattended != NOT_KNOWN:
+        return of_objects.unattended()
+    case = Case(view, program)
+    if case.reason:
+        return TABLE.get(case.reason, of_pods.missing_or_failing)(case)
+    return _waiting(case)
+
+
+def _waiting(case: Case) -> tuple[Remedy, ...]:
+    """Nothing is Stalled: people are waited for, or something is about to be in the way."""
+    summary = case.summary
+    if summary.waits_for == APPROVAL:
+        return case.approve(), case.undo()
+    if summary.waits_for == REPLICAS:
+        words = f"scale {case.workload} --replicas=NUMBER"
+        return (case.kubectl(words, "let the release begin again"),)
+    if summary.phase == Phase.INITIAL:
+        kind, _, name = summary.workload.partition("/")
+        return case.applied(kind, name)
+    if summary.phase == Phase.PROGRESSING and summary.paused:
+        return case.ours("resume", "let the release go on"), case.undo()
+    if found := of_pods.unready(case):
+        return *found, case.undo()
+    return (case.describe(),) if problems_of(case.view) else ()

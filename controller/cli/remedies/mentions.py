@@ -1,0 +1,96 @@
+"""What a message of the controller or of the API server names: a pod, a container, an object, a missing right.
+
+Invariant: only characters that names of Kubernetes have are taken for a name, so that what is found can stand in a
+command. It must not decide what to do about it.
+"""
+
+import re
+
+from controller.cli.view import View
+
+_NAME = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
+_POD = re.compile(rf"\bpod ({_NAME}): ")
+_CONTAINER = re.compile(rf"\bcontainer ({_NAME})\b")
+_OBJECT = re.compile(rf"\b([A-Z][A-Za-z0-9]*) {_NAME}/({_NAME})")
+_GROUP = re.compile(r"\b([a-z0-9-]+(?:\.[a-z0-9-]+)+)/v[0-9]")
+_KEY = re.compile(r"\bkey ([A-Za-z0-9.-]+) of ConfigMap\b")
+_DENIED = re.compile(
+    rf'User "(?P<user>[^"]*)" cannot (?P<verb>[a-z]+) resource "(?P<resource>[a-z0-9/.-]+)"'
+    rf'(?: in API group "(?P<group>(?:{_NAME})?)")?'
+)
+
+
+class Denied(View, frozen=True):
+    """A right that the API server found missing. `resource` is spelled as kubectl takes it."""
+
+    user: str
+    verb: str
+    resource: str
+
+
+def pod(message: str) -> str:
+    """The pod that a message is about; empty where it names none."""
+    found = _POD.search(message)
+    return found[1] if found is not None else ""
+
+
+def container(message: str) -> str:
+    """The container that a message is about; empty where it names none."""
+    found = _CONTAINER.search(message)
+    return found[1] if found is not None else ""
+
+
+def named(message: str) -> tuple[str, str] | None:
+    """Kind and name of the first object, written `Kind namespace/name`."""
+    found = _OBJECT.search(message)
+    return (found[1], found[2]) if found is not None else None
+
+
+def group(message: str) -> str:
+    """The API group of the first `group/version`; empty where there is none."""
+    found = _GROUP.search(message)
+    return found[1] if found is not None else ""
+
+
+def denied(message: str) -> Denied | None:
+    """The missing right; None where an admission plugin or nobody refused."""
+    found = _DENIED.search(message)
+    if found is None:
+        return None
+    resource, slash, part = found["resource"].partition("/")
+    return Denied(
+        user=found["user"],
+        verb=found["verb"],
+        resource=".".join(filter(None, (resource, found["group"]))) + slash + part,
+    )
+
+
+def quota(message: str) -> bool:
+    """A quota is full."""
+    return "exceeded quota" in message
+
+
+def nothing_made(message: str) -> bool:
+    """Pods are missing that were never made."""
+    return " 0 made, " in message
+
+
+def script_key(message: str) -> str:
+    """The key of the ConfigMap of scripts; empty where none is named."""
+    found = _KEY.search(message)
+    return found[1] if found is not None else ""
+
+
+def absent(message: str) -> bool:
+    """The ConfigMap of scripts is not there."""
+    return message.endswith("which does not exist")
+
+
+def crashed(message: str) -> bool:
+    """A container ended with an error."""
+    return " ends with exit code " in message
+
+
+def ending(message: str) -> bool:
+    """The release is at its end, so that nothing can be taken back any more."""
+    return "the end of the release (" in message

@@ -1,0 +1,120 @@
+"""What to type about Services, gateway objects, rights, kinds, scripts, gates and the Rollout itself.
+
+Invariant: an object is told by the first `Kind namespace/name` of the message, which is the one that it is about.
+"""
+
+import shlex
+from collections.abc import Callable
+
+from controller.api.names import CONFIGURATION, DEFAULT_NAMESPACE
+from controller.api.rollout import StepState
+from controller.cli.remedies import mentions
+from controller.cli.remedies.case import Case
+from controller.cli.view import Remedy
+
+Answer = Callable[[Case], tuple[Remedy, ...]]
+_EXAMPLES = "deploy/kustomize/gateways"
+
+
+def missing(case: Case) -> tuple[Remedy, ...]:
+    """Something that is named does not exist."""
+    found = mentions.named(case.message)
+    return case.applied(*found) if found is not None else (case.describe(), case.edit())
+
+
+def unusable(case: Case) -> tuple[Remedy, ...]:
+    """An object is there, and not as it has to be."""
+    found = mentions.named(case.message)
+    if found is None:
+        return case.describe(), case.edit()
+    kind, name = found
+    return case.kubectl(f"get {kind.lower()} {name} -o yaml", "what it says"), case.edit()
+
+
+def service(case: Case) -> tuple[Remedy, ...]:
+    """A Service selects nothing, or not by labels."""
+    found = mentions.named(case.message)
+    return (
+        *([case.kubectl(f"edit service {found[1]}", "correct its selector")] if found else []),
+        case.kubectl("get pods --show-labels", "the labels that it can select by"),
+        case.edit("or name another Service in the Rollout"),
+    )
+
+
+def forbidden(case: Case) -> tuple[Remedy, ...]:
+    """A right is missing, or a policy or quota refuses."""
+    if mentions.quota(case.message):
+        return case.kubectl("describe resourcequota", "what is used and allowed"), *case.back()
+    denied = mentions.denied(case.message)
+    if denied is None:
+        return case.describe(), *case.back()
+    where = _EXAMPLES if _EXAMPLES in case.message else "deploy/kustomize"
+    asked = f"auth can-i {denied.verb} {denied.resource} --as {shlex.quote(denied.user)}"
+    return (
+        Remedy(f"kubectl apply -k {where}", "the missing right, from Moonshift's repository"),
+        case.kubectl(asked, "whether the controller has it"),
+    )
+
+
+def not_served(case: Case) -> tuple[Remedy, ...]:
+    """The cluster does not know a kind."""
+    group = mentions.group(case.message)
+    look = f"kubectl api-resources --api-group={group}" if group else "kubectl api-resources"
+    return (
+        Remedy("kubectl apply -f FILE", "FILE: the CRD of this kind"),
+        Remedy(look, "which kinds and versions are served"),
+        case.edit("or correct apiVersion and kind in the Rollout"),
+    )
+
+
+def changed(case: Case) -> tuple[Remedy, ...]:
+    """Somebody changed a gateway object, and the release holds at it."""
+    return case.describe("what was changed"), case.undo()
+
+
+def gate(case: Case) -> tuple[Remedy, ...]:
+    """Metrics hold the release."""
+    paused = case.summary.state == StepState.STEP_PAUSED
+    on = case.approve("go on all the same") if paused else case.ours("retry", "measure again")
+    return case.undo(), on, case.describe("every measurement")
+
+
+def script(case: Case) -> tuple[Remedy, ...]:
+    """A script is missing, fails, or answers what is not written."""
+    where = f"configmap {CONFIGURATION}"
+    key = mentions.script_key(case.message) or "KEY"
+    if mentions.absent(case.message):
+        scripts = f"kubectl create {where} --from-file={key}=FILE -n {DEFAULT_NAMESPACE}"
+        purpose = "FILE: the script of this kind"
+    else:
+        scripts = f"kubectl edit {where} -n {DEFAULT_NAMESPACE}"
+        purpose = "the scripts of this cluster"
+    return (
+        Remedy(scripts, purpose),
+        case.edit("or name another gateway object in the Rollout"),
+        case.undo(),
+    )
+
+
+def worker(_case: Case) -> tuple[Remedy, ...]:
+    """Nobody runs scripts."""
+    where = f"kubectl get pods -n {DEFAULT_NAMESPACE}"
+    return (Remedy(where, "whether the script worker's pods run"),)
+
+
+def listed(words: str) -> Answer:
+    """Another object is named in the Rollout; `words` list those there are."""
+    return lambda case: (case.kubectl(f"get {words}", "what there is"), case.edit())
+
+
+def edited(case: Case) -> tuple[Remedy, ...]:
+    """The Rollout asks for what cannot be."""
+    return case.edit(), case.undo()
+
+
+def unattended() -> tuple[Remedy, ...]:
+    """No controller is at work."""
+    return (
+        Remedy(f"kubectl get pods -n {DEFAULT_NAMESPACE}", "whether the controller's pods run"),
+        Remedy(f"kubectl get events -n {DEFAULT_NAMESPACE}", "why they do not"),
+    )

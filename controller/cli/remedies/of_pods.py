@@ -1,0 +1,75 @@
+"""What to type about pods that fail, that are not made, or whose workload is paused.
+
+Invariant: looking comes before going back. A command that deletes a pod is never offered.
+"""
+
+from controller.cli.problems import pods_in_trouble
+from controller.cli.remedies import mentions
+from controller.cli.remedies.case import Case
+from controller.cli.view import Remedy
+
+_EVENTS = "its conditions and Events"
+
+
+def missing_or_failing(case: Case) -> tuple[Remedy, ...]:
+    """The message names a pod, or says that none is made; reasons of pods are Kubernetes' own words."""
+    if mentions.quota(case.message):
+        return case.kubectl("describe resourcequota", "what is used and allowed"), *case.back()
+    if mentions.pod(case.message):
+        return _named_pod(case), *case.back()
+    if mentions.nothing_made(case.message):
+        return case.kubectl(f"describe {case.workload}", "why no pod is made"), *case.back()
+    return case.describe(), *case.back()
+
+
+def _named_pod(case: Case) -> Remedy:
+    pod, container = mentions.pod(case.message), mentions.container(case.message)
+    if container and mentions.crashed(case.message):
+        words = f"logs {pod} -c {container} --previous"
+        return case.kubectl(words, "what it wrote before it ended")
+    return case.kubectl(f"describe pod {pod}", _EVENTS)
+
+
+def unready(case: Case) -> tuple[Remedy, ...]:
+    """Pods are in trouble, and it is not yet called a stall."""
+    found = pods_in_trouble(case.view)
+    return tuple(case.kubectl(f"describe pod {pod.name}", _EVENTS) for pod in found)
+
+
+def paused_by_owner(case: Case) -> tuple[Remedy, ...]:
+    """The workload has to be let go by whoever paused it."""
+    kind = case.summary.workload.partition("/")[0]
+    if kind == "Deployment":
+        return (case.kubectl(f"rollout resume {case.workload}", "take the pause back"),)
+    part = '{"paused":false}'
+    strategy = part if kind == "CloneSet" else f'{{"rollingUpdate":{part}}}'
+    patch = f'{{"spec":{{"updateStrategy":{strategy}}}}}'
+    words = f"patch {case.workload} --type merge -p '{patch}'"
+    return (case.kubectl(words, "take the pause back"),)
+
+
+def no_endpoints(case: Case) -> tuple[Remedy, ...]:
+    """One version has no ready pod, and the other serves all requests."""
+    on = (case.approve("go on without it"),) if case.summary.may_go_on else ()
+    return (*on, case.kubectl("get pods", "which pods there are"), case.undo())
+
+
+def stable_gone(case: Case) -> tuple[Remedy, ...]:
+    """No pod of the old version is left."""
+    return case.undo(), case.ours("promote", "or end the release with what runs")
+
+
+def template_gone(case: Case) -> tuple[Remedy, ...]:
+    """The old template is kept nowhere."""
+    what = f"FILE: the manifest of {case.summary.workload} as it was"
+    return (case.kubectl("apply -f FILE", what),)
+
+
+def owners_values(case: Case) -> tuple[Remedy, ...]:
+    """What the owner had written is known nowhere."""
+    return (case.kubectl(f"edit {case.workload}", "write its owner's values again"),)
+
+
+def given_up(case: Case) -> tuple[Remedy, ...]:
+    """The template was taken back before."""
+    return (case.ours("retry", "try this version again"),)

@@ -1,0 +1,46 @@
+"""`moonshift why` at a row's worst moment: its lines as the document prints them, and its commands, typed.
+
+Invariant: a command that only looks is run, and has to answer. One that changes something is run by the scenarios.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable
+
+from localcluster.plane import Plane
+
+LOOKS = ("get", "describe", "api-resources")
+_GAP = re.compile(r" +# ")
+
+
+def ours(verb: str, purpose: str) -> str:
+    """The line of a command of this program."""
+    return f"kubectl moonshift {verb} shop -n <namespace>  # {purpose}"
+
+
+def theirs(words: str, purpose: str) -> str:
+    """The line of a command of kubectl in the namespace."""
+    return f"kubectl {words} -n <namespace>  # {purpose}"
+
+
+UNDO = ours("undo", "go back to the old version")
+APPROVE = ours("approve", "let the step go on")
+LOOK_AT_POD = theirs("describe pod <pod>", "its conditions and Events")
+
+
+def lines_of(output: str) -> list[str]:
+    """What was printed, without the columns."""
+    return [_GAP.sub("  # ", line.strip()) for line in output.splitlines()]
+
+
+def commands_of(lines: Iterable[str]) -> list[list[str]]:
+    """The commands that it told to type, in words."""
+    told = [line for line in lines if line.startswith("kubectl ")]
+    return [shlex.split(line, comments=True) for line in told]
+
+
+async def type_those_that_look(plane: Plane, lines: Iterable[str]) -> None:
+    """Run every command that only looks, as the administrator. Raises CommandFailed where one does not answer."""
+    for _, *words in commands_of(lines):
+        if words[0] in LOOKS:
+            await plane.kubectl(*words)

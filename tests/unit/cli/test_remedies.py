@@ -1,0 +1,245 @@
+"""What a person is told to type, for each reason that a release does not go on."""
+
+import shlex
+
+import pytest
+from msgspec import structs
+
+from controller.cli.output import plain
+from controller.cli.problems import why
+from controller.cli.remedies import mentions
+from controller.cli.remedies.choice import TABLE, remedies
+from controller.cli.render.why import answer
+from controller.cli.view import (
+    ConditionView,
+    PodView,
+    RevisionView,
+    Role,
+    RolloutView,
+    Summary,
+)
+from controller.cli.waiting import APPROVAL, NOTHING, REPLICAS
+from controller.domain import reasons
+from controller.telemetry.state.stalls import StallClass, stall_class
+from tests.unit.cli.builders import NOW
+
+KUBECTL = "kubectl moonshift"
+SUMMARY = Summary(
+    "shop", "web", "Progressing", 2, 3, "StepUpgrade", "pods", "Deployment/web", "apps", since=NOW
+)
+QUIET = RolloutView(SUMMARY)
+
+
+def stalled(reason: str, message: str = "", **of_summary: object) -> RolloutView:
+    """A view that is Stalled."""
+    summary = structs.replace(SUMMARY, stalled=True, waits_for=f"{reason}: {message}", **of_summary)
+    return RolloutView(summary, conditions=(ConditionView("Stalled", "True", reason, message),))
+
+
+def typed(view: RolloutView) -> list[str]:
+    return [remedy.command for remedy in remedies(view, KUBECTL)]
+
+
+def every_reason() -> list[str]:
+    """Reasons that Stalled can have, as far as they are told apart anywhere."""
+    constants = {value for name, value in vars(reasons).items() if name.isupper()}
+    known = {reason for reason in constants if stall_class(reason) is not StallClass.OTHER}
+    return sorted(known)
+
+
+@pytest.mark.parametrize("reason", every_reason())
+def test_every_reason_of_a_stall_has_commands_of_its_own(reason: str) -> None:
+    assert reason in TABLE
+    found = typed(stalled(reason, "Service shop/web is not as it has to be"))
+    assert found
+    assert all(command.startswith("kubectl ") for command in found)
+
+
+@pytest.mark.parametrize("reason", sorted(TABLE))
+def test_no_command_destroys_anything(reason: str) -> None:
+    words = {word for command in typed(stalled(reason, "x")) for word in command.split()}
+    assert not words & {"delete", "replace", "--force", "scale", "drain"}
+
+
+@pytest.mark.parametrize("reason", sorted(TABLE))
+def test_a_reason_without_a_readable_message_still_has_a_command(reason: str) -> None:
+    assert typed(stalled(reason))
+
+
+FORBIDDEN = (
+    'horizontalpodautoscalers.autoscaling "web" is forbidden: User "system:serviceaccount:a:b" cannot patch resource '
+    '"horizontalpodautoscalers" in API group "autoscaling" in the namespace "shop"'
+)
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "first"),
+    [
+        (
+            "CrashLoopBackOff",
+            "step(1): of 1 new pods 0 ready; pod web-1: container main ends with exit code 1 (Error)",
+            "kubectl logs web-1 -c main --previous -n shop",
+        ),
+        (
+            "Unschedulable",
+            "step(1): of 1 new pods 0 ready; pod web-1: 0/4 nodes are available",
+            "kubectl describe pod web-1 -n shop",
+        ),
+        (
+            "ProgressDeadlineExceeded",
+            "step(1) has taken more than 5 s; pod web-1: container main: image x cannot be pulled",
+            "kubectl describe pod web-1 -n shop",
+        ),
+        (
+            "FailedCreate",
+            'step(1): of 1 new pods 0 made, 0 ready; pods "web-…" is forbidden: exceeded quota: pods',
+            "kubectl describe resourcequota -n shop",
+        ),
+        (
+            "FailedCreate",
+            "step(1): of 1 new pods 0 made, 0 ready; a policy says no",
+            "kubectl describe deployment/web -n shop",
+        ),
+        ("Forbidden", FORBIDDEN, "kubectl apply -k deploy/kustomize"),
+        (
+            "Forbidden",
+            f"{FORBIDDEN} (examples: deploy/kustomize/gateways)",
+            "kubectl apply -k deploy/kustomize/gateways",
+        ),
+        ("Forbidden", "a policy says no", "kubectl moonshift describe web -n shop"),
+        (
+            "Forbidden",
+            'pods "web-1" is forbidden: exceeded quota: pods',
+            "kubectl describe resourcequota -n shop",
+        ),
+        ("ServiceNotFound", "Service shop/web does not exist", "kubectl apply -f FILE -n shop"),
+        ("PausedByOwner", "Deployment shop/web is paused", "kubectl rollout resume deployment/web"),
+        ("AnalysisFailed", "the metrics of step(1) failed", "kubectl moonshift undo web -n shop"),
+        ("Never heard of", "", "kubectl moonshift describe web -n shop"),
+    ],
+)
+def test_the_first_command_is_about_what_is_in_the_way(
+    reason: str, message: str, first: str
+) -> None:
+    assert typed(stalled(reason, message))[0].startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("there", "first"),
+    [
+        (", which does not exist", "kubectl create configmap kruise-rollout-configuration"),
+        ("", "kubectl edit configmap kruise-rollout-configuration -n kruise-rollout"),
+    ],
+)
+def test_a_script_is_put_where_it_is_looked_for(there: str, first: str) -> None:
+    where = (
+        "key lua.traffic.routing.Lane.lanes.example.dev of ConfigMap kruise-rollout-configuration"
+    )
+    found = typed(stalled("ScriptNotFound", f"Lane shop/web: no script for Lane in {where}{there}"))
+    assert found[0].startswith(first)
+    key = "--from-file=lua.traffic.routing.Lane.lanes.example.dev=FILE"
+    assert (key in found[0]) is bool(there)
+
+
+def test_the_right_that_is_missing_can_be_asked_for() -> None:
+    asked = "kubectl auth can-i patch horizontalpodautoscalers.autoscaling --as system:serviceaccount:a:b -n shop"
+    assert typed(stalled("Forbidden", FORBIDDEN))[1] == asked
+
+
+def test_a_name_with_a_shells_signs_stays_one_word() -> None:
+    message = FORBIDDEN.replace("system:serviceaccount:a:b", "$(reboot); eve")
+    command = typed(stalled("Forbidden", message))[1]
+    assert "$(reboot); eve" in shlex.split(command)
+
+
+@pytest.mark.parametrize("name", ["$(reboot)", "a;b", "-A", "x`y`", "../etc"])
+def test_only_names_of_kubernetes_are_taken_for_names(name: str) -> None:
+    message = f"Service shop/{name}: pod {name}: container {name} ends with exit code 1 ()"
+    commands = typed(stalled("ServiceNotFound", message)) + typed(stalled("Other", message))
+    assert not any(name in command.split() for command in commands)
+
+
+@pytest.mark.parametrize(
+    ("workload", "group", "command"),
+    [
+        ("CloneSet/web", "apps.kruise.io", """-p '{"spec":{"updateStrategy":{"paused":false}}}'"""),
+        (
+            "StatefulSet/web",
+            "apps.kruise.io",
+            """-p '{"spec":{"updateStrategy":{"rollingUpdate":{"paused":false}}}}'""",
+        ),
+    ],
+)
+def test_a_set_of_openkruise_is_let_go_by_a_patch(workload: str, group: str, command: str) -> None:
+    view = stalled("PausedByOwner", workload=workload, workload_group=group)
+    (found,) = typed(view)
+    kind = workload.partition("/")[0].lower()
+    assert found.startswith(f"kubectl patch {kind}.{group}/web --type merge")
+    assert command in found
+
+
+def test_without_the_new_pods_an_approval_helps_only_where_a_step_waits_for_one() -> None:
+    approve = "kubectl moonshift approve web -n shop"
+    assert approve in typed(stalled("SideWithoutEndpoints", may_go_on=True))
+    assert approve not in typed(stalled("SideWithoutEndpoints"))
+
+
+def test_a_gate_is_measured_again_before_the_pause_and_approved_in_it() -> None:
+    assert any(" retry " in command for command in typed(stalled("AnalysisFailed")))
+    paused = typed(stalled("AnalysisFailed", state="StepPaused"))
+    assert any(" approve " in command for command in paused)
+
+
+def test_nothing_is_taken_back_at_the_end_of_a_release() -> None:
+    view = stalled("X", "the end of the release (Succeeded): 3 of 4 pods are ready; pod p: why")
+    assert typed(view) == ["kubectl describe pod p -n shop"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "first"),
+    [
+        ({"waits_for": APPROVAL}, "kubectl moonshift approve web -n shop"),
+        ({"paused": True}, "kubectl moonshift resume web -n shop"),
+        ({"waits_for": REPLICAS}, "kubectl scale deployment/web --replicas=NUMBER -n shop"),
+        ({"phase": "Initial"}, "kubectl apply -f FILE -n shop"),
+    ],
+)
+def test_who_is_waited_for_is_told_what_to_type(changes: dict[str, object], first: str) -> None:
+    view = structs.replace(QUIET, summary=structs.replace(SUMMARY, **changes))
+    assert typed(view)[0] == first
+
+
+def test_a_release_that_moves_or_rests_needs_no_command() -> None:
+    resting = structs.replace(SUMMARY, phase="Healthy", waits_for=NOTHING)
+    assert typed(QUIET) == typed(structs.replace(QUIET, summary=resting)) == []
+    assert "type next" not in plain(answer(QUIET, NOW, KUBECTL))
+
+
+def test_pods_in_trouble_are_looked_at_before_they_are_a_stall() -> None:
+    pods = (PodView("p1", False, because="ErrImagePull: no such image"),)
+    view = structs.replace(QUIET, revisions=(RevisionView(Role.CANARY, "new", pods),))
+    assert typed(view) == [
+        "kubectl describe pod p1 -n shop",
+        "kubectl moonshift undo web -n shop",
+    ]
+
+
+def test_without_a_controller_its_pods_are_looked_at_and_nothing_else() -> None:
+    view = structs.replace(stalled("ServiceNotFound"), unattended="no controller is at work: …")
+    assert typed(view)[0] == "kubectl get pods -n kruise-rollout"
+    assert not any("shop" in command for command in typed(view))
+
+
+def test_programs_get_the_commands_as_data() -> None:
+    view = stalled("RevisionFailed")
+    found = remedies(view, KUBECTL)
+    assert why(view, "", found).next == found
+    assert found[0].command == "kubectl moonshift retry web -n shop"
+
+
+def test_what_a_message_names_is_read_from_it() -> None:
+    assert mentions.named("UpstreamGroup a-1/shop.x: forbidden") == ("UpstreamGroup", "shop.x")
+    assert mentions.group("RouteGroup (zalando.org/v1) is not served") == "zalando.org"
+    assert mentions.group("Deployment (apps/v1)") == ""
+    assert mentions.pod("no pod of the stable revision is ready") == ""
+    assert mentions.denied("denied by a policy") is None
