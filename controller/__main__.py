@@ -105,6 +105,19 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
 )
 @click.option("--watch-namespace", help="Serve only this namespace.")
 @click.option("--metrics-bind-address", default=":8080", show_default=True)
+@click.option(
+    "--metrics-secure",
+    type=bool,
+    is_flag=False,
+    flag_value="true",
+    default=False,
+    help="Serve the metrics over TLS, to accounts that may get the URL /metrics (TokenReview, SubjectAccessReview).",
+)
+@click.option(
+    "--metrics-cert-dir",
+    type=click.Path(path_type=Path),
+    help="Folder with tls.crt and tls.key for --metrics-secure; else the webhooks' certificate.",
+)
 @click.option("--health-probe-bind-address", default=":8081", show_default=True)
 @click.option(
     "--leader-elect",

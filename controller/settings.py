@@ -44,6 +44,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = names.DEFAULT_NAMESPACE
     watch_namespace: str | None = None
     metrics_bind_address: str = ":8080"
+    metrics_secure: bool = False
+    """Metrics over TLS, to accounts that may get /metrics."""
+    metrics_cert_dir: Path | None = None
+    """Where `tls.crt` and `tls.key` of the metrics are; without it they are those of the webhooks."""
     health_probe_bind_address: str = ":8081"
     leader_elect: bool = False
     rollout_workers: int = 8

@@ -15,6 +15,7 @@ from controller.api.names import (
     LEASE,
 )
 from controller.app.reconciling import Reconciling
+from controller.app.scraping import secure_metrics
 from controller.app.watched import Watched
 from controller.effects.gateways.library import ConfiguredScripts
 from controller.kube.client import KubeClient
@@ -57,9 +58,8 @@ class App:
             KubeLeaseStore(lease_client, settings.namespace, LEASE), identity, clock=clock,
             random=Random(), name=LEASE, metrics=metrics, fence=fence,
         )  # fmt: skip
-        self._health = HealthServer(
-            settings.health_probe_bind_address, settings.metrics_bind_address, metrics
-        )
+        open_metrics = "0" if settings.metrics_secure else settings.metrics_bind_address
+        self._health = HealthServer(settings.health_probe_bind_address, open_metrics, metrics)
         self._farewell = Farewell(settings.shutdown_delay)
         scripts = ConfiguredScripts(ScriptLibrary.read(), watched.scripts_map.data)
         self._endpoint = make_endpoint(
@@ -74,6 +74,7 @@ class App:
             Surroundings(watched.named(), watched.gateways(client)),
             lambda: self._farewell.begun,
         )
+        self._secure = secure_metrics(settings, client, metrics, self._endpoint, clock)
         self._reconciling = Reconciling(
             settings, leading, metrics, watched, scripts, self._recorder, clock
         )
@@ -81,12 +82,15 @@ class App:
     async def run(self, stop: asyncio.Event) -> None:
         """Run all parts until `stop`, or until one of them ends."""
         self._watched.add_notes(self._health)
+        if self._secure is not None:
+            self._health.add_note("metrics", self._secure.why_closed)
         self._farewell.watch(stop)
         self._health.add_ready_check("webhooks", lambda: self._endpoint.problem)
         self._health.add_ready_check("running", lambda: self._farewell.problem)
         parts = [
             Part("health", self._health.run),
             Part("webhooks", self._endpoint.run),
+            *([Part("metrics", self._secure.run)] if self._secure is not None else []),
             *self._watched.parts(self._endpoint.look_again),
             # Parts end in reverse: the Lease is given up before, caches and webhooks stay until after.
             Part("farewell", self._farewell.run, self._farewell.stop_within),

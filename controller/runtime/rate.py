@@ -31,6 +31,13 @@ class TokenBucket:
             self._tokens = min(self._burst, self._tokens + 1)
             raise
 
+    def try_take(self) -> bool:
+        """Take a token that is there now; False, and none is taken, where there is none."""
+        if self._reserve() <= 0:
+            return True
+        self._tokens += 1
+        return False
+
     def _reserve(self) -> float:
         """Take a token that may not exist yet; seconds until it does."""
         now = asyncio.get_running_loop().time()

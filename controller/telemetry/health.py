@@ -7,6 +7,7 @@ thread, so that a scrape never delays a reconcile.
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
@@ -36,6 +37,7 @@ class MetricsPage(Protocol):
         ...
 
 
+METRICS = "/metrics"
 COMPRESSED_IN_A_THREAD = 16 * 1024
 """Bytes of a page from which on it is compressed in a thread."""
 
@@ -86,7 +88,7 @@ class HealthServer:
             for name, address, routes in self._sites():
                 runner = web.AppRunner(_application(routes), access_log=None, shutdown_timeout=1.0)
                 runners.append(runner)
-                self.ports[name] = await _listen(runner, address)
+                self.ports[name] = await listen(runner, address)
             self.listening.set()
             await asyncio.Event().wait()
         finally:
@@ -96,7 +98,7 @@ class HealthServer:
 
     def _sites(self) -> list[tuple[str, tuple[str | None, int], "Routes"]]:
         probes: Routes = {"/healthz": self._healthz, "/readyz": self._readyz}
-        metrics: Routes = {"/metrics": self._metrics}
+        metrics: Routes = {METRICS: page_handler(self._page)}
         shared = self._probe_address if self._probe_address == self._metrics_address else None
         if shared is not None and shared[1] != 0:
             return [("probes", shared, probes | metrics)]
@@ -113,19 +115,26 @@ class HealthServer:
     async def _readyz(self, request: web.Request) -> web.Response:
         return _answer(self._ready, self._told if "verbose" in request.query else {})
 
-    async def _metrics(self, request: web.Request) -> web.Response:
-        self._page.look()
-        page = await asyncio.to_thread(self._page.render, request.headers.get("Accept", ""))
-        answer = web.Response(
-            body=page.body,
-            headers={"Content-Type": page.content_type},
+
+def page_handler(page: MetricsPage) -> "Handler":
+    """Answers a scrape with the page."""
+
+    async def answer(request: web.Request) -> web.Response:
+        page.look()
+        made = await asyncio.to_thread(page.render, request.headers.get("Accept", ""))
+        response = web.Response(
+            body=made.body,
+            headers={"Content-Type": made.content_type},
             zlib_executor_size=COMPRESSED_IN_A_THREAD,
         )
-        answer.enable_compression()
-        return answer
+        response.enable_compression()
+        return response
+
+    return answer
 
 
-Routes = dict[str, Callable[[web.Request], Awaitable[web.Response]]]
+Handler = Callable[[web.Request], Awaitable[web.Response]]
+Routes = dict[str, Handler]
 
 
 def _application(routes: Routes) -> web.Application:
@@ -135,11 +144,14 @@ def _application(routes: Routes) -> web.Application:
     return application
 
 
-async def _listen(runner: web.AppRunner, address: tuple[str | None, int]) -> int:
+async def listen(
+    runner: web.AppRunner, address: tuple[str | None, int], tls: ssl.SSLContext | None = None
+) -> int:
+    """The port that is listened on, over TLS where a context is given. Raises BadConfiguration."""
     host, port = address
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port).start()
+        await web.TCPSite(runner, host, port, ssl_context=tls).start()
     except OSError as failure:
         raise BadConfiguration(f"cannot listen on {host or ''}:{port}: {failure}") from failure
     bound = runner.addresses[0]

@@ -48,7 +48,8 @@ class Endpoint:
         self._app = app
         self._port = port
         self._keeper = keeper
-        self._files = files
+        self.files = files
+        """Where the certificate is, from `certified` on."""
         self._client_authority = client_authority
         self._loaded = loaded
         self.problem: str | None = "certificates are not ready"
@@ -63,7 +64,7 @@ class Endpoint:
     async def _serve(self) -> None:
         ready = await self._round()
         self.certified.set()
-        tls = await asyncio.to_thread(ServingTls, self._files, self._client_authority, self._loaded)
+        tls = await asyncio.to_thread(ServingTls, self.files, self._client_authority, self._loaded)
         async with (
             serving(self._app, "0.0.0.0", self._port, tls.context),
             _beside(tls.run()),

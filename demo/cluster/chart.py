@@ -2,7 +2,7 @@
 
 Why it exists: two installs that are kept by hand drift apart. Invariant: with the default values the chart renders the
 objects that `kubectl kustomize deploy/kustomize` renders; comments are kept. `python -m demo.cluster.chart` writes the
-files. It must not add an object that the manifests do not have.
+files. It must not add an object that the manifests or their components do not have.
 """
 
 import re
@@ -24,6 +24,9 @@ CLUSTER_KINDS = frozenset(
     }
 )
 PART_OF = "app.kubernetes.io/part-of: moonshift"
+SCRAPED = "    app.kubernetes.io/name: moonshift-controller\n  annotations:\n"
+OPTIONAL = {"secure-metrics": ("secure-metrics/role.yaml", "metrics.secure")}
+"""Template → a component's file, beside the base, and the value that it is rendered with."""
 EVERYWHERE = {
     "namespace: kruise-rollout\n": f"namespace: {NAMESPACE}\n",
     "[kube-system, kruise-rollout]": f"[kube-system, {NAMESPACE}]",
@@ -38,7 +41,15 @@ ONCE = {
         "            - --shutdown-delay=6\n": "            - --shutdown-delay=6\n"
         "            {{- with .Values.controller.extraArgs }}\n"
         "            {{- toYaml . | nindent 12 }}\n"
+        "            {{- end }}\n"
+        "            {{- if .Values.metrics.secure }}\n"
+        "            - --metrics-secure\n"
         "            {{- end }}\n",
+    },
+    "services.yaml": {
+        SCRAPED: SCRAPED + "    {{- if .Values.metrics.secure }}\n"
+        "    prometheus.io/scheme: https\n"
+        "    {{- end }}\n",
     },
     "worker.yaml": {
         "image: moonshift-luaworker\n": 'image: {{ include "moonshift.image" .Values.worker.image }}\n',
@@ -57,13 +68,26 @@ _METADATA = re.compile(r"^metadata:\n  name: (.+)\n(  labels:\n)?", re.MULTILINE
 def templates() -> dict[Path, str]:
     """Return each template file with its text."""
     files = sorted(p for p in BASE.glob("*.yaml") if p.name != "kustomization.yaml")
-    return {CHART / "templates" / file.name: _template(file) for file in files}
+    made = {CHART / "templates" / file.name: _template(file) for file in files}
+    for name, (path, value) in OPTIONAL.items():
+        text = _adapted(BASE.parent / path)
+        head = HEAD.replace("base/", "") % path
+        made[CHART / "templates" / f"{name}.yaml"] = (
+            f"{head}{{{{- if .Values.{value} }}}}\n{text}{{{{- end }}}}\n"
+        )
+    return made
 
 
-def _template(file: Path) -> str:
+def _adapted(file: Path) -> str:
+    """The file as the chart has it: namespaces and labels."""
     text = "---\n".join(_document(part) for part in file.read_text().split("---\n"))
     for old, new in EVERYWHERE.items():
         text = text.replace(old, new)
+    return text
+
+
+def _template(file: Path) -> str:
+    text = _adapted(file)
     for old, new in ONCE.get(file.name, {}).items():
         if text.count(old) != 1:
             raise ValueError(f"{file.name}: {old!r} is there {text.count(old)} times, not once")

@@ -1,1 +1,1 @@
-"""What to type next, for every reason that a release does not go on."""
+"""Commands to type next, for every reason that a release does not go on."""

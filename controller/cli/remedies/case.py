@@ -10,7 +10,7 @@ from controller.cli.view import Remedy, RolloutView
 
 
 class Case:
-    """What is known, and the words for it; `reason` and `message` are those of the condition Stalled."""
+    """The facts, and the spelling of commands; `reason` and `message` are those of the condition Stalled."""
 
     def __init__(self, view: RolloutView, program: str) -> None:
         self.view = view

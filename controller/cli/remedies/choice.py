@@ -66,7 +66,7 @@ TABLE: dict[str, Answer] = {
 
 
 def remedies(view: RolloutView, program: str) -> tuple[Remedy, ...]:
-    """What to type; empty where nobody has to do anything."""
+    """The commands, the most useful first; empty where nobody has to do anything."""
     if view.unattended and view.unattended != NOT_KNOWN:
         return of_objects.unattended()
     case = Case(view, program)

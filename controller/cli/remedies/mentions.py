@@ -1,4 +1,4 @@
-"""What a message of the controller or of the API server names: a pod, a container, an object, a missing right.
+"""Names in a message of the controller or of the API server: a pod, a container, an object, a missing right.
 
 Invariant: only characters that names of Kubernetes have are taken for a name, so that what is found can stand in a
 command. It must not decide what to do about it.

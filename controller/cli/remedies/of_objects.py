@@ -1,4 +1,4 @@
-"""What to type about Services, gateway objects, rights, kinds, scripts, gates and the Rollout itself.
+"""Commands about Services, gateway objects, rights, kinds, scripts, gates and the Rollout itself.
 
 Invariant: an object is told by the first `Kind namespace/name` of the message, which is the one that it is about.
 """

@@ -1,4 +1,4 @@
-"""What to type about pods that fail, that are not made, or whose workload is paused.
+"""Commands about pods that fail, that are not made, or whose workload is paused.
 
 Invariant: looking comes before going back. A command that deletes a pod is never offered.
 """
@@ -66,7 +66,7 @@ def template_gone(case: Case) -> tuple[Remedy, ...]:
 
 
 def owners_values(case: Case) -> tuple[Remedy, ...]:
-    """What the owner had written is known nowhere."""
+    """The owner's own values are known nowhere."""
     return (case.kubectl(f"edit {case.workload}", "write its owner's values again"),)
 
 
