@@ -105,6 +105,27 @@ CANARY_SUFFIX = "-canary"
 CONFIGURATION = "kruise-rollout-configuration"
 """Name of the ConfigMap with scripts, in the controller's namespace."""
 
+# --- what the original leaves ---------------------------------------------------------------------
+
+CONTROL_INFO = "batchrelease.rollouts.kruise.io/control-info"
+"""Annotation of the original on a workload, and on its extra Deployment: JSON, which BatchRelease moves it."""
+ORIGINALS_STRATEGY = f"{GROUP}/deployment-strategy"
+"""Annotation of the original on a Deployment in partition style: JSON with its owner's rolling update."""
+ORIGINALS_CONTROL = f"{GROUP}/controlled-by-advanced-deployment-controller"
+"""Label of the original on a Deployment in partition style."""
+ORIGINALS_DAEMON_STRATEGY = f"{GROUP}/daemonset-original-update-strategy"
+"""Annotation of the original on a DaemonSet: the type of its owner's update strategy."""
+ORIGINALS_DAEMON_REVISION = f"{GROUP}/daemonset-revision"
+"""Annotation of the original on a DaemonSet: JSON with both revisions."""
+ORIGINALS_DAEMON_CONTROL = f"{GROUP}/daemonset-advanced-control"
+"""Annotation of the original on a DaemonSet: JSON, how many pods stay old."""
+BATCH_RELEASE_FINALIZER = f"{GROUP}/batch-release-finalizer"
+"""Finalizer of the original on a BatchRelease."""
+ORIGINALS_CANARY_FINALIZER = "finalizer.rollouts.kruise.io/batch-release"
+"""Finalizer of the original on the extra Deployment of canary style."""
+DISABLED_TARGET = "-DisableByRollout"
+"""Suffix that the original puts behind the name of an autoscaler's target under blue-green."""
+
 # --- installation -------------------------------------------------------------------------------
 
 FIELD_MANAGER = "moonshift"

@@ -141,6 +141,10 @@ class Observation(Value, frozen=True):
     """Those that size the workload, or why they are not known; looked at in blue-green style only."""
     canaries: tuple[WorkloadSeen, ...] = ()
     """Extra Deployments that carry this Rollout's UID."""
+    originals_canaries: tuple[WorkloadSeen, ...] = ()
+    """Extra Deployments that the original controller made; looked for while its release is under way."""
+    detached_autoscalers: tuple[Autoscaler, ...] = ()
+    """Autoscalers whose target the original renamed under blue-green; looked for in the same way."""
     services: dict[str, Service] = {}
     """By name: the stable and canary Services that exist."""
     slices: tuple[EndpointSlice, ...] = ()

@@ -32,6 +32,7 @@ from controller.effects import (
     reverts,
     rollouts,
     services,
+    taking_over,
     trafficroutings,
     workloads,
 )
@@ -94,6 +95,7 @@ WorkloadAction = (
     | decision.RevertTemplate
     | decision.WriteTemplate
     | decision.StampTemplate
+    | decision.TakeOverWorkload
 )
 """Actions on a workload of any kind: the kind has to be served."""
 
@@ -137,6 +139,14 @@ class Pass:
         """Ask for a measurement, without waiting for it."""
         self.measures.ask(self.rollout.metadata.key, action)
         return Done()
+
+    async def take_over_route(self, action: decision.TakeOverRoute) -> Outcome:
+        """Keep the original of a gateway object that the original controller leads."""
+        kind = (action.reference.api_version, action.reference.kind)
+        resource = self.kinds.resource(kind)
+        if resource is None:
+            return NotYet(f"{action.reference.kind} ({action.reference.api_version}) is not served")
+        return await taking_over.route(self.writes, resource, action)
 
     async def remove_finalizer(self, _action: decision.RemoveFinalizer) -> Done:
         """Let the Rollout go."""
@@ -216,6 +226,11 @@ EFFECTS: dict[type[object], Effect] = dict(
         _writes(decision.DropConfig, configs.drop),
         _writes(decision.SetFinalizers, trafficroutings.set_finalizers),
         _by(decision.Measure, Pass.measure),
+        _to_workload(decision.TakeOverWorkload, taking_over.workload),
+        _writes(decision.TakeOverCanary, taking_over.canary),
+        _writes(decision.TakeOverAutoscaler, taking_over.autoscaler),
+        _by(decision.TakeOverRoute, Pass.take_over_route),
+        _writes(decision.DropBatchRelease, taking_over.drop_batch_release),
         _by(decision.RecordRelease, lambda now, fact: now.histories.record(fact)),
     ]
 )

@@ -24,6 +24,8 @@ OWNER = "owner"
 """Index: UID of the controller."""
 ROLLOUT_UID = "rolloutUID"
 """Index: UID of the Rollout that an object was made for."""
+CANARY_OF = "canaryOf"
+"""Index of Deployments: `namespace/name` of the Deployment that an extra one is beside."""
 WORKLOAD = "workload"
 """Index of Rollouts: the workload, by group, kind, namespace and name."""
 SERVICE = "service"
@@ -53,6 +55,11 @@ def _by_owner(view: HasMetadata) -> Iterable[str]:
 def _by_rollout_uid(view: HasMetadata) -> Iterable[str]:
     uid = view.metadata.labels.get(names.ROLLOUT_UID, "")
     return (uid,) if uid else ()
+
+
+def _by_stable_deployment(view: HasMetadata) -> Iterable[str]:
+    stable = view.metadata.labels.get(names.CANARY_DEPLOYMENT, "")
+    return (str(Key(view.metadata.namespace, stable)),) if stable else ()
 
 
 def _by_workload(rollout: Rollout) -> Iterable[str]:
@@ -147,7 +154,11 @@ class Caches:
             }
         )
         self.deployments: Store[Deployment] = Store(
-            {"uid": lambda d: (d.metadata.uid,), ROLLOUT_UID: _by_rollout_uid}
+            {
+                "uid": lambda d: (d.metadata.uid,),
+                ROLLOUT_UID: _by_rollout_uid,
+                CANARY_OF: _by_stable_deployment,
+            }
         )
         self.replica_sets: Store[ReplicaSet] = Store(
             {"uid": lambda r: (r.metadata.uid,), OWNER: _by_owner}

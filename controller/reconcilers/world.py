@@ -12,6 +12,7 @@ import msgspec
 
 from controller.api.autoscaling import AUTOSCALER, Autoscaler
 from controller.api.meta import Key
+from controller.api.names import ROLLOUT_UID as ROLLOUT_UID_LABEL
 from controller.api.names import WORKLOAD_TYPE
 from controller.api.networking import EndpointSlice, Service
 from controller.api.rollout import Rollout
@@ -29,6 +30,7 @@ from controller.domain.observation import (
     WorkloadSeen,
     WorkloadUnreadable,
 )
+from controller.domain.pods.originals import detached_from, moved_by_the_original
 from controller.domain.pods.running import revision_name
 from controller.domain.reasons import UNSUPPORTED_WORKLOAD
 from controller.domain.rollout.release_context import moonshift_status
@@ -52,7 +54,7 @@ from controller.kube.resources import (
     TRAFFIC_ROUTINGS,
     Resource,
 )
-from controller.reconcilers.caches import OWNER, ROLLOUT_UID, SERVICE, Caches
+from controller.reconcilers.caches import CANARY_OF, OWNER, ROLLOUT_UID, SERVICE, Caches
 from controller.reconcilers.configs import TrackedObjects, config_of
 from controller.reconcilers.gates import Gates
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
@@ -160,6 +162,7 @@ class World:
         workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
         services, slices = self._services(rollout)
         present = workload if isinstance(workload, WorkloadSeen) else None
+        originals = present is not None and moved_by_the_original(present.object, key.name)
         gates = self._gates
         return Observation(
             rollout=rollout,
@@ -174,6 +177,8 @@ class World:
                 self._deployment(extra)
                 for extra in self._caches.deployments.index(ROLLOUT_UID, rollout.metadata.uid)
             ),
+            originals_canaries=self._originals_canaries(rollout) if originals else (),
+            detached_autoscalers=self._detached_autoscalers(rollout) if originals else (),
             services=services,
             slices=slices,
             traffic_routing=self._shared_routing(rollout),
@@ -256,6 +261,27 @@ class World:
         ref = rollout.spec.workload_ref
         views = (msgspec.json.decode(raw.raw, type=Autoscaler) for raw in found)
         return tuple(view for view in views if view.sizes(ref.group, ref.kind, ref.name))
+
+    def _originals_canaries(self, rollout: Rollout) -> tuple[WorkloadSeen, ...]:
+        """Extra Deployments beside the workload that are not ours yet."""
+        beside = str(Key(rollout.metadata.namespace, rollout.spec.workload_ref.name))
+        return tuple(
+            self._deployment(extra)
+            for extra in self._caches.deployments.index(CANARY_OF, beside)
+            if ROLLOUT_UID_LABEL not in extra.metadata.labels
+        )
+
+    def _detached_autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...]:
+        """Autoscalers of the workload that the original keeps from it; those of blue-green alone are watched."""
+        ref = rollout.spec.workload_ref
+        if rollout.spec.strategy.blue_green is None:
+            return ()
+        found = self._kinds.every(AUTOSCALER, rollout.metadata.namespace)
+        views = (
+            msgspec.json.decode(raw.raw, type=Autoscaler)
+            for raw in (found if isinstance(found, tuple) else ())
+        )
+        return tuple(view for view in views if detached_from(view, ref.group, ref.kind, ref.name))
 
     def _set_of_pods(self, named: Kind, raw: RawObject) -> WorkloadSeen | WorkloadUnreadable:
         found = self._sets.read(raw)

@@ -45,6 +45,13 @@ from controller.domain.decision.services import (
     PinService,
     UnpinService,
 )
+from controller.domain.decision.takeover import (
+    DropBatchRelease,
+    TakeOverAutoscaler,
+    TakeOverCanary,
+    TakeOverRoute,
+    TakeOverWorkload,
+)
 from controller.domain.decision.templates import RevertTemplate, StampTemplate, WriteTemplate
 from controller.domain.decision.traffic_routings import SetFinalizers
 from controller.domain.decision.value import Value
@@ -99,6 +106,11 @@ Action = (
     | DropConfig
     | SetFinalizers
     | RecordRelease
+    | TakeOverWorkload
+    | TakeOverCanary
+    | TakeOverAutoscaler
+    | TakeOverRoute
+    | DropBatchRelease
 )
 ConfigAction = KeepConfig | RestoreConfig | DropConfig
 Outcome = Done | NotYet | Refusal

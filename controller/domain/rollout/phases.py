@@ -66,6 +66,7 @@ from controller.domain.rollout.status import (
     with_kstatus,
     without_condition,
 )
+from controller.domain.rollout.taking_over import taking_over
 from controller.domain.rollout.transition import Continue, Stop, Transition
 
 MAX_TRANSITIONS = 64
@@ -196,6 +197,9 @@ def unseen_workload(context: ReleaseContext) -> Refusal | None:
 
 def _transition(context: ReleaseContext, status: RolloutStatus) -> Transition:
     rollout = context.seen.rollout
+    inherited = taking_over(context, status)
+    if inherited is not None:
+        return inherited
     if rollout.metadata.deleting:
         return _terminating(context, status)
     problem = unsupported(context)

@@ -49,6 +49,10 @@ def follows_pods(context: ReleaseContext, index: int) -> bool:
     return before and not context.step(index).routes_traffic
 
 
+OF_THE_ORIGINAL = "of the original"
+"""The plan of gateway objects that the original controller leads: which one that is, they do not say."""
+
+
 def observed_plan(context: ReleaseContext) -> str | None:
     """The plan that all gateway objects follow; empty when none is in use; None while they differ.
 
@@ -59,7 +63,7 @@ def observed_plan(context: ReleaseContext) -> str | None:
     if depth:
         return f"{GIVEN_BACK}{depth}"
     plans = {
-        route.state.plan if route.state.in_use else ""
+        (route.state.plan or OF_THE_ORIGINAL) if route.state.in_use else ""
         for route in context.seen.routes
         if isinstance(route.state, RoutePresent)
     }

@@ -1,0 +1,56 @@
+"""Facts about a release that the original controller began: each thing it holds is held by us, or by nobody."""
+
+import msgspec
+
+from controller.api.meta import Key
+from controller.api.workload_kinds import KindName
+from controller.domain.decision.routes import Reference
+from controller.domain.decision.value import Value
+
+
+class TakeOverWorkload(Value, frozen=True, tag=True):
+    """The workload carries our marks and record in place of the original's; none of its pods moves by that."""
+
+    kind: KindName
+    workload: Key
+    generation: int
+    rollout: str
+    release: str
+    stable_revision: str = ""
+    stable_template: str = ""
+
+
+class TakeOverCanary(Value, frozen=True, tag=True):
+    """An extra Deployment of the original is ours; `template_hash` is empty where its template is another."""
+
+    deployment: Key
+    resource_version: str
+    rollout_uid: str
+    template_hash: str
+    finalizers: tuple[str, ...] = ()
+    """Those that stay."""
+
+
+class TakeOverAutoscaler(Value, frozen=True, tag=True):
+    """An autoscaler names its workload again, and sizes nothing; `original` is its owner's `behavior` (JSON)."""
+
+    autoscaler: Key
+    resource_version: str
+    target: str
+    original: str
+
+
+class TakeOverRoute(Value, frozen=True, tag=True):
+    """A gateway object carries this original of it, so that it can be led on and given back."""
+
+    reference: Reference
+    object: Key
+    original: str
+    raw: msgspec.Raw
+    """The object as it was looked at: a late writer changes nothing."""
+
+
+class DropBatchRelease(Value, frozen=True, tag=True):
+    """The BatchRelease is gone: no controller that removes its finalizer is left."""
+
+    batch_release: Key

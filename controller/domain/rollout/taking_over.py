@@ -1,0 +1,267 @@
+"""A release that the original controller began and left: it goes on here, at the step and with the pods that it has.
+
+Two passes: first everything that the original holds becomes ours (the workload last, so that a crash in between repeats
+the rest), then the status gets our part of it. The step that was under way is walked through again from its beginning,
+which changes nothing that is as the step wants it, and is approved anew; an approval that the original had not followed
+yet counts.
+Invariant: the new revision gets no pod and no share beyond the step that the original was at. What cannot be told for
+certain counts as another revision: its release begins at step 1.
+"""
+
+import msgspec
+from msgspec import structs
+
+from controller.api import names
+from controller.api.autoscaling import Autoscaler
+from controller.api.jsontree import JsonObject, child
+from controller.api.meta import Key
+from controller.api.rollout import CanaryStatus, MoonshiftStatus, Phase, RolloutStatus, StepState
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain import reasons
+from controller.domain.decision import (
+    Action,
+    DropBatchRelease,
+    Note,
+    PinService,
+    TakeOverAutoscaler,
+    TakeOverCanary,
+    TakeOverRoute,
+    TakeOverWorkload,
+)
+from controller.domain.observation import RoutePresent, WorkloadSeen
+from controller.domain.pods.hpa import original
+from controller.domain.pods.marks import marked_for
+from controller.domain.pods.originals import moved_by_the_original
+from controller.domain.pods.running import template_of
+from controller.domain.rollout import autoscalers, routing
+from controller.domain.rollout.beginning import recorded_values, stable_at_admission
+from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.naming import new_in_words
+from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
+from controller.domain.rollout.showing import revision_shown
+from controller.domain.rollout.status import condition, enter, with_moonshift_status
+from controller.domain.rollout.step_history import opened
+from controller.domain.rollout.transition import Stop
+from controller.domain.traffic.originals_route import worked_out_original
+
+_BUSY = (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)
+_AT_REST = ("", StepState.COMPLETED)
+
+
+def taking_over(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Take a release of the original over; None where there is none, or where it is ours already."""
+    before = context.seen.rollout.status
+    if moonshift_status(status).release or moonshift_status(before).release:
+        return None
+    if context.seen.workload is None:
+        if not _left_by_the_original(status):
+            return None
+        return Stop(_without_workload(context, status), (*_pins(context), *_dropped(context)))
+    if _holds(context, status):
+        problem = autoscalers.unknown(context)
+        actions = _everything(context, status) if problem is None else ()
+        return Stop(status, actions, problem=problem)
+    if not _left_by_the_original(status):
+        return None
+    text = (
+        f"the release of {new_in_words(context)} that OpenKruise Rollouts began goes on at "
+        f"step({_step(context, status)}/{len(context.steps)})"
+    )
+    return Stop(_resumed(context, status), notes=(Note(reasons.TAKEN_OVER, text),))
+
+
+def _holds(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """The original holds the workload. Without a mark only a release under way proves it: `kubectl rollout undo` brings
+    old annotations back.
+    """
+    workload = context.workload.object
+    name = context.seen.rollout.metadata.name
+    held = moved_by_the_original(workload, name)
+    return held and (marked_for(workload) == name or _left_by_the_original(status))
+
+
+def _left_by_the_original(status: RolloutStatus) -> bool:
+    """The status says that a release is under way, and nothing of it is ours."""
+    inner = status.of_release
+    said = condition(status, "Progressing")
+    if inner is None or not inner.current_step_index or status.phase not in _BUSY:
+        return False
+    if said is not None and said.reason == reasons.COMPLETED:
+        return False
+    return status.phase == Phase.PROGRESSING or inner.current_step_state not in _AT_REST
+
+
+# --- what the original holds --------------------------------------------------------------------
+
+
+def _everything(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
+    seen = context.seen
+    inner = status.of_release or CanaryStatus()
+    stable, template = _stable(context, inner)
+    return (
+        *(_canary(context, extra) for extra in seen.originals_canaries),
+        *(_autoscaler(context, found) for found in seen.detached_autoscalers),
+        *_routes(context),
+        *_pins(context),
+        *_dropped(context),
+        TakeOverWorkload(
+            kind=context.kind_name,
+            workload=context.workload_key,
+            generation=context.meta.generation,
+            rollout=seen.rollout.metadata.name,
+            release=context.template_hash,
+            stable_revision=stable,
+            stable_template=template,
+        ),
+    )
+
+
+def _canary(context: ReleaseContext, extra: WorkloadSeen) -> TakeOverCanary:
+    meta = extra.deployment.metadata
+    same_template = _pods_of(extra.deployment.spec.template) == _pods_of(
+        context.deployment.spec.template
+    )
+    return TakeOverCanary(
+        deployment=meta.key,
+        resource_version=meta.resource_version,
+        rollout_uid=context.seen.rollout.metadata.uid,
+        template_hash=context.template_hash if same_template else "",
+        finalizers=tuple(f for f in meta.finalizers if f != names.ORIGINALS_CANARY_FINALIZER),
+    )
+
+
+def _pods_of(template: msgspec.Raw) -> JsonObject:
+    """The part of a template that `patchPodTemplateMetadata` does not change."""
+    return child(msgspec.json.decode(template), "spec")
+
+
+def _autoscaler(context: ReleaseContext, found: Autoscaler) -> TakeOverAutoscaler:
+    meta = found.metadata
+    return TakeOverAutoscaler(meta.key, meta.resource_version, context.meta.name, original(found))
+
+
+def _routes(context: ReleaseContext) -> tuple[TakeOverRoute, ...]:
+    """The gateway objects of whose original the original controller keeps nothing."""
+    found = []
+    for route in context.seen.routes:
+        if not isinstance(route.state, RoutePresent) or route.state.in_use:
+            continue
+        text = worked_out_original(bytes(route.state.raw), route.reference)
+        if text is not None:
+            key = Key(context.namespace, route.reference.name)
+            found.append(TakeOverRoute(route.reference, key, text, route.state.raw))
+    return tuple(found)
+
+
+def _pins(context: ReleaseContext) -> tuple[PinService, ...]:
+    """The stable Services that the original narrowed to one revision, which it notes nowhere."""
+    label = context.revision_label
+    seen = (context.service(name) for name in context.stable_services)
+    return tuple(
+        PinService(
+            found.metadata.key, found.metadata.resource_version, label, found.spec.selector[label]
+        )
+        for found in seen
+        if found is not None
+        and label in found.spec.selector
+        and names.PINNED not in found.metadata.labels
+    )
+
+
+def _dropped(context: ReleaseContext) -> tuple[DropBatchRelease]:
+    return (DropBatchRelease(Key(context.namespace, context.seen.rollout.metadata.name)),)
+
+
+# --- the status ---------------------------------------------------------------------------------
+
+
+def _resumed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    inner = status.of_release or CanaryStatus()
+    stable, template = _stable(context, inner)
+    state = inner.current_step_state
+    known = _is_about_this_template(context, inner)
+    edited = bool(inner.rollout_hash) and inner.rollout_hash != context.seen.plan_hash
+    index = _step(context, status)
+    ours = MoonshiftStatus(
+        release=context.release,
+        revision=context.template_hash,
+        # Without it the present template counts as another revision, which begins at step 1.
+        template=context.template_hash if known else "",
+        step=index,
+        step_plan="" if edited or not context.steps else context.step(index).identity,
+        step_replicas=inner.canary_replicas if edited else _replicas(context, index),
+        workload_uid=context.meta.uid,
+        stable_revision=stable,
+        stable_template=template,
+        config=moonshift_status(status).config,
+        visits=opened((), index, context.now),
+        started_at=context.now,
+        owners_record=recorded_values(context),
+        route_plan=routing.observed_plan(context) or "",
+        goal=_goal(status, state),
+    )
+    status = structs.replace(status, moonshift=ours)
+    shown = structs.replace(
+        inner,
+        current_step_index=index,
+        stable_revision=stable,
+        canary_revision=revision_shown(context, status) if known else inner.canary_revision,
+        finalising_step="",
+    )
+    return enter(status.with_release(shown), _state(state), context.now)
+
+
+def _without_workload(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
+    """The workload went while nobody looked: what is left is to give routes and Services back."""
+    inner = status.of_release or CanaryStatus()
+    ours = MoonshiftStatus(
+        release=inner.canary_revision or names.CONTROL_INFO,
+        step=1,
+        workload_uid=context.seen.rollout.metadata.uid,
+        stable_revision=inner.stable_revision,
+    )
+    return with_moonshift_status(
+        structs.replace(status, moonshift=ours), state=StepState.STEP_UPGRADE
+    )
+
+
+def _state(said: str) -> StepState:
+    """Where the step is gone on with: from its beginning, unless it was approved or was the end."""
+    if said in (StepState.STEP_READY, StepState.COMPLETED):
+        return StepState(said)
+    return StepState.BEFORE_STEP_UPGRADE
+
+
+def _goal(status: RolloutStatus, state: str) -> str:
+    """The original was ending a release that was approved to its end."""
+    said = condition(status, "Progressing")
+    ending = said is not None and said.reason == reasons.FINALISING
+    return Goal.SUCCESS if ending and state == StepState.COMPLETED else ""
+
+
+def _step(context: ReleaseContext, status: RolloutStatus) -> int:
+    said = status.of_release.current_step_index if status.of_release is not None else 1
+    return max(1, min(said, len(context.steps)))
+
+
+def _replicas(context: ReleaseContext, index: int) -> int | str | None:
+    return context.step(index).replicas if context.steps else None
+
+
+def _stable(context: ReleaseContext, inner: CanaryStatus) -> tuple[str, str]:
+    """Revision and template hash of what ran when the release began, as the original noted them."""
+    label = context.meta.labels.get(names.STABLE_REVISION, "")
+    for revision in filter(None, (inner.stable_revision, label)):
+        template = template_of(context.workload, revision)
+        if template:
+            return revision, template
+    return stable_at_admission(context)
+
+
+def _is_about_this_template(context: ReleaseContext, inner: CanaryStatus) -> bool:
+    """The step that the original notes was reached with the workload's present template."""
+    if context.kind is WorkloadKind.DEPLOYMENT:
+        if inner.canary_revision == context.template_name:
+            return True
+        return bool(inner.pod_template_hash) and inner.pod_template_hash == context.new_revision
+    return bool(inner.canary_revision) and inner.canary_revision == context.present_revision

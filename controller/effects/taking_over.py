@@ -1,0 +1,100 @@
+"""What the original controller holds becomes ours; its BatchRelease goes.
+
+Invariant: a write tests the version that was looked at; whatever is ours already, or is gone, is left as it is.
+"""
+
+import contextlib
+
+import msgspec
+
+from controller.api.jsontree import JsonObject, child, text
+from controller.api.names import (
+    CONTROL_INFO,
+    ORIGINAL_BEHAVIOR,
+    ORIGINAL_SPEC,
+    ROLLOUT_UID,
+    TEMPLATE_HASH,
+)
+from controller.api.workload_kinds import workload_kind
+from controller.domain.admission.taking_over import Taking, taken_over
+from controller.domain.admission.verdict import json_patch
+from controller.domain.decision import (
+    Done,
+    DropBatchRelease,
+    NotYet,
+    TakeOverAutoscaler,
+    TakeOverCanary,
+    TakeOverRoute,
+    TakeOverWorkload,
+)
+from controller.domain.pods.hpa import STILL
+from controller.effects.freezing import plain
+from controller.effects.patches import generation_is
+from controller.effects.writes import Writes
+from controller.errors import NotFound
+from controller.kube.resources import BATCH_RELEASES, DEPLOYMENTS, HPAS, Resource
+
+
+async def workload(writes: Writes, resource: Resource, action: TakeOverWorkload) -> Done | NotYet:
+    """Our marks and record in place of the original's, in one request."""
+    old = msgspec.json.decode(await writes.read(resource, action.workload), type=JsonObject)
+    labels = {name: str(value) for name, value in child(old, "metadata", "labels").items()}
+    kind = workload_kind(action.kind.group, action.kind.kind, labels)
+    if kind is None:
+        return NotYet(f"{action.kind.kind} {action.workload} is not known as a workload")
+    taking = Taking(action.rollout, action.release, action.stable_revision, action.stable_template)
+    operations = json_patch(old, taken_over(old, kind, taking))
+    tested = [generation_is(action.generation), *map(plain, operations)]
+    await writes.patch(resource, action.workload, tested)
+    return Done(wrote=True)
+
+
+async def canary(writes: Writes, action: TakeOverCanary) -> Done:
+    """Without its owner, the BatchRelease, and without the finalizer that only the original takes off."""
+    metadata = {
+        "resourceVersion": action.resource_version,
+        "ownerReferences": None,
+        "finalizers": list(action.finalizers) or None,
+        "labels": {ROLLOUT_UID: action.rollout_uid},
+        "annotations": {TEMPLATE_HASH: action.template_hash, CONTROL_INFO: None},
+    }
+    await writes.merge(DEPLOYMENTS, action.deployment, {"metadata": metadata})
+    return Done(wrote=True)
+
+
+async def autoscaler(writes: Writes, action: TakeOverAutoscaler) -> Done:
+    """Its target by its right name, and no scaling until the release is over."""
+    patch = {
+        "metadata": {
+            "resourceVersion": action.resource_version,
+            "annotations": {ORIGINAL_BEHAVIOR: action.original},
+        },
+        "spec": {"scaleTargetRef": {"name": action.target}, "behavior": STILL},
+    }
+    await writes.merge(HPAS, action.autoscaler, patch)
+    return Done(wrote=True)
+
+
+async def route(writes: Writes, resource: Resource, action: TakeOverRoute) -> Done:
+    """The original that was worked out, in the place where originals are kept."""
+    seen = msgspec.json.decode(action.raw, type=JsonObject)
+    patch = {
+        "metadata": {
+            "resourceVersion": text(seen, "metadata", "resourceVersion"),
+            "annotations": {ORIGINAL_SPEC: action.original},
+        }
+    }
+    await writes.merge(resource, action.object, patch)
+    return Done(wrote=True)
+
+
+async def drop_batch_release(writes: Writes, action: DropBatchRelease) -> Done:
+    """Its finalizer first: who took it off is gone. A cluster without the kind has none."""
+    with contextlib.suppress(NotFound):
+        raw = await writes.read(BATCH_RELEASES, action.batch_release)
+        metadata = child(msgspec.json.decode(raw, type=JsonObject), "metadata")
+        if metadata.get("finalizers"):
+            freed = {"metadata": {"finalizers": None}}
+            await writes.merge(BATCH_RELEASES, action.batch_release, freed)
+        await writes.delete(BATCH_RELEASES, action.batch_release, text(metadata, "uid"))
+    return Done(wrote=True)
