@@ -165,6 +165,13 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     help="Records kept of a Rollout's releases, with the gate RolloutHistory.",
 )
 @click.option(
+    "--otlp-endpoint",
+    envvar="OTEL_EXPORTER_OTLP_ENDPOINT",
+    default="",
+    metavar="URL",
+    help="Send a trace of each pass to this OpenTelemetry collector, http(s)://HOST:4317; needs the extra tracing.",
+)
+@click.option(
     "--shutdown-delay",
     type=click.FloatRange(0, 60),
     default=Settings().shutdown_delay,

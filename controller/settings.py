@@ -59,6 +59,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allow_cluster_scoped: bool = False
     feature_gates: frozenset[str] = frozenset()
     rollout_history_limit: int = 10
+    otlp_endpoint: str = ""
+    """The collector that spans are sent to; empty: none are made."""
     shutdown_delay: float = 0
     """Seconds that webhooks are still answered after a signal to stop."""
     track_config: frozenset[ConfigKind] = frozenset()

@@ -8,7 +8,7 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn, Protocol
 
 import grpc
@@ -32,6 +32,7 @@ from luaworker.settings import (
     SCRIPT_BYTES,
     Settings,
 )
+from luaworker.tracing import trace_of
 from luaworker.wire import Call, Limits, Module, Task
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
@@ -50,6 +51,8 @@ class _Context(Protocol):
     def time_remaining(self) -> float | None: ...
 
     async def abort(self, code: grpc.StatusCode, details: str = "") -> NoReturn: ...
+
+    def invocation_metadata(self) -> Iterable[tuple[str, str | bytes]] | None: ...
 
 
 class Executor(pb_grpc.LuaExecutorServicer):
@@ -103,16 +106,24 @@ class Executor(pb_grpc.LuaExecutorServicer):
             text = f"{name.decode()}: {refusal}"
             self._metrics.call_answered(Code.CIRCUIT_OPEN, self._pool.backend)
             return pb.ExecuteResponse(code=pb.CIRCUIT_OPEN, message=text)
-        asked = request.limits
-        limits = self._settings.clamp(
-            Limits(asked.cpu_ms, asked.wall_ms, asked.memory_bytes, asked.max_output_bytes)
-        )
+        limits = self._limits_of(request.limits)
         call = Call(Task.EXECUTE, limits, name, script, request.object_json, modules=modules)
         trusted = digest if self._packaged.trusts(own, modules) else b""
         response, outcome = await self._run(call, request.tenant, context, trusted)
         self._breaker.note(request.tenant, digest, outcome.code, outcome.message, time.monotonic())
-        self._report(outcome, own, request.request_id, request.tenant)
+        self._report(
+            outcome,
+            own,
+            request.request_id,
+            request.tenant,
+            trace_of(context.invocation_metadata()),
+        )
         return response
+
+    def _limits_of(self, asked: pb.Limits) -> Limits:
+        return self._settings.clamp(
+            Limits(asked.cpu_ms, asked.wall_ms, asked.memory_bytes, asked.max_output_bytes)
+        )
 
     async def Validate(
         self,
@@ -174,7 +185,9 @@ class Executor(pb_grpc.LuaExecutorServicer):
         await context.abort(status, str(trouble))
         raise AssertionError("abort returned")
 
-    def _report(self, outcome: Outcome, digest: bytes, request_id: str, tenant: str) -> None:
+    def _report(
+        self, outcome: Outcome, digest: bytes, request_id: str, tenant: str, trace: str = ""
+    ) -> None:
         """One line for what an operator must hear of: a script that attacks, or an engine that breaks."""
         if outcome.code not in _ALARMING:
             return
@@ -186,6 +199,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
                 "packaged": digest in self._packaged.scripts,
                 "tenant": tenant,
                 "request_id": request_id[:NAME_CHARACTERS],
+                **({"trace_id": trace} if trace else {}),
             },
         )
 

@@ -16,6 +16,7 @@ from controller.api.names import (
 )
 from controller.app.reconciling import Reconciling
 from controller.app.scraping import secure_metrics
+from controller.app.tracing import traced
 from controller.app.watched import Watched
 from controller.effects.gateways.library import ConfiguredScripts
 from controller.kube.client import KubeClient
@@ -134,7 +135,8 @@ async def run_controller(settings: Settings) -> None:
     try:
         app = App(settings, client, lease_client, metrics)
         with stopping_on_signals(stop):
-            await app.run(stop)
+            async with traced(settings.otlp_endpoint, identity_of(settings)):
+                await app.run(stop)
     finally:
         await client.aclose()
         await lease_client.aclose()

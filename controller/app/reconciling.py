@@ -16,6 +16,7 @@ from controller.api.names import (
 )
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
+from controller.app.tracing import passes
 from controller.app.watched import Watched
 from controller.domain.decision import Note
 from controller.effects.apply import Routes
@@ -143,7 +144,7 @@ class Reconciling:
         return Worker(
             "rollout-controller",
             queue.keys,
-            reconciler.reconcile,
+            passes("rollout", reconciler.reconcile),
             workers=self._settings.rollout_workers,
             metrics=self._metrics,
         )
@@ -164,7 +165,7 @@ class Reconciling:
         return Worker(
             "trafficrouting-controller",
             queue.keys,
-            reconciler.reconcile,
+            passes("trafficrouting", reconciler.reconcile),
             workers=self._settings.trafficrouting_workers,
             metrics=self._metrics,
         )

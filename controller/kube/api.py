@@ -33,6 +33,7 @@ from controller.kube.transport import (
     waits,
 )
 from controller.runtime.rate import TokenBucket
+from controller.telemetry import tracing
 
 LONGEST_RETRY_AFTER = 5.0  # seconds; a longer wait is the caller's decision
 RECONNECT_PAUSE = 0.1
@@ -238,6 +239,14 @@ class ControllerApi(kr8s.asyncio.Api):
             task.exception()  # nobody may be waiting any more
 
     async def _transmit(self, request: dict[str, Any]) -> Answer:
+        if not tracing.is_on():
+            return await self._sent_once(request)
+        method = request["method"]
+        asked = {"http.request.method": method, "url.path": request["url"]}
+        with tracing.part(f"kubernetes {method}", **asked):
+            return await self._sent_once(request)
+
+    async def _sent_once(self, request: dict[str, Any]) -> Answer:
         started = asyncio.get_running_loop().time()
         code = "<error>"
         fence: Callable[[], None] = request.get("fence") or _let_through
@@ -253,6 +262,7 @@ class ControllerApi(kr8s.asyncio.Api):
             code = str(response.status_code)
         finally:
             self._count(request["method"], code, started)
+            tracing.note("http.response.status_code", code)
         return response
 
     def _prepared(self, request: Mapping[str, Any], token: str) -> Exchange:

@@ -18,6 +18,7 @@ from controller.errors import WorkerUnavailable
 from controller.scripts.answer import Executed, Refused, ScriptAnswer
 from controller.scripts.connection import Address, Connection
 from controller.scripts.lookup import Script
+from controller.telemetry import tracing
 from protos.luaworker.v1 import luaworker_pb2 as pb
 
 # The worker's own limits (1 s for the script, 0.5 s in its queue, some for the kill) fit in.
@@ -95,12 +96,15 @@ class ScriptClient:
         )
 
         async def send(connection: Connection) -> pb.ExecuteResponse:
-            response = await connection.stub.Execute(request, timeout=self._deadline)
+            response = await connection.stub.Execute(
+                request, timeout=self._deadline, metadata=tracing.carried()
+            )
             if response.modules != len(script.modules):
                 raise _TooOld(script.name)
             return response
 
-        return await self._ask(send)
+        with tracing.part("script", **{"moonshift.script": script.name}):
+            return await self._ask(send)
 
     async def validate(self, script: Script, *, tenant: str, request_id: str) -> ScriptAnswer:
         """Whether the script compiles: `Executed` with an empty result, or `Refused`. Raises `WorkerUnavailable`."""
@@ -122,6 +126,7 @@ class ScriptClient:
         finally:
             if self._metrics is not None:
                 self._metrics.script_ran(outcome, time.monotonic() - began)
+            tracing.note("moonshift.script.code", outcome)
 
     async def _attempts(self, send: _Send) -> pb.ExecuteResponse | Refused:
         response: pb.ExecuteResponse | None = None

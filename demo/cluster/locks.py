@@ -25,6 +25,8 @@ PROCESSES: Mapping[str, tuple[str, ...]] = {
 BUILD = "build"
 BUILD_PACKAGES = ("setuptools",)
 OURS = frozenset({"controller", "luaworker", "protos", "lua_configuration", "deploy"})
+OPTIONAL = frozenset({"opentelemetry"})
+"""Imported only where somebody asks for it: extras of the project, in no image."""
 # Several packages have a part of `google`; the generated code needs this one.
 SHARED: Mapping[str, str] = {"google": "protobuf"}
 
@@ -46,7 +48,7 @@ def _packages(folders: Iterable[str]) -> set[str]:
     """Return the packages whose modules the sources import."""
     providers = packages_distributions()
     imported = {name for folder in folders for name in _imports(ROOT / folder)}
-    imported -= OURS | sys.stdlib_module_names
+    imported -= OURS | OPTIONAL | sys.stdlib_module_names
     return {SHARED.get(name) or providers[name][0] for name in imported}
 
 

@@ -1,0 +1,75 @@
+"""Spans of the work of a pass: the door to a tracer that is there only where somebody asked for one.
+
+Why the process keeps the tracer, and no constructor takes it: like a log, a trace is about the process, and a client of
+the API server or of the worker must not be built differently for it. Invariant: without a tracer nothing of
+OpenTelemetry is imported, a span is one comparison, and no metadata is sent. Names of spans are few; names of objects
+are attributes.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+Metadata = Sequence[tuple[str, str]]
+
+
+class Tracer(Protocol):
+    """Makes spans; the present one is the parent of the next."""
+
+    def span(self, name: str, attributes: Mapping[str, str]) -> AbstractContextManager[object]:
+        """A span that lasts as long as the block; an exception that leaves the block marks it as failed."""
+        ...
+
+    def within(self) -> bool:
+        """There is a present span."""
+        ...
+
+    def note(self, attribute: str, value: str) -> None:
+        """Add an attribute to the present span."""
+        ...
+
+    def carried(self) -> Metadata:
+        """The present span, as metadata for the process that is called."""
+        ...
+
+    def end(self) -> None:
+        """Send the spans that are not sent yet; blocking, a few seconds at most."""
+        ...
+
+
+_NO_SPAN = nullcontext()
+_tracer: Tracer | None = None
+
+
+def use(tracer: Tracer | None) -> None:
+    """Send spans to this tracer from now on; None: to nobody."""
+    global _tracer
+    _tracer = tracer
+
+
+def is_on() -> bool:
+    """Somebody wants spans."""
+    return _tracer is not None
+
+
+def span(name: str, **attributes: str) -> AbstractContextManager[object]:
+    """A span with attributes, the first of a trace; nothing without a tracer."""
+    return _NO_SPAN if _tracer is None else _tracer.span(name, attributes)
+
+
+def part(name: str, **attributes: str) -> AbstractContextManager[object]:
+    """A span within the present one; nothing where there is none: the Lease is renewed in no pass."""
+    if _tracer is None or not _tracer.within():
+        return _NO_SPAN
+    return _tracer.span(name, attributes)
+
+
+def note(attribute: str, value: str) -> None:
+    """Add an attribute to the present span; nothing without a tracer."""
+    if _tracer is not None:
+        _tracer.note(attribute, value)
+
+
+def carried() -> Metadata | None:
+    """Metadata of a call to another process; None without a tracer."""
+    return None if _tracer is None else _tracer.carried()

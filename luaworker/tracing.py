@@ -1,0 +1,19 @@
+"""The trace that a call belongs to, from the metadata that its caller sent (W3C Trace Context).
+
+Why: a line of the log is found from the trace of the pass that it was about. Invariant: what is no well-formed
+`traceparent` is no trace; nothing of a trace has an effect on a call, and the worker sends spans to nobody.
+"""
+
+import re
+from collections.abc import Iterable
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?")
+
+
+def trace_of(metadata: Iterable[tuple[str, str | bytes]] | None) -> str:
+    """The id of the trace, 32 hexadecimal digits; empty where the caller sent none."""
+    for key, value in metadata or ():
+        if key == "traceparent" and isinstance(value, str):
+            found = _TRACEPARENT.fullmatch(value)
+            return found[1] if found is not None else ""
+    return ""

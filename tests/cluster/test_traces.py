@@ -1,0 +1,51 @@
+"""A release on a real control plane, as a collector of traces sees it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from demo.stage import install_gateway_kinds, product
+from localcluster.plane import Plane
+from tests.cluster.conftest import fresh_namespace
+from tests.cluster.kinds import RECORDED
+from tests.cluster.manifests import Application, StepPlan
+from tests.cluster.story import Story, conclude
+
+APP = Application(
+    "shop", "", False, (StepPlan(1, 20, 0), StepPlan(2)), virtual_service=True, replicas=2, grace=0
+)
+
+
+@pytest.mark.timeout(120)
+async def test_a_release_is_told_in_passes_with_their_scripts_and_requests(
+    plane_available: None, tmp_path: Path
+) -> None:
+    pytest.importorskip("opentelemetry.sdk", reason="the extra tracing is not installed")
+    from tests.component.telemetry.collector import collecting
+
+    async with collecting() as collector, Plane.start(tmp_path / "plane") as plane:
+        await install_gateway_kinds(plane)
+        extra = (f"--otlp-endpoint={collector.address}",)
+        async with (
+            product(plane, tmp_path / "product", extra=extra),
+            plane.recorder(*RECORDED) as recorder,
+            fresh_namespace(plane) as namespace,
+        ):
+            story = Story(plane, recorder, replace(APP, namespace=namespace))
+            await story.begin()
+            await conclude(story)
+        # The controller has ended by now, and has sent what was left.
+        passes = collector.named("rollout pass")
+        ours = [span for span in passes if span.attributes["k8s.namespace.name"] == namespace]
+        below = {span.name for one in ours for span in collector.children(one)}
+    assert ours
+    assert {span.parent for span in ours} == {""}
+    assert {"script", "kubernetes PATCH"} <= below
+    requests = [span for span in collector.spans if span.name.startswith("kubernetes")]
+    assert {span.attributes["http.response.status_code"] for span in requests} <= {
+        "200",
+        "201",
+        "409",
+    }
+    assert not [span for span in requests if not span.parent], "a request outside of any pass"

@@ -1,0 +1,1 @@
+"""Telemetry over real connections."""
