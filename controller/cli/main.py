@@ -14,6 +14,7 @@ from controller.cli.approve import approve
 from controller.cli.describe import describe
 from controller.cli.gates.gate import gate
 from controller.cli.get import get
+from controller.cli.handover.check import takeover, uninstall
 from controller.cli.history import history
 from controller.cli.jump import jump
 from controller.cli.options import connection_options
@@ -52,7 +53,7 @@ def rollout() -> None:
     context_settings=_HELP,
     commands=[
         *(get, why, describe, approve, promote, jump, pause, restart, resume, retry, status, undo),
-        *(history,),
+        *(history, takeover, uninstall),
         *(version, rollout),
         *(gate, simulate, test_scripts, run_script, lint_script, convert),
     ],

@@ -1,0 +1,56 @@
+"""What was found about one object: what happens to it, and what a person has to do first.
+
+Invariant: `first` are commands that can be copied, in their order; empty where nothing has to be done.
+"""
+
+from controller.api.jsontree import JsonObject, text
+from controller.cli.view import View
+
+
+class Finding(View, frozen=True):
+    """One object."""
+
+    kind: str
+    namespace: str
+    name: str
+    says: str
+    first: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """Kind and name, as people write them."""
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {place}{self.name}"
+
+
+class Findings(View, frozen=True):
+    """All of them; `gaps` are kinds that could not be listed, and why."""
+
+    items: tuple[Finding, ...]
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def open(self) -> bool:
+        """Somebody has to do something first, or it is not known whether."""
+        return bool(self.gaps) or any(item.first for item in self.items)
+
+
+def about(obj: JsonObject, says: str, *first: str) -> Finding:
+    """A finding about this object."""
+    meta = (text(obj, "metadata", "namespace"), text(obj, "metadata", "name"))
+    return Finding(text(obj, "kind"), *meta, says, first)
+
+
+def kubectl(obj: JsonObject, verb: str, *words: str) -> str:
+    """A command about this object."""
+    namespace = text(obj, "metadata", "namespace")
+    place = f" -n {namespace}" if namespace else ""
+    kind, name = type_of(obj), text(obj, "metadata", "name")
+    return " ".join((f"kubectl{place} {verb} {kind} {name}", *words))
+
+
+def type_of(obj: JsonObject) -> str:
+    """The type as kubectl finds it whatever else is installed."""
+    group, slash, _ = text(obj, "apiVersion").partition("/")
+    kind = text(obj, "kind").lower()
+    return f"{kind}.{group}" if slash and "." in group else kind

@@ -1,0 +1,53 @@
+"""The two checks as a person types them: they read only, and their exit code says whether something has to be done."""
+
+from pathlib import Path
+
+from tests.component.cli.double import DEPLOYMENTS, ROLLOUTS, cluster, make_rollout
+from tests.component.kube.faulty_server import status
+
+SERVICES = "/api/v1/namespaces/default/services"
+
+
+async def test_a_cluster_at_rest_can_be_taken_over(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(phase="Healthy", state="Completed")) as api:
+        result = await api.run("takeover", "--check")
+    assert result.exit_code == 0, result.output
+    assert "Rollout default/web: " in result.stdout
+    assert api.patches == []
+
+
+async def test_a_release_under_way_is_in_the_way_of_leaving(tmp_path: Path) -> None:
+    found = make_rollout()
+    found["status"]["moonshift"]["release"] = "r1"
+    async with cluster(tmp_path, found) as api:
+        result = await api.run("uninstall", "--check")
+        data = await api.run("uninstall", "--check", "-o", "json")
+    assert result.exit_code == 1
+    assert "undo web" in result.stdout
+    assert "kubectl delete -k ." in result.stdout
+    assert "1 objects need a person first" in result.stderr
+    assert '"kind": "Rollout"' in data.stdout
+    assert api.patches == []
+
+
+async def test_what_may_not_be_listed_is_said(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(phase="Healthy")) as api:
+        api.overrides["GET", SERVICES] = (403, status(403, "Forbidden", "services is forbidden"))
+        result = await api.run("takeover", "--check")
+    assert result.exit_code == 1
+    assert "not seen: services: " in result.stdout
+    assert "1 kinds could not be listed" in result.stderr
+
+
+async def test_an_empty_namespace_has_nothing(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as api:
+        api.collections[ROLLOUTS] = []
+        api.collections[DEPLOYMENTS] = []
+        result = await api.run("takeover", "--check")
+    assert (result.exit_code, result.stdout) == (0, "Nothing was found.\n")
+
+
+async def test_without_check_nothing_is_looked_at(tmp_path: Path) -> None:
+    async with cluster(tmp_path) as api:
+        result = await api.run("takeover")
+    assert result.exit_code == 2
