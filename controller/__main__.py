@@ -6,6 +6,7 @@ listed as such in the help.
 
 import asyncio
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,13 @@ import click
 
 from controller.app.process import run_controller
 from controller.errors import BadConfiguration, MoonshiftError
-from controller.settings import Settings, own_namespace, parse_gates, parse_tracked
+from controller.settings import (
+    Settings,
+    check_environment,
+    own_namespace,
+    parse_gates,
+    parse_tracked,
+)
 from controller.telemetry.logs import configure_logging
 from controller.version import program_version
 
@@ -204,6 +211,7 @@ def main(namespace: str | None, feature_gates: str, track_config: str, **flags: 
     """Run Moonshift's controller."""
     configure_logging("debug" if flags["verbosity"] >= 4 else "info")
     try:
+        check_environment(os.environ, flags["webhook_url"])
         settings = Settings(
             namespace=own_namespace(namespace),
             feature_gates=parse_gates(feature_gates),

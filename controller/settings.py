@@ -6,6 +6,7 @@ feature gate that would be missed is such a value: nobody may rely on what does 
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -84,6 +85,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def appends_pod_labels(self) -> bool:
         """Canary Services select by every label of `patchPodTemplateMetadata`."""
         return bool({"AppendPodSelector", "AllAlpha"} & self.feature_gates)
+
+
+def check_environment(environment: Mapping[str, str], webhook_url: str) -> None:
+    """Refuse variables of the original that would be missed: what they ask for is said by flags here.
+
+    Raises:
+        BadConfiguration: one of them is set and asks for something else than the flags do.
+    """
+    host = environment.get("WEBHOOK_HOST", "")
+    if host and not webhook_url:
+        port = environment.get("WEBHOOK_PORT") or Settings().webhook_port
+        raise BadConfiguration(
+            f"WEBHOOK_HOST={host} is not read: a controller outside the cluster is started with "
+            f"--webhook-url=https://{host}:{port} and --webhook-cert-dir"
+        )
+    writer = environment.get("WEBHOOK_CERT_WRITER", "")
+    written = "fs" if webhook_url else "secret"
+    if writer not in ("", written):
+        raise BadConfiguration(
+            f"WEBHOOK_CERT_WRITER={writer} does not fit: certificates are kept in the folder --webhook-cert-dir with "
+            f"--webhook-url, and in a Secret without; here that is {written}. Take the variable out, or change the flag"
+        )
 
 
 def own_namespace(flag: str | None) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from controller.errors import BadConfiguration
-from controller.settings import GATES, Settings, parse_gates
+from controller.settings import GATES, Settings, check_environment, parse_gates
 
 
 def test_every_gate_of_the_original_may_be_switched_off() -> None:
@@ -34,3 +34,29 @@ def test_append_pod_selector_has_its_meaning(gate: str) -> None:
 def test_what_is_no_gate_is_refused(text: str) -> None:
     with pytest.raises(BadConfiguration, match="NAME of AdvancedDeployment"):
         parse_gates(text)
+
+
+URL = "https://10.0.0.1:9876"
+
+
+@pytest.mark.parametrize(
+    ("environment", "url", "words"),
+    [
+        ({"WEBHOOK_HOST": "10.0.0.1"}, "", "--webhook-url=https://10.0.0.1:9876"),
+        ({"WEBHOOK_HOST": "h", "WEBHOOK_PORT": "1"}, "", "--webhook-url=https://h:1"),
+        ({"WEBHOOK_CERT_WRITER": "fs"}, "", "here that is secret"),
+        ({"WEBHOOK_CERT_WRITER": "secret"}, URL, "here that is fs"),
+    ],
+)
+def test_a_variable_of_the_original_that_would_be_missed_is_refused(
+    environment: dict[str, str], url: str, words: str
+) -> None:
+    with pytest.raises(BadConfiguration) as refused:
+        check_environment(environment, url)
+    assert words in str(refused.value)
+
+
+def test_variables_that_say_what_the_flags_say_are_accepted() -> None:
+    check_environment({"WEBHOOK_HOST": "10.0.0.1", "WEBHOOK_CERT_WRITER": "fs"}, URL)
+    check_environment({"WEBHOOK_CERT_WRITER": "secret"}, "")
+    check_environment({}, "")
