@@ -76,6 +76,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     verbosity: int = 0
 
     @property
+    def keeps_certificates_in_a_folder(self) -> bool:
+        """This is one controller outside the cluster, which shares them with no other."""
+        alone = self.webhook_cert_dir is not None and bool(self.webhook_url)
+        return alone and not self.webhook_certs_in_secret
+
+    @property
     def histories_kept(self) -> int:
         """Records kept of a Rollout's releases; none without the gate, as in the original."""
         gated = {"RolloutHistory", "AllAlpha"} & self.feature_gates

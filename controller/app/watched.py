@@ -4,7 +4,7 @@ Invariant: caches are warm on every replica; the ledger listens before a store i
 anything.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from random import Random
 from typing import TypeVar
@@ -15,6 +15,7 @@ from controller.api.analysis import AnalysisTemplate
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import (
     CONFIGURATION,
+    GROUP,
     MUTATING_CONFIGURATION,
     VALIDATING_CONFIGURATION,
 )
@@ -23,6 +24,7 @@ from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
 from controller.api.workloads import Deployment, Pod, ReplicaSet, slimmed_pod
+from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
 from controller.domain.availability import Synced
 from controller.kube import resources
 from controller.kube.client import KubeClient
@@ -137,9 +139,9 @@ class Watched:
 
     def parts(self, changed: Callable[[], None]) -> list[Part]:
         """The watches; `changed` is told when somebody writes to the webhook configurations."""
-        watched = (*self.reflectors, *self._make_published(changed))
         return [
-            *(Part(f"watch-{r.resource.plural}", r.run) for r in watched),
+            *(Part(f"watch-{r.resource.plural}", r.run) for r in self.reflectors),
+            *self._make_published(changed),
             Part("gateway-kinds", self.kinds.run),
             Part("config-objects", self.configs.run),
         ]
@@ -185,27 +187,35 @@ class Watched:
             ),
         )
 
-    def _make_published(self, changed: Callable[[], None]) -> tuple[Watching, ...]:
-        """The webhook configurations: a manifest that is applied again takes our identity out of them."""
-        found: list[Watching] = []
-        for resource, name in (
-            (resources.MUTATING_WEBHOOKS, MUTATING_CONFIGURATION),
-            (resources.VALIDATING_WEBHOOKS, VALIDATING_CONFIGURATION),
-        ):
+    def _make_published(self, changed: Callable[[], None]) -> Iterator[Part]:
+        """What is published and the Secrets with what is: others may change, replace or delete them."""
+        published = (
+            (resources.CRDS, "", f"rollouts.{GROUP}"),
+            (resources.MUTATING_WEBHOOKS, "", MUTATING_CONFIGURATION),
+            (resources.VALIDATING_WEBHOOKS, "", VALIDATING_CONFIGURATION),
+            *((resources.SECRETS, self._settings.namespace, name) for name in self._secrets()),
+        )
+        for resource, namespace, name in published:
             store: Store[Named] = Store()
             store.subscribe(lambda old, new: changed())
-            found.append(
-                Reflector(
-                    self._client,
-                    msgspec.structs.replace(resource, metadata_only=True),
-                    store,
-                    Named,
-                    field_selector=f"metadata.name={name}",
-                    metrics=self._metrics,
-                    random=self._random,
-                )
+            reflector = Reflector(
+                self._client,
+                msgspec.structs.replace(resource, metadata_only=True),
+                store,
+                Named,
+                namespace=namespace or None,
+                field_selector=f"metadata.name={name}",
+                metrics=self._metrics,
+                random=self._random,
             )
-        return tuple(found)
+            yield Part(f"watch-{resource.plural}-{name}", reflector.run)
+
+    def _secrets(self) -> tuple[str, ...]:
+        """Names of the Secrets with certificates, where they are in Secrets."""
+        if self._settings.keeps_certificates_in_a_folder:
+            return ()
+        worker = (WORKER_SECRET, CLIENT_SECRET) if self._settings.lua_worker_tls_dir else ()
+        return (self._settings.secret_name, *worker)
 
     def _reflect(
         self,

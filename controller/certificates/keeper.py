@@ -7,13 +7,14 @@ replica at once; nothing is served before the authority that signed it was publi
 
 import asyncio
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
 
 from controller.certificates.directory import write_files
 from controller.certificates.publish import Address, Publisher
-from controller.certificates.rotation import Bundle
+from controller.certificates.rotation import Bundle, due_within
 from controller.certificates.secret import SecretStore, ensure_bundle
 from controller.certificates.worker import (
     CLIENT_NAME,
@@ -65,6 +66,13 @@ class CertificateKeeper:
         self._places = places
         self._clock = clock
         self._published = False
+        self._remembered: Bundle | None = None
+
+    def due_within(self) -> timedelta:
+        """Time until the next round that nobody asks for."""
+        if self._remembered is None:
+            return timedelta(0)
+        return due_within(self._remembered, self._clock.now())
 
     async def ensure(self) -> tuple[str, ...]:
         """One round; answers the names of configurations that are not installed (nothing can be published to them).
@@ -73,8 +81,10 @@ class CertificateKeeper:
         """
         places, now = self._places, self._clock.now()
         bundle = await ensure_bundle(
-            self._secrets, places.secret, self._address.names(), self._published, now
-        )
+            self._secrets, places.secret, self._address.names(), self._published, now,
+            self._remembered,
+        )  # fmt: skip
+        self._remembered = bundle
         self._published = False
         missing = await self._publisher.publish(bundle.trusted, now)
         self._published = not missing

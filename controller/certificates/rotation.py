@@ -4,6 +4,9 @@ The order of a rotation: a second authority is made and published beside the fir
 both, and has for a while, the serving certificate is issued by the second; once every replica serves it, the first
 authority goes. So at no instant does anybody meet a certificate whose authority it does not know.
 
+A Secret that is gone or unusable is made again from what a replica remembers, and a rotation begins: whoever deleted it
+wanted another authority. A Secret that somebody replaced by another keeps the authority that replicas still serve by.
+
 Invariant: pure. `plan_rotation` names the one next step; doing it and asking again leads to `Rest`.
 """
 
@@ -27,6 +30,10 @@ RENEW_AUTHORITY_BEFORE = timedelta(days=365)
 RENEW_CERTIFICATE_BEFORE = timedelta(days=120)
 SETTLE = timedelta(days=1)
 """Time for every API server to see a configuration, and for every replica to look at the Secret and load its pair."""
+
+
+SHORTEST_SETTLE = timedelta(seconds=10)
+"""The same, where an authority ends so soon that there is no day left."""
 
 
 class Bundle(msgspec.Struct, frozen=True):
@@ -126,4 +133,40 @@ def _ends_within(seen: Facts | None, margin: timedelta, now: datetime) -> bool:
 
 
 def _settled(bundle: Bundle, now: datetime) -> bool:
-    return bundle.changed_at is not None and now - bundle.changed_at >= SETTLE
+    return bundle.changed_at is not None and now - bundle.changed_at >= _settling(bundle)
+
+
+def _settling(bundle: Bundle) -> timedelta:
+    """How long the last change takes to be known everywhere; a quarter of what is left where the end is near."""
+    seen = facts(bundle.authority.certificate)
+    if seen is None or bundle.changed_at is None:
+        return SETTLE
+    return max(SHORTEST_SETTLE, min(SETTLE, (seen.not_after - bundle.changed_at) / 4))
+
+
+def due_within(bundle: Bundle, now: datetime) -> timedelta:
+    """Time until something has to be done that no other replica and no person tells of; zero or less: now."""
+    certificates = (bundle.authority.certificate, bundle.serving.certificate)
+    ends = [seen.not_after - now for one in certificates if (seen := facts(one)) is not None]
+    if bundle.changed_at is not None and (bundle.next_authority or bundle.old_authority):
+        ends.append(bundle.changed_at + _settling(bundle) - now)
+    return min(ends, default=timedelta(0))
+
+
+def recovered(
+    found: Bundle | None, remembered: Bundle | None, names: Sequence[str], now: datetime
+) -> Bundle | None:
+    """The Secret's content as it has to be after somebody deleted, damaged or replaced it; None: nothing to recover.
+
+    `remembered` is what this replica last saw, and serves by.
+    """
+    if remembered is None or not _usable(remembered.authority, now):
+        return None
+    if found is None or not _usable(found.authority, now):
+        if remembered.next_authority is not None:
+            return remembered
+        return rotated(remembered, Step.ADD_AUTHORITY, names, now)
+    served = remembered.authority.certificate
+    if served in found.trusted or found.old_authority:
+        return None
+    return msgspec.structs.replace(found, old_authority=served, changed_at=now)

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from controller.certificates.authority import Pair
-from controller.certificates.rotation import Bundle, Step, plan_rotation, rotated
+from controller.certificates.rotation import Bundle, Step, plan_rotation, recovered, rotated
 from controller.errors import AlreadyExists, Conflict, Postponed
 
 CA_CERT, CA_KEY = "ca-cert.pem", "ca-key.pem"
@@ -89,19 +89,26 @@ def _instant(text: bytes) -> datetime | None:
 
 
 async def ensure_bundle(
-    store: SecretStore, name: str, names: Sequence[str], published: bool, now: datetime
+    store: SecretStore,
+    name: str,
+    names: Sequence[str],
+    published: bool,
+    now: datetime,
+    remembered: Bundle | None = None,
 ) -> Bundle:
     """The bundle in the Secret `name` after all steps that are due; another replica's writes count as ours.
 
-    `published` is whether all configurations carry what the bundle trusts, as `Publisher.publish` last found.
+    `published` is whether all configurations carry what the bundle trusts, as `Publisher.publish` last found;
+    `remembered` what this replica last saw.
     """
     for _ in range(_ATTEMPTS):
         present = await store.read(name)
         bundle = bundle_of(present.data) if present else None
         step = plan_rotation(bundle, names, published, now)
-        if bundle is not None and step in (Step.REST, Step.WAIT):
+        lost = recovered(bundle, remembered, names, now)
+        if lost is None and bundle is not None and step in (Step.REST, Step.WAIT):
             return bundle
-        following = rotated(bundle, step, names, now)
+        following = lost or rotated(bundle, step, names, now)
         try:
             if present is None:
                 await store.create(name, data_of(following))
@@ -109,7 +116,7 @@ async def ensure_bundle(
                 await store.replace(name, data_of(following), present.resource_version)
         except (AlreadyExists, Conflict):
             continue
-        if step is not Step.ISSUE:
+        if lost is not None or step is not Step.ISSUE:
             # What the configurations carry is no longer all that is trusted.
             published = False
     raise Postponed(1.0, f"Secret {name} is being written by others")

@@ -12,6 +12,7 @@ from controller.api.validation.rules import Rules
 from controller.certificates.identity import Identity
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import Address, Publisher
+from controller.certificates.secret import SecretStore
 from controller.certificates.summons import Summons
 from controller.domain.traffic.abilities import Headers
 from controller.kube.client import KubeClient
@@ -60,10 +61,12 @@ def make_endpoint(
     ).handlers()
     address = Address(settings.namespace, settings.service_name, settings.webhook_url)
     folder = settings.webhook_cert_dir or DEFAULT_CERTIFICATES
-    alone = settings.webhook_cert_dir is not None and bool(settings.webhook_url)
-    outside = alone and not settings.webhook_certs_in_secret
     places = _places(settings, folder)
-    secrets = FolderSecrets(folder) if outside else KubeSecrets(client, settings.namespace)
+    secrets = (
+        FolderSecrets(folder)
+        if settings.keeps_certificates_in_a_folder
+        else KubeSecrets(client, settings.namespace)
+    )
     publisher = Publisher(KubeConfigurations(client), address, (*handlers, "/convert"), identity)
     summons = Summons(KubeWorkerPods(client, settings.namespace, places.worker_service))
     keeper = CertificateKeeper(secrets, publisher, address, places, clock, summons.call)
@@ -77,6 +80,11 @@ def make_endpoint(
         loaded=metrics.certificate_loaded,
         beside=summons.run,
     )
+
+
+def _secrets(settings: Settings, client: KubeClient, folder: Path) -> SecretStore:
+    alone = settings.keeps_certificates_in_a_folder
+    return FolderSecrets(folder) if alone else KubeSecrets(client, settings.namespace)
 
 
 def _places(settings: Settings, folder: Path) -> Places:

@@ -460,8 +460,8 @@ class Late(Configurations):
 async def test_rounds_go_on_after_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(endpoint_module, "RETRY", timedelta(0))
-    monkeypatch.setattr(endpoint_module, "LOOK_FOR_MISSING", timedelta(0))
+    for name in ("RETRY", "HEARD", "LOOK_FOR_MISSING"):
+        monkeypatch.setattr(endpoint_module, name, timedelta(0))
     store, places = Late(), Places("s", tmp_path / "serving")
     publisher = Publisher(store, Address(), SERVED, US)
     keeper = CertificateKeeper(Reluctant(), publisher, Address(), places, Calendar())
@@ -500,7 +500,7 @@ async def problem_after(
     store: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> str | None:
     """What readiness says once all failures were met."""
-    for name in ("RETRY", "LOOK_AGAIN", "LOOK_FOR_MISSING"):
+    for name in ("RETRY", "HEARD", "LOOK_AGAIN", "LOOK_FOR_MISSING"):
         monkeypatch.setattr(endpoint_module, name, timedelta(0))
     places = Places("s", tmp_path / "serving")
     keeper = CertificateKeeper(

@@ -1,0 +1,190 @@
+"""Two replicas share certificates in a Secret: what somebody deletes, blanks or replaces is put right at once.
+
+Where the API server is never left with an authority that signed no served certificate, no write is refused meanwhile.
+"""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from controller.api.names import (
+    GROUP,
+    MUTATING_CONFIGURATION,
+    VALIDATING_CONFIGURATION,
+    WEBHOOK_SECRET,
+)
+from controller.certificates.authority import AUTHORITY_LIFETIME, issue, issued_by, new_authority
+from controller.certificates.rotation import Bundle
+from controller.certificates.secret import CA_CERT, NEXT_CERT, OLD_CERT, data_of
+from demo.stage import NAMESPACE
+from localcluster.api import JsonObject
+from localcluster.errors import RequestRefused
+from localcluster.plane import Plane
+from tests.cluster.conftest import fresh_namespace
+from tests.cluster.replicas import Replicas, replicas
+from tests.node.writes import Writes, writing
+
+SECRET = f"/api/v1/namespaces/{NAMESPACE}/secrets/{WEBHOOK_SECRET}"
+REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
+CONFIGURATIONS = (
+    f"{REGISTRATION}/mutatingwebhookconfigurations/{MUTATING_CONFIGURATION}",
+    f"{REGISTRATION}/validatingwebhookconfigurations/{VALIDATING_CONFIGURATION}",
+)
+CRD = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/rollouts.{GROUP}"
+SOME = 30
+"""Writes before and after."""
+HEALED_SECONDS = 60.0
+LOOK_SECONDS = 0.1
+
+Json = JsonObject
+
+
+@pytest.fixture(scope="module")
+async def pair(
+    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Replicas]:
+    """Two controllers on a plane of their own."""
+    folder = tmp_path_factory.mktemp("replicas")
+    async with Plane.start(folder / "plane") as plane, replicas(plane, folder) as running:
+        yield running
+
+
+@pytest.fixture
+async def writes(pair: Replicas) -> AsyncIterator[Writes]:
+    """Writes of Rollouts that admission judges, twenty a second."""
+    async with (
+        fresh_namespace(pair.plane) as namespace,
+        writing(pair.plane.client("developer"), namespace) as running,
+    ):
+        await running.reach(SOME)
+        yield running
+
+
+async def secret(pair: Replicas) -> dict[str, bytes]:
+    """The Secret's data; nothing where there is none."""
+    try:
+        found = await pair.plane.client().get(SECRET)
+    except RequestRefused as refused:
+        if refused.status != 404:
+            raise
+        return {}
+    return {key: base64.b64decode(value) for key, value in found.get("data", {}).items()}
+
+
+async def put_secret(pair: Replicas, bundle: Bundle) -> None:
+    """Replace the Secret's data."""
+    found = await pair.plane.client().get(SECRET)
+    data = {key: base64.b64encode(value).decode() for key, value in data_of(bundle).items()}
+    await pair.plane.client().replace(SECRET, {**found, "data": data})
+
+
+async def until(pair: Replicas, holds: Callable[[dict[str, bytes]], bool]) -> dict[str, bytes]:
+    """The Secret's data, as soon as they are so."""
+    async with asyncio.timeout(HEALED_SECONDS):
+        while not holds(data := await secret(pair)):  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
+    return data
+
+
+def clients(obj: Json) -> list[Json]:
+    """Every client configuration of a webhook configuration, or of the CRD."""
+    if "webhooks" in obj:
+        return [entry["clientConfig"] for entry in obj["webhooks"]]
+    return [obj["spec"]["conversion"]["webhook"]["clientConfig"]]
+
+
+async def published(pair: Replicas, path: str) -> list[Json]:
+    return clients(await pair.plane.client().get(path))
+
+
+async def trusting(pair: Replicas, authority: bytes) -> None:
+    """Return when everything that is published names this authority."""
+    async with asyncio.timeout(HEALED_SECONDS):
+        for path in (*CONFIGURATIONS, CRD):
+            while not all(authority in trusted(one) for one in await published(pair, path)):  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_SECONDS)
+
+
+def trusted(client: Json) -> bytes:
+    return base64.b64decode(client.get("caBundle", ""))
+
+
+@pytest.mark.timeout(180)
+async def test_a_deleted_secret_comes_back_with_the_same_authority_and_a_second_one_to_follow(
+    pair: Replicas, writes: Writes
+) -> None:
+    before = await secret(pair)
+    await pair.plane.client().delete(SECRET)
+    after = await until(pair, lambda data: NEXT_CERT in data)
+    assert after[CA_CERT] == before[CA_CERT]
+    await trusting(pair, after[NEXT_CERT])
+    await writes.reach(SOME)
+    assert writes.refused == []
+
+
+@pytest.mark.timeout(180)
+async def test_an_expired_authority_in_the_secret_is_replaced_by_the_one_that_is_in_use(
+    pair: Replicas, writes: Writes
+) -> None:
+    before, long_ago = await secret(pair), datetime.now(UTC) - AUTHORITY_LIFETIME
+    authority = new_authority(long_ago - timedelta(days=1))
+    await put_secret(pair, Bundle(authority, issue(authority, ["127.0.0.1"], long_ago)))
+    await until(pair, lambda data: data.get(CA_CERT) == before[CA_CERT])
+    await writes.reach(SOME)
+    assert writes.refused == []
+
+
+@pytest.mark.timeout(180)
+async def test_another_authority_that_somebody_puts_in_is_served_and_the_old_one_stays_trusted(
+    pair: Replicas, writes: Writes
+) -> None:
+    before, now = await secret(pair), datetime.now(UTC)
+    authority = new_authority(now)
+    await put_secret(pair, Bundle(authority, issue(authority, ["127.0.0.1"], now)))
+    after = await until(pair, lambda data: OLD_CERT in data)
+    assert after[OLD_CERT] == before[CA_CERT]
+    assert after[CA_CERT] == authority.certificate
+    async with asyncio.timeout(HEALED_SECONDS):
+        for replica in pair.pair:
+            while not issued_by(replica.served.read_bytes(), authority.certificate):  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_SECONDS)
+    await trusting(pair, authority.certificate)
+    await writes.reach(SOME)
+    assert writes.refused == []
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("path", [*CONFIGURATIONS, CRD], ids=lambda path: path.rpartition("/")[2])
+async def test_a_blanked_authority_is_published_again(pair: Replicas, path: str) -> None:
+    client = pair.plane.client()
+    before = await client.get(path)
+    blank = await client.get(path)
+    for one in clients(blank):
+        one.pop("caBundle")
+    await client.replace(path, blank)
+    async with asyncio.timeout(HEALED_SECONDS):
+        while await published(pair, path) != clients(before):  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.rpartition("/")[2])
+async def test_a_configuration_that_is_replaced_by_its_manifest_is_ours_again(
+    pair: Replicas, path: str
+) -> None:
+    client = pair.plane.client()
+    before = await client.get(path)
+    (manifest,) = [
+        doc
+        for doc in pair.product.manifests
+        if doc["metadata"]["name"] == before["metadata"]["name"] and "webhooks" in doc
+    ]
+    version = {"resourceVersion": before["metadata"]["resourceVersion"]}
+    await client.replace(path, {**manifest, "metadata": {**manifest["metadata"], **version}})
+    async with asyncio.timeout(HEALED_SECONDS):
+        while (after := await client.get(path))["webhooks"] != before["webhooks"]:  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
+    assert after["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]

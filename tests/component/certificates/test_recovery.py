@@ -1,0 +1,165 @@
+"""A Secret that is deleted, damaged or replaced: what replicas remember, and when they look by themselves."""
+
+import asyncio
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from controller.api.jsontree import JsonObject, child, items
+from controller.api.names import MUTATING_CONFIGURATION
+from controller.certificates.authority import AUTHORITY_LIFETIME, Pair, issue, new_authority
+from controller.certificates.keeper import CertificateKeeper, Places
+from controller.certificates.publish import MUTATING, Address, Publisher
+from controller.certificates.rotation import (
+    SETTLE,
+    Bundle,
+    Step,
+    due_within,
+    plan_rotation,
+    recovered,
+    rotated,
+)
+from controller.certificates.secret import bundle_of, ensure_bundle
+from controller.webhook import endpoint as endpoint_module
+from controller.webhook.endpoint import Endpoint
+from controller.webhook.server import NoMetrics, webhook_app
+from tests.component.certificates.test_rotation import (
+    NAMES,
+    SERVED,
+    START,
+    US,
+    Calendar,
+    Configurations,
+    Secrets,
+    configuration,
+)
+
+DAY = timedelta(days=1)
+
+
+def fresh(now: datetime = START) -> Bundle:
+    return rotated(None, Step.START_OVER, NAMES, now)
+
+
+def test_a_deleted_secret_is_made_of_what_is_remembered_and_a_rotation_begins() -> None:
+    remembered = fresh()
+    made = recovered(None, remembered, NAMES, START + DAY)
+    assert made is not None
+    assert made.authority == remembered.authority
+    assert made.serving == remembered.serving
+    assert made.next_authority is not None
+    again = recovered(None, made, NAMES, START + 2 * DAY)
+    assert again == made, "a second deletion begins no second rotation"
+
+
+def test_an_authority_that_is_over_or_has_no_key_is_replaced_by_the_remembered_one() -> None:
+    remembered, now = fresh(), START + DAY
+    over = fresh(START - AUTHORITY_LIFETIME)
+    keyless = msgspec.structs.replace(fresh(), authority=Pair(fresh().authority.certificate, b""))
+    for damaged in (over, keyless):
+        made = recovered(damaged, remembered, NAMES, now)
+        assert made is not None
+        assert made.authority == remembered.authority
+
+
+def test_a_replica_that_remembers_nothing_usable_recovers_nothing() -> None:
+    over = fresh(START - AUTHORITY_LIFETIME - DAY)
+    assert recovered(None, None, NAMES, START) is None
+    assert recovered(None, over, NAMES, START) is None
+    assert plan_rotation(None, NAMES, True, START) is Step.START_OVER
+
+
+def test_an_authority_of_somebody_elses_leaves_the_one_in_use_trusted() -> None:
+    remembered, theirs = fresh(), fresh(START + DAY)
+    made = recovered(theirs, remembered, NAMES, START + DAY)
+    assert made is not None
+    assert made.authority == theirs.authority
+    assert made.old_authority == remembered.authority.certificate
+    assert recovered(made, remembered, NAMES, START + DAY) is None
+    assert recovered(remembered, remembered, NAMES, START + DAY) is None
+
+
+async def test_of_two_replicas_the_second_finds_what_the_first_has_made_again() -> None:
+    secrets = Secrets()
+    remembered = await ensure_bundle(secrets, "s", NAMES, True, START)
+    del secrets.kept["s"]
+    first = await ensure_bundle(secrets, "s", NAMES, True, START, remembered)
+    writes = secrets.writes
+    second = await ensure_bundle(secrets, "s", NAMES, True, START, remembered)
+    assert first == second == bundle_of(secrets.kept["s"].data)
+    assert first.authority == remembered.authority
+    assert secrets.writes == writes
+
+
+def ending(left: timedelta) -> Bundle:
+    """A bundle whose authority ends after that time."""
+    authority = new_authority(START + left - AUTHORITY_LIFETIME)
+    return Bundle(authority, issue(authority, NAMES, START), changed_at=START)
+
+
+def test_an_authority_that_ends_in_an_hour_is_followed_by_the_next_one_before() -> None:
+    added = rotated(ending(timedelta(hours=1)), Step.ADD_AUTHORITY, NAMES, START)
+    assert plan_rotation(added, NAMES, True, START + timedelta(minutes=14)) is Step.WAIT
+    assert plan_rotation(added, NAMES, True, START + timedelta(minutes=16)) is Step.SWITCH_AUTHORITY
+    assert due_within(added, START) == timedelta(minutes=15)
+
+
+def test_a_long_lived_authority_takes_its_day_to_settle() -> None:
+    added = rotated(fresh(), Step.ADD_AUTHORITY, NAMES, START)
+    assert due_within(added, START) == SETTLE
+    assert due_within(added, START + 2 * DAY) < timedelta(0)
+
+
+def test_at_rest_nothing_is_due_before_a_certificate_ends() -> None:
+    assert due_within(fresh(), START) > timedelta(days=300)
+    assert due_within(ending(timedelta(minutes=1)), START) == timedelta(minutes=1)
+
+
+# --- what others write --------------------------------------------------------------------------
+
+
+async def told_of_a_blanked_authority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, healings: int
+) -> Configurations:
+    """What a replica makes of it when it hears that somebody wrote to a webhook configuration."""
+    for name in ("RETRY", "HEARD"):
+        monkeypatch.setattr(endpoint_module, name, timedelta(0))
+    monkeypatch.setattr(endpoint_module, "HEALINGS", healings)
+    store, places = Configurations(), Places("s", tmp_path / "serving")
+    publisher = Publisher(store, Address(), SERVED, US)
+    keeper = CertificateKeeper(Secrets(), publisher, Address(), places, Calendar())
+    app = webhook_app({}, NoMetrics())
+    endpoint = Endpoint(app, port=0, keeper=keeper, files=tmp_path / "serving")
+    running = asyncio.create_task(endpoint.run())
+    async with asyncio.timeout(20):
+        await endpoint.certified.wait()
+        blank: JsonObject = configuration(
+            MUTATING, MUTATING_CONFIGURATION, "/mutate-apps-v1-deployment"
+        )
+        store.kept[MUTATING, MUTATING_CONFIGURATION] = blank
+        store.writes.clear()
+        endpoint.look_again()
+        while MUTATING not in store.writes:  # noqa: ASYNC110 - bounded
+            await asyncio.sleep(0.01)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    return store
+
+
+async def test_an_authority_that_somebody_blanked_is_published_again_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await told_of_a_blanked_authority(tmp_path, monkeypatch, healings=1)
+    (entry,) = items(store.kept[MUTATING, MUTATING_CONFIGURATION], "webhooks")
+    assert child(entry, "clientConfig").get("caBundle")
+
+
+async def test_who_writes_again_and_again_is_answered_with_our_name_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await told_of_a_blanked_authority(tmp_path, monkeypatch, healings=0)
+    (entry,) = items(store.kept[MUTATING, MUTATING_CONFIGURATION], "webhooks")
+    assert not child(entry, "clientConfig").get("caBundle")
+    assert child(entry)["matchConditions"]
