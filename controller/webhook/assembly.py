@@ -51,28 +51,20 @@ def make_endpoint(
     """Webhooks of this replica; admission reads through `reader` and `named`, `headers` are those of the scripts."""
     identity = Identity(client.whoami)
     handlers = Admission(
-        reader,
-        reader,
-        clock,
-        is_own=identity.is_own,
-        rules=_rules(settings),
-        headers=headers,
-        named=named,
-    ).handlers()
+        reader, reader, clock,
+        is_own=identity.is_own, rules=_rules(settings), headers=headers, named=named,
+    ).handlers()  # fmt: skip
     address = Address(settings.namespace, settings.service_name, settings.webhook_url)
     folder = settings.webhook_cert_dir or DEFAULT_CERTIFICATES
     places = _places(settings, folder)
-    secrets = (
-        FolderSecrets(folder)
-        if settings.keeps_certificates_in_a_folder
-        else KubeSecrets(client, settings.namespace)
-    )
+    secrets = _secrets(settings, client, folder)
     publisher = Publisher(KubeConfigurations(client), address, (*handlers, "/convert"), identity)
     summons = Summons(KubeWorkerPods(client, settings.namespace, places.worker_service))
     keeper = CertificateKeeper(secrets, publisher, address, places, clock, summons.call)
     authority = settings.webhook_client_ca
+    app = webhook_app(handlers, metrics, authenticated=bool(authority), leaving=leaving)
     return Endpoint(
-        webhook_app(handlers, metrics, authenticated=bool(authority), leaving=leaving),
+        app,
         port=settings.webhook_port,
         keeper=keeper,
         files=places.webhook_directory,
