@@ -3,8 +3,8 @@
 Invariants: the connection pool is made once and never torn down, whatever the server answers; a request is never
 cancelled half-way: whoever is cancelled stops waiting, the request goes on and is awaited at close; every wait is
 bounded; every failure leaves as one of `controller.errors`; a request with a `fence` passes it after every wait for a
-turn. Streams have connections of their own, so that watches and requests cannot starve each other. Only writes pass the
-token bucket.
+turn, and again when its body is sent. Streams have connections of their own, so that watches and requests cannot starve
+each other. Only writes pass the token bucket.
 """
 
 import asyncio
@@ -280,6 +280,7 @@ class ControllerApi(kr8s.asyncio.Api):
             content=body.encode() if isinstance(body, str) else body,
             timeout=_bounds_of(request.get("timeout")) or self._waits,
             server_name=self._access.server_name or None,
+            fence=request.get("fence"),
         )
 
     def _count(self, method: str, code: str, started: float) -> None:

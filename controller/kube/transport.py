@@ -10,12 +10,14 @@ import contextlib
 import socket
 import ssl
 from asyncio.sslproto import SSLProtocol
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import aiohttp
 import msgspec
+from aiohttp.abc import AbstractStreamWriter
 from aiohttp.connector import AddrInfoType
+from aiohttp.payload import BytesPayload, Payload
 from yarl import URL
 
 SocketOption = tuple[int, int, int]
@@ -59,6 +61,37 @@ class Exchange(msgspec.Struct, frozen=True):
     content: bytes | None
     timeout: aiohttp.ClientTimeout
     server_name: str | None = None
+    fence: Callable[[], None] | None = None
+    """Asked when the body is handed to the kernel; where it raises, the server never gets the whole request."""
+
+    def body(self) -> bytes | Payload | None:
+        """What aiohttp sends."""
+        if self.content and self.fence:
+            return _FencedBytes(self.content, self.fence)
+        return self.content or None
+
+
+class _FencedBytes(BytesPayload):
+    """Bytes behind a fence.
+
+    Why here: aiohttp sends a request's body in a task of its own, some turns of the event loop after it was asked to.
+    """
+
+    def __init__(self, value: bytes, fence: Callable[[], None]) -> None:
+        super().__init__(value)
+        self._fence = fence
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        """All of it."""
+        self._fence()
+        await super().write(writer)
+
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
+        """As much of it as was announced."""
+        self._fence()
+        await super().write_with_length(writer, content_length)
 
 
 class Answer:
@@ -161,7 +194,7 @@ class Connections:
                 request.method,
                 URL(request.url, encoded=True),
                 headers=request.headers,
-                data=request.content or None,
+                data=request.body(),
                 allow_redirects=False,
                 proxy=self._proxy,
                 server_hostname=request.server_name,

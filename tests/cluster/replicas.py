@@ -39,6 +39,9 @@ class Front:
 
     async def pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, to its end."""
+        if not self.ends:
+            writer.close()
+            return
         self._turn += 1
         end = self.ends[self._turn % len(self.ends)]
         self._open[writer] = end

@@ -18,6 +18,7 @@ RBAC = "/apis/rbac.authorization.k8s.io/v1"
 FORBIDDEN = 403
 AGGREGATED_SECONDS = 30.0
 LOOK_SECONDS = 0.1
+GIVEN = {"create", "approve"}
 DRY_RUN = "?dryRun=All"
 ROLES = {
     "viewer": ("ClusterRole", "view"),
@@ -72,12 +73,13 @@ async def team(product: Product) -> AsyncIterator[Team]:
 async def _aggregated(team: Team) -> None:
     """Return when the API server's own roles have got our rules: a controller adds them."""
     async with asyncio.timeout(AGGREGATED_SECONDS):
-        while await rights(team, "viewer") != {"look"}:
-            await asyncio.sleep(LOOK_SECONDS)
-        while "create" not in await rights(team, "editor"):
-            await asyncio.sleep(LOOK_SECONDS)
-        while not {"create", "approve"} <= await rights(team, "administrator"):
-            await asyncio.sleep(LOOK_SECONDS)
+        for who, expected in (
+            ("viewer", {"look"}),
+            ("editor", {"create"}),
+            ("administrator", GIVEN),
+        ):
+            while not expected <= await rights(team, who):  # noqa: ASYNC110 - bounded
+                await asyncio.sleep(LOOK_SECONDS)
 
 
 async def refused(asking: object) -> bool:

@@ -1,6 +1,7 @@
 """What the client puts on the wire, and what it makes of the answers."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -16,6 +17,7 @@ from controller.errors import (
     ServerFault,
     Throttled,
     Unauthorized,
+    Unreachable,
 )
 from controller.kube.client import KubeClient
 from controller.kube.resources import DEPLOYMENTS, NAMESPACES, PODS, Resource
@@ -86,13 +88,37 @@ async def test_a_fence_that_shuts_while_a_write_waits_for_its_turn_stops_it() ->
 
     def once() -> None:
         asked.append("asked")
-        if len(asked) > 1:
+        if len(asked) > 2:
             raise LostLease("others lead by now")
 
     async with server.running(), connected(server) as client:
         with pytest.raises(LostLease):
             await client.fenced(once).merge_patch(DEPLOYMENTS, "shop", "web", {})
     assert [request.method for request in server.requests] == ["PATCH"]
+
+
+@virtual_time
+async def test_a_fence_that_shuts_just_before_the_body_is_sent_stops_the_write() -> None:
+    server = FaultyServer()
+    server.others = [answering(200, b"{}")]
+
+    def shutting() -> Callable[[], None]:
+        asked = list[str]()
+
+        def once() -> None:
+            asked.append("asked")
+            if len(asked) > 1:
+                raise LostLease("others lead by now")
+
+        return once
+
+    async with server.running(), connected(server) as client:
+        with pytest.raises(LostLease):
+            await client.fenced(shutting()).merge_patch(DEPLOYMENTS, "shop", "web", {})
+        with pytest.raises(Unreachable):
+            await client.fenced(shutting()).create(DEPLOYMENTS, "shop", b"{}")
+        await client.get(DEPLOYMENTS, "shop", "web")
+    assert [request.method for request in server.requests] == ["GET"]
 
 
 @virtual_time
