@@ -16,6 +16,7 @@ from controller.cli.gates.gate import gate
 from controller.cli.get import get
 from controller.cli.handover.check import takeover, uninstall
 from controller.cli.history import history
+from controller.cli.install.command import install
 from controller.cli.jump import jump
 from controller.cli.options import connection_options
 from controller.cli.pause import pause
@@ -54,7 +55,7 @@ def rollout() -> None:
     commands=[
         *(get, why, describe, approve, promote, jump, pause, restart, resume, retry, status, undo),
         *(history, takeover, uninstall),
-        *(version, rollout),
+        *(version, install, rollout),
         *(gate, simulate, test_scripts, run_script, lint_script, convert),
     ],
 )

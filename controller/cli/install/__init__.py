@@ -1,0 +1,1 @@
+"""`install --check`: what would not work in this cluster, before it is installed."""

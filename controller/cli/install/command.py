@@ -1,0 +1,59 @@
+"""`install --check`: what stands in the way of an installation in this cluster, and how to mend it."""
+
+import click
+
+from controller.api.names import DEFAULT_NAMESPACE
+from controller.cli.failures import ExitCode
+from controller.cli.install.gathering import gather
+from controller.cli.install.judging import Finding, Level, judge
+from controller.cli.options import connection_options
+from controller.cli.output import show_data
+from controller.cli.session import run
+from controller.cli.terminal import say
+from controller.cli.view import View
+
+
+class Verdict(View, frozen=True):
+    """Everything that was found, for programs."""
+
+    namespace: str
+    findings: tuple[Finding, ...]
+
+
+@click.command()
+@click.option("--check", is_flag=True, required=True, help="Look, and write nothing.")
+@click.option(
+    "--controller-namespace",
+    default=DEFAULT_NAMESPACE,
+    show_default=True,
+    metavar="NS",
+    help="Where the controller runs, or will run.",
+)
+@click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
+@connection_options
+def install(check: bool, controller_namespace: str, form: str | None) -> None:
+    """Say what would not work in this cluster, and how to mend it (--check; kubectl or Helm installs).
+
+    Looks at the API server's version and groups, the CRDs, webhooks and controller that are there, the namespace, your
+    rights to create what the manifests contain, and the controller's rights on gateway kinds that Rollouts name.
+
+    \b
+    Example:
+      kubectl moonshift install --check
+    """
+    facts = run(lambda session: gather(session.client, controller_namespace))
+    findings = judge(facts)
+    if form is not None:
+        show_data(Verdict(controller_namespace, findings), form)
+    else:
+        _tell(findings, controller_namespace)
+    if any(finding.level is Level.PROBLEM for finding in findings):
+        raise SystemExit(int(ExitCode.FAILED))
+
+
+def _tell(findings: tuple[Finding, ...], namespace: str) -> None:
+    for finding in findings:
+        say(f"{finding.level}: {finding.what}")
+        say(f"  to do: {finding.mend}")
+    if not any(finding.level is Level.PROBLEM for finding in findings):
+        say(f"nothing stands in the way of an installation in namespace {namespace}")

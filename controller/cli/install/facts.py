@@ -1,0 +1,70 @@
+"""What a check of a cluster looks at, as values.
+
+Invariant: frozen; what could not be read is named in `gaps`, never taken for absent.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """A CustomResourceDefinition of ours that is there already."""
+
+    name: str
+    storage: str
+    """The version in which objects are stored from now on."""
+    served: frozenset[str]
+    owner: str = ""
+    """Who manages it, where that is somebody else: `Helm release kruise/rollouts`."""
+
+
+class Configuration(msgspec.Struct, frozen=True):
+    """A webhook configuration of our name that is there already."""
+
+    kind: str
+    name: str
+    original: bool
+    """The original's controller wrote it."""
+
+
+class Runner(msgspec.Struct, frozen=True):
+    """A Deployment that runs as the controller's account, and is not ours."""
+
+    name: str
+    image: str
+    replicas: int
+
+
+class Need(NamedTuple):
+    """A right on a gateway kind that the controller needs for Rollouts that are there."""
+
+    verb: str
+    group: str
+    resource: str
+    rollout: str
+    """One Rollout that needs it, `namespace/name`."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """Everything that is known of the cluster."""
+
+    namespace: str
+    version: str
+    """The API server's, such as `v1.35.4`."""
+    served: frozenset[str]
+    """Group versions, such as `apps/v1`."""
+    security: str | None
+    """The namespace's Pod Security level; empty where it has none, None where there is no such namespace."""
+    definitions: tuple[Definition, ...] = ()
+    configurations: tuple[Configuration, ...] = ()
+    runners: tuple[Runner, ...] = ()
+    refused: tuple[str, ...] = ()
+    """What the person may not create: `create deployments.apps in kruise-rollout`."""
+    may_escalate: bool = True
+    """The person may create roles with rights that the person does not have."""
+    needs: tuple[Need, ...] = ()
+    unserved: tuple[tuple[str, str], ...] = ()
+    """Gateway kinds that are not served, each with one Rollout that names it."""
+    gaps: tuple[str, ...] = ()
+    """What could not be looked at, and why."""

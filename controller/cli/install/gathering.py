@@ -1,0 +1,322 @@
+"""Reads what a check of a cluster looks at.
+
+Invariant: nothing is written; the only POSTs are access reviews, which change nothing. What may not be read becomes a
+gap, and the rest is looked at all the same.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from controller.api.meta import ObjectMeta
+from controller.api.names import (
+    CONTROLLER_ACCOUNT,
+    GROUP,
+    MUTATING_CONFIGURATION,
+    VALIDATING_CONFIGURATION,
+)
+from controller.api.rollout import Rollout
+from controller.certificates.identity import CONDITION
+from controller.cli.failures import explain
+from controller.cli.install.facts import Configuration, Definition, Facts, Need, Runner
+from controller.cli.install.judging import REQUIRED
+from controller.domain.traffic.plan import references_of
+from controller.errors import MoonshiftError, NotFound, Right
+from controller.kube.client import KubeClient
+from controller.kube.resources import (
+    CRDS,
+    DEPLOYMENTS,
+    MUTATING_WEBHOOKS,
+    NAMESPACES,
+    ROLLOUTS,
+    SUBJECT_REVIEWS,
+    VALIDATING_WEBHOOKS,
+    Resource,
+)
+from controller.kube.served import served
+from controller.kube.watch import read_page
+
+PART_OF = "app.kubernetes.io/part-of"
+OURS = "moonshift"
+LEVEL = "pod-security.kubernetes.io/enforce"
+HELM = "meta.helm.sh/release-"
+TEMPLATE = "template"
+"""Annotation of the original on its webhook configurations."""
+PLURALS = (
+    "rollouts",
+    "trafficroutings",
+    "rollouthistories",
+    "analysistemplates",
+    "clusteranalysistemplates",
+)
+
+
+class Made(NamedTuple):
+    """A kind of which the manifests contain objects."""
+
+    group: str
+    plural: str
+    namespaced: bool = True
+
+
+MADE = {
+    "Namespace": Made("", "namespaces", False),
+    "ServiceAccount": Made("", "serviceaccounts"),
+    "Service": Made("", "services"),
+    "Deployment": Made("apps", "deployments"),
+    "HorizontalPodAutoscaler": Made("autoscaling", "horizontalpodautoscalers"),
+    "PodDisruptionBudget": Made("policy", "poddisruptionbudgets"),
+    "NetworkPolicy": Made("networking.k8s.io", "networkpolicies"),
+    "ClusterRole": Made("rbac.authorization.k8s.io", "clusterroles", False),
+    "ClusterRoleBinding": Made("rbac.authorization.k8s.io", "clusterrolebindings", False),
+    "Role": Made("rbac.authorization.k8s.io", "roles"),
+    "RoleBinding": Made("rbac.authorization.k8s.io", "rolebindings"),
+    "CustomResourceDefinition": Made("apiextensions.k8s.io", "customresourcedefinitions", False),
+    "MutatingWebhookConfiguration": Made(
+        "admissionregistration.k8s.io", "mutatingwebhookconfigurations", False
+    ),
+    "ValidatingWebhookConfiguration": Made(
+        "admissionregistration.k8s.io", "validatingwebhookconfigurations", False
+    ),
+}
+"""By kind; a test compares it with `deploy`."""
+INSTALLING = ("create", "patch")
+GRANTED = frozenset(
+    {
+        ("networking.k8s.io", "ingresses"),
+        ("gateway.networking.k8s.io", "httproutes"),
+        ("networking.istio.io", "virtualservices"),
+        ("networking.istio.io", "destinationrules"),
+    }
+)
+"""Gateway kinds that the manifests' own role covers; the test looks into `deploy`."""
+LEADING = ("get", "list", "watch", "patch", "update")
+"""What the controller does with a gateway object."""
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Webhook(msgspec.Struct, frozen=True, rename="camel"):
+    match_conditions: tuple[_Named, ...] = ()
+
+
+class _Hooks(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    webhooks: tuple[_Webhook, ...] = ()
+
+
+class _Version(msgspec.Struct, frozen=True):
+    name: str = ""
+    served: bool = False
+    storage: bool = False
+
+
+class _DefinitionSpec(msgspec.Struct, frozen=True):
+    versions: tuple[_Version, ...] = ()
+
+
+class _Definition(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: _DefinitionSpec = _DefinitionSpec()
+
+
+class _Container(msgspec.Struct, frozen=True):
+    image: str = ""
+
+
+class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
+    service_account_name: str = ""
+    containers: tuple[_Container, ...] = ()
+
+
+class _Template(msgspec.Struct, frozen=True):
+    spec: _PodSpec = _PodSpec()
+
+
+class _RunnerSpec(msgspec.Struct, frozen=True):
+    replicas: int = 1
+    template: _Template = _Template()
+
+
+class _Runner(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: _RunnerSpec = _RunnerSpec()
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    allowed: bool = False
+
+
+class _Review(msgspec.Struct, frozen=True):
+    status: _Answer = _Answer()
+
+
+class _Object(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+async def gather(client: KubeClient, namespace: str) -> Facts:
+    """Look at everything. Raises what the client raises where the server cannot be asked at all."""
+    version = await client.server_version()
+    looked = _Looked(client, namespace)
+    groups = [name for group in REQUIRED for name in await looked.versions(group)]
+    return Facts(
+        namespace=namespace,
+        version=version,
+        served=frozenset(groups),
+        security=await looked.security(),
+        definitions=tuple([one async for one in looked.definitions()]),
+        configurations=tuple([one async for one in looked.configurations()]),
+        runners=tuple([one async for one in looked.runners()]),
+        refused=tuple([one async for one in looked.refused()]),
+        may_escalate=await looked.may("escalate", "clusterroles"),
+        needs=tuple([one async for one in looked.needs()]),
+        unserved=tuple(looked.unserved),
+        gaps=tuple(looked.gaps),
+    )
+
+
+class _Looked:
+    """One look; `gaps` and `unserved` fill meanwhile."""
+
+    def __init__(self, client: KubeClient, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self.gaps: list[str] = []
+        self.unserved: list[tuple[str, str]] = []
+
+    async def versions(self, group_version: str) -> tuple[str, ...]:
+        """What is served of its group."""
+        try:
+            return await self._client.versions(group_version.partition("/")[0])
+        except MoonshiftError as failure:
+            self.gaps.append(f"{group_version}: {explain(failure)}")
+            return (group_version,)
+
+    async def security(self) -> str | None:
+        """The namespace's Pod Security level."""
+        raw = await self._read(NAMESPACES, "", self._namespace)
+        if raw is None:
+            return None
+        return msgspec.json.decode(raw, type=_Object).metadata.labels.get(LEVEL, "")
+
+    async def definitions(self) -> AsyncIterator[Definition]:
+        """Our CustomResourceDefinitions, as far as they are there."""
+        for plural in PLURALS:
+            name = f"{plural}.{GROUP}"
+            raw = await self._read(CRDS, "", name)
+            if raw is not None:
+                found = msgspec.json.decode(raw, type=_Definition)
+                versions = found.spec.versions
+                yield Definition(
+                    name,
+                    next((one.name for one in versions if one.storage), ""),
+                    frozenset(one.name for one in versions if one.served),
+                    _helm_release(found.metadata.annotations),
+                )
+
+    async def configurations(self) -> AsyncIterator[Configuration]:
+        """Webhook configurations of our names."""
+        for resource, name in (
+            (MUTATING_WEBHOOKS, MUTATING_CONFIGURATION),
+            (VALIDATING_WEBHOOKS, VALIDATING_CONFIGURATION),
+        ):
+            raw = await self._read(resource, "", name)
+            if raw is not None:
+                found = msgspec.json.decode(raw, type=_Hooks)
+                conditions = {one.name for hook in found.webhooks for one in hook.match_conditions}
+                original = TEMPLATE in found.metadata.annotations or CONDITION not in conditions
+                yield Configuration(resource.kind, name, original)
+
+    async def runners(self) -> AsyncIterator[Runner]:
+        """Deployments of somebody else's that run as the controller's account."""
+        async for raw in self._list(DEPLOYMENTS, self._namespace):
+            found = msgspec.json.decode(raw, type=_Runner)
+            spec = found.spec.template.spec
+            ours = found.metadata.labels.get(PART_OF) == OURS
+            if spec.service_account_name == CONTROLLER_ACCOUNT and found.spec.replicas and not ours:
+                image = spec.containers[0].image if spec.containers else ""
+                yield Runner(found.metadata.name, image, found.spec.replicas)
+
+    async def refused(self) -> AsyncIterator[str]:
+        """What the person may not make of the manifests."""
+        for made in MADE.values():
+            where = self._namespace if made.namespaced else ""
+            for verb in INSTALLING:
+                right = Right(verb, made.group, made.plural, "", where, "")
+                if not await self._client.may(right):
+                    name = f"{made.plural}.{made.group}".rstrip(".")
+                    yield f"{verb} {name}" + (f" in {where}" if where else "")
+
+    async def may(self, verb: str, plural: str) -> bool:
+        """A right on roles."""
+        right = Right(verb, "rbac.authorization.k8s.io", plural, "", "", "")
+        return await self._client.may(right)
+
+    async def needs(self) -> AsyncIterator[Need]:
+        """Rights on gateway kinds that Rollouts need, and the controller's account does not have."""
+        seen: dict[tuple[str, str], str] = {}
+        async for raw in self._list(ROLLOUTS, None):
+            rollout = msgspec.json.decode(raw, type=Rollout)
+            plan = rollout.spec.strategy.plan
+            routings = plan.traffic_routings if plan is not None else ()
+            for one in references_of(routings, False):
+                seen.setdefault((one.api_version, one.kind), str(rollout.metadata.key))
+        for (api_version, kind), user in seen.items():
+            resource = await served(self._client, api_version, kind)
+            if resource is None:
+                self.unserved.append((f"{kind} ({api_version})", user))
+            elif (resource.group, resource.plural) not in GRANTED:
+                for verb in LEADING:
+                    if not await self._account_may(verb, resource):
+                        yield Need(verb, resource.group, resource.plural, user)
+
+    async def _account_may(self, verb: str, resource: Resource) -> bool:
+        spec = {
+            "user": f"system:serviceaccount:{self._namespace}:{CONTROLLER_ACCOUNT}",
+            "groups": ["system:serviceaccounts", f"system:serviceaccounts:{self._namespace}"],
+            "resourceAttributes": {
+                "verb": verb,
+                "group": resource.group,
+                "resource": resource.plural,
+            },
+        }
+        body = {"apiVersion": SUBJECT_REVIEWS.api_version, "kind": SUBJECT_REVIEWS.kind}
+        try:
+            raw = await self._client.create(
+                SUBJECT_REVIEWS, "", msgspec.json.encode({**body, "spec": spec})
+            )
+        except MoonshiftError as failure:
+            gap = f"the controller's rights on gateway kinds: {explain(failure)}"
+            if gap not in self.gaps:
+                self.gaps.append(gap)
+            return True
+        return msgspec.json.decode(raw, type=_Review).status.allowed
+
+    async def _read(self, resource: Resource, namespace: str, name: str) -> bytes | None:
+        try:
+            return await self._client.get(resource, namespace, name)
+        except NotFound:
+            return None
+        except MoonshiftError as failure:
+            self.gaps.append(f"{resource.kind} {name}: {explain(failure)}")
+            return None
+
+    async def _list(self, resource: Resource, namespace: str | None) -> AsyncIterator[msgspec.Raw]:
+        try:
+            async for page in self._client.list_pages(resource, namespace):
+                for item in read_page(page).items or ():
+                    yield item
+        except NotFound:
+            return
+        except MoonshiftError as failure:
+            self.gaps.append(f"{resource.name}: {explain(failure)}")
+
+
+def _helm_release(annotations: Mapping[str, str]) -> str:
+    """Whose CRD it is: those of our chart are in its folder `crds`, which Helm does not manage."""
+    name = annotations.get(f"{HELM}name")
+    return f"Helm release {annotations.get(f'{HELM}namespace', '')}/{name}" if name else ""

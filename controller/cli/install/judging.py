@@ -1,0 +1,176 @@
+"""Which facts of a cluster stand in the way of an installation, and what to do about each.
+
+Invariant: pure; each finding names one thing and one way to mend it. What merely is not known is a warning.
+"""
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+
+import msgspec
+
+from controller.api.names import CONTROLLER_ACCOUNT
+from controller.cli.install.facts import Facts
+
+OLDEST_MINOR = 30
+TESTED_MINOR = 35
+REQUIRED = (
+    "admissionregistration.k8s.io/v1",
+    "apiextensions.k8s.io/v1",
+    "apps/v1",
+    "autoscaling/v2",
+    "coordination.k8s.io/v1",
+    "discovery.k8s.io/v1",
+    "events.k8s.io/v1",
+    "networking.k8s.io/v1",
+    "policy/v1",
+    "rbac.authorization.k8s.io/v1",
+)
+"""Group versions that the manifests are written in, or the controller reads."""
+STORAGE = {"rollouts.rollouts.kruise.io": "v1beta1"}
+"""The version in which objects have to be stored, where there is more than one."""
+_VERSION = re.compile(r"v?1\.(\d+)")
+
+
+class Level(StrEnum):
+    """How grave a finding is."""
+
+    PROBLEM = "problem"
+    """It would not work."""
+    WARNING = "warning"
+    """It may not work, or is not known."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One thing, and how to mend it."""
+
+    level: Level
+    what: str
+    mend: str
+
+
+def judge(facts: Facts) -> tuple[Finding, ...]:
+    """Everything that stands in the way, the gravest first."""
+    found = (
+        *_version(facts),
+        *_groups(facts),
+        *_runners(facts),
+        *_definitions(facts),
+        *_configurations(facts),
+        *_namespace(facts),
+        *_rights(facts),
+        *_gateways(facts),
+        *_gaps(facts),
+    )
+    return tuple(sorted(found, key=lambda finding: finding.level is not Level.PROBLEM))
+
+
+def _problem(what: str, mend: str) -> Finding:
+    return Finding(Level.PROBLEM, what, mend)
+
+
+def _warning(what: str, mend: str) -> Finding:
+    return Finding(Level.WARNING, what, mend)
+
+
+def _version(facts: Facts) -> Iterator[Finding]:
+    read = _VERSION.match(facts.version)
+    if read is None:
+        yield _warning(
+            f"the API server's version {facts.version!r} cannot be read",
+            f"see that it is Kubernetes 1.{OLDEST_MINOR} or newer",
+        )
+    elif int(read[1]) < OLDEST_MINOR:
+        yield _problem(
+            f"the API server is {facts.version}: match conditions of webhooks are not stable there, and without them "
+            "the controller's own writes would be judged",
+            f"upgrade to Kubernetes 1.{OLDEST_MINOR} or newer",
+        )
+    elif int(read[1]) > TESTED_MINOR:
+        yield _warning(
+            f"the API server is {facts.version}, and 1.{TESTED_MINOR} is the newest that was tested",
+            "try it in a cluster for tests first",
+        )
+
+
+def _groups(facts: Facts) -> Iterator[Finding]:
+    for missing in sorted({*REQUIRED} - facts.served):
+        yield _problem(
+            f"{missing} is not served", "switch it on at the API server (--runtime-config)"
+        )
+
+
+def _runners(facts: Facts) -> Iterator[Finding]:
+    for one in facts.runners:
+        yield _problem(
+            f"Deployment {facts.namespace}/{one.name} runs {one.image} as {CONTROLLER_ACCOUNT}: two controllers would "
+            "work on the same Rollouts",
+            f"kubectl scale -n {facts.namespace} deployment/{one.name} --replicas=0",
+        )
+
+
+def _definitions(facts: Facts) -> Iterator[Finding]:
+    for one in facts.definitions:
+        wanted = STORAGE.get(one.name)
+        if wanted and one.storage != wanted:
+            yield _warning(
+                f"CustomResourceDefinition {one.name} stores {one.storage}",
+                f"none: the CRD of deploy/crds stores {wanted}, and reads what is there by conversion",
+            )
+        if one.owner:
+            yield _problem(
+                f"CustomResourceDefinition {one.name} belongs to {one.owner}, which would write its own over ours",
+                "take it out of there without deleting it (Helm: annotate it helm.sh/resource-policy=keep first), then "
+                "kubectl apply --server-side --force-conflicts -f deploy/crds",
+            )
+
+
+def _configurations(facts: Facts) -> Iterator[Finding]:
+    for one in facts.configurations:
+        if one.original:
+            yield _warning(
+                f"{one.kind} {one.name} was written by OpenKruise Rollouts",
+                "none, where its controller is scaled to 0: the manifests replace the entries",
+            )
+
+
+def _namespace(facts: Facts) -> Iterator[Finding]:
+    if facts.security is None or facts.security == "restricted":
+        return
+    said = f"enforces {facts.security!r}" if facts.security else "has no Pod Security level"
+    yield _warning(
+        f"namespace {facts.namespace} {said}, and the manifests make it `restricted`: other pods in it may be refused "
+        "from then on",
+        "install into a namespace of its own, or take the label out of namespace.yaml",
+    )
+
+
+def _rights(facts: Facts) -> Iterator[Finding]:
+    for one in facts.refused:
+        yield _problem(f"you may not {one}", "ask for the right, or let an administrator install")
+    if not facts.may_escalate:
+        yield _warning(
+            "you may not create a role with rights that you do not have yourself",
+            "ask for `escalate` on clusterroles and roles and `bind` on them, or let an administrator apply the roles",
+        )
+
+
+def _gateways(facts: Facts) -> Iterator[Finding]:
+    for kind, rollout in facts.unserved:
+        yield _problem(
+            f"Rollout {rollout} leads traffic with {kind}, which is not served",
+            "install its CRD, or correct apiVersion and kind",
+        )
+    by_kind: dict[tuple[str, str, str], list[str]] = {}
+    for need in facts.needs:
+        by_kind.setdefault((need.group, need.resource, need.rollout), []).append(need.verb)
+    for (group, resource, rollout), verbs in by_kind.items():
+        yield _problem(
+            f"Rollout {rollout} needs {', '.join(verbs)} on {resource}.{group}, which the controller does not have",
+            "give it by a ClusterRole labelled moonshift.dev/aggregate-to-controller=true (deploy/kustomize/gateways)",
+        )
+
+
+def _gaps(facts: Facts) -> Iterator[Finding]:
+    for gap in facts.gaps:
+        yield _warning(f"not looked at: {gap}", "ask somebody who may look")

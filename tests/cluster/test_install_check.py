@@ -1,0 +1,92 @@
+"""`moonshift install --check` on a real control plane: nothing in the way, then what somebody has put there."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from demo.stage import NAMESPACE, Product
+from tests.cluster.conftest import fresh_namespace
+from tests.cluster.manifests import Application, StepPlan, rollout
+
+HOLDER = "/apis/apps/v1/namespaces/{}/deployments"
+
+
+async def checked(product: Product, namespace: str, user: str = "admin") -> tuple[int, str]:
+    """Exit code and output of the command."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "controller.cli.main", "install", "--check"),
+        *("--kubeconfig", str(product.plane.kubeconfig(user)), "-o", "json"),
+        *("--controller-namespace", namespace),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    output, _ = await process.communicate()
+    return process.returncode or 0, output.decode()
+
+
+async def findings(product: Product, namespace: str, user: str = "admin") -> list[str]:
+    """What is said, each with its level."""
+    code, output = await checked(product, namespace, user)
+    told: list[dict[str, Any]] = json.loads(output)["findings"]
+    assert code == (1 if any(one["level"] == "problem" for one in told) else 0)
+    return [f"{one['level']}: {one['what']}" for one in told]
+
+
+@pytest.fixture
+async def elsewhere(product: Product) -> AsyncIterator[str]:
+    """Give a namespace in which nothing is installed."""
+    async with fresh_namespace(product.plane) as name:
+        yield name
+
+
+async def test_where_it_is_installed_no_problem_is_found(product: Product) -> None:
+    told = await findings(product, NAMESPACE)
+    assert not [said for said in told if NAMESPACE in said or "you may not" in said], told
+
+
+async def test_the_original_that_runs_and_a_namespace_of_others_are_named(
+    product: Product, elsewhere: str
+) -> None:
+    labels = {"app": "original"}
+    pod = {
+        "serviceAccountName": "kruise-rollout-controller-manager",
+        "containers": [{"name": "manager", "image": "openkruise/kruise-rollout:v0.6.1"}],
+    }
+    spec = {
+        "replicas": 1,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod},
+    }
+    await product.plane.client().create(
+        HOLDER.format(elsewhere), {"metadata": {"name": "original"}, "spec": spec}
+    )
+    told = await findings(product, elsewhere)
+    assert any(f"Deployment {elsewhere}/original runs openkruise/" in said for said in told)
+    assert any(f"namespace {elsewhere} has no Pod Security level" in said for said in told)
+
+
+async def test_a_gateway_kind_that_nobody_serves_is_named_with_the_rollout_that_wants_it(
+    product: Product, namespace_of_product: str
+) -> None:
+    plan = (StepPlan(1, 20), StepPlan(2))
+    app = Application("early", namespace_of_product, True, plan, virtual_service=True, replicas=2)
+    body = rollout(app)
+    routing = body["spec"]["strategy"]["canary"]["trafficRoutings"][0]
+    routing["customNetworkRefs"] = [
+        {"apiVersion": "lanes.example.dev/v1", "kind": "Lane", "name": "early"}
+    ]
+    path = f"/apis/rollouts.kruise.io/v1beta1/namespaces/{namespace_of_product}/rollouts"
+    await product.plane.client().create(path, body)
+    said = f"problem: Rollout {namespace_of_product}/early leads traffic with Lane (lanes.example.dev/v1)"
+    assert any(one.startswith(said) for one in await findings(product, NAMESPACE))
+
+
+async def test_who_may_not_install_hears_which_rights_are_missing(product: Product) -> None:
+    told = await findings(product, NAMESPACE, "recorder")
+    assert "problem: you may not create clusterroles.rbac.authorization.k8s.io" in told
+    assert f"problem: you may not create deployments.apps in {NAMESPACE}" in told
