@@ -1,0 +1,105 @@
+"""The worker's certificate comes by a Secret: the controller makes it and tells the pods, the worker waits for it.
+
+There is no kubelet on the plane: the test brings the Secret's files when the pod's annotation changes, as one does.
+"""
+
+import asyncio
+import base64
+from pathlib import Path
+
+import pytest
+
+from controller.api.names import WORKER_CERTIFICATES
+from controller.certificates.worker import WORKER_SECRET
+from demo.stage import (
+    CONTROLLER,
+    NAMESPACE,
+    READY_SECONDS,
+    WORKER,
+    Product,
+    answers_at,
+    on_one_machine,
+)
+from localcluster.history import Change, Kind
+from localcluster.plane import Plane
+from localcluster.ports import free_ports
+from localcluster.process import Component, Program
+
+PODS = Kind("", "v1", "pods")
+HOST = "localhost"
+"""The worker's address on one machine, and so the name that its pods are found by."""
+POD = {
+    "metadata": {"name": "worker", "labels": {"app.kubernetes.io/name": HOST}},
+    "spec": {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [
+            {
+                "name": "worker",
+                "image": WORKER,
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+            }
+        ],
+    },
+}
+
+
+def component(
+    product: Product, deployment: str, values: dict[str, str], probes: int, *more: str
+) -> Component:
+    """A process with the arguments of its manifest, and these in place of some."""
+    flags = {**values, "--health-probe-bind-address": f"127.0.0.1:{probes}"}
+    flags["--metrics-bind-address"] = "0"
+    command = on_one_machine(product.arguments(deployment), flags)
+    program = Program(deployment, [*command, *more], product.folder / f"{deployment}.log")
+    return Component(program, answers_at(f"127.0.0.1:{probes}"), READY_SECONDS)
+
+
+def is_told(change: Change) -> bool:
+    return WORKER_CERTIFICATES in change.object["metadata"].get("annotations", {})
+
+
+async def bring_files(plane: Plane, folder: Path) -> None:
+    """What a kubelet does with a mounted Secret."""
+    path = f"/api/v1/namespaces/{NAMESPACE}/secrets/{WORKER_SECRET}"
+    for name, data in (await plane.client().get(path))["data"].items():
+        (folder / name).write_bytes(base64.b64decode(data))
+
+
+@pytest.mark.timeout(180)
+async def test_a_worker_that_started_first_serves_as_soon_as_its_pod_is_told_of_the_secret(
+    plane_available: None, tmp_path: Path
+) -> None:
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    port, webhook, *probes = free_ports(4)
+    async with Plane.start(tmp_path / "plane") as plane:
+        product = Product(plane, tmp_path, free_ports(5))
+        await product.install()
+        await plane.client().create(f"/api/v1/namespaces/{NAMESPACE}/pods", POD)
+        token = await plane.service_account_token(NAMESPACE, CONTROLLER)
+        served = {"--listen": f"127.0.0.1:{port}", "--tls-dir": str(mounted)}
+        worker = component(product, WORKER, served, probes[0])
+        leading = {
+            "--kubeconfig": str(plane.kubeconfig_for_token("controller", token)),
+            "--lua-worker": f"dns:///{HOST}:{port}",
+            "--lua-worker-tls-dir": str(tmp_path / "calling"),
+            "--webhook-port": str(webhook),
+            "--webhook-url": f"https://127.0.0.1:{webhook}",
+            "--webhook-cert-dir": str(tmp_path / "certificates"),
+            "--namespace": NAMESPACE,
+        }
+        controller = component(product, CONTROLLER, leading, probes[1], "--webhook-certs-in-secret")
+        try:
+            worker.spawn()
+            async with plane.recorder(PODS) as pods:
+                await controller.start()
+                told = await pods.until(is_told)
+                assert told.key.name == "worker"
+                assert worker.running, "it waits"
+                await bring_files(plane, mounted)
+                await worker.wait_ready()
+        finally:
+            await asyncio.gather(controller.terminate(), worker.terminate())
