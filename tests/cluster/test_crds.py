@@ -190,6 +190,7 @@ REFUSED = [
 async def test_accepted(own_plane: Plane, manifest: Json) -> None:
     stored = await own_plane.client().create(BETA, manifest)
     assert stored["spec"]["disabled"] is False
+    assert stored["status"] == {"observedGeneration": -1}, "nobody has looked at it yet"
 
 
 @pytest.mark.parametrize(("manifest", "text"), REFUSED)
@@ -246,7 +247,10 @@ async def test_parameters_are_stored_as_they_are(own_plane: Plane) -> None:
 
 async def test_the_articles_manifest_applies_as_printed(own_plane: Plane) -> None:
     await own_plane.apply(ARTICLE)
+    # No controller writes a status here: the next write of any kind stores the default one.
+    await own_plane.apply(ARTICLE)
     alpha = await own_plane.client().get(f"{ALPHA}/rollouts-demo")
+    assert alpha["metadata"]["generation"] == 1
     await own_plane.apply(ARTICLE)
     again = await own_plane.client().get(f"{ALPHA}/rollouts-demo")
     assert again["metadata"]["resourceVersion"] == alpha["metadata"]["resourceVersion"]

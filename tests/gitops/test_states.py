@@ -1,8 +1,10 @@
 """Argo CD's health and actions, and kstatus, say the truth in every state that a release goes through."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 import yaml
 
 from controller.api.rollout import Phase, Rollout, StepState
@@ -14,6 +16,7 @@ from tests.gitops.states import every_state
 from tests.unit.luaworker.engine import result
 
 STATES = every_state()
+CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 
 
 def plain(rollout: Rollout, **changes: Any) -> dict[str, Any]:
@@ -100,6 +103,17 @@ def test_argo_cd_shows_the_health_of_every_state() -> None:
 def test_what_nobody_has_looked_at_is_progressing() -> None:
     for status in ({}, None, {"observedGeneration": -1}, {"observedGeneration": 1}):
         obj = plain(STATES[0], metadata={"name": "web", "generation": 2}, status=status)
+        assert run("health", obj)["status"] == "Progressing"
+
+
+@pytest.mark.parametrize("file", ["rollouts.yaml", "trafficroutings.yaml"])
+def test_an_object_that_was_just_made_is_not_taken_for_a_finished_one(file: str) -> None:
+    crd = yaml.safe_load((CRDS / file).read_text())
+    for version in crd["spec"]["versions"]:
+        made = version["schema"]["openAPIV3Schema"]["properties"]["status"]["default"]
+        obj = {"metadata": {"generation": 1}, "spec": {}, "status": made}
+        assert kstatus(obj) is Status.IN_PROGRESS
+        assert kstatus({**obj, "status": {}}) is Status.CURRENT
         assert run("health", obj)["status"] == "Progressing"
 
 

@@ -1,6 +1,7 @@
 """The Helm chart is the manifests: the same objects, and what its values change."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,18 @@ pytestmark = pytest.mark.full
 """Images, Helm and an install take minutes: part of `make test-full`."""
 
 Objects = dict[tuple[str, str], dict[str, Any]]
+COMPONENT = KUSTOMIZATION / "secure-metrics"
 DIGEST = f"sha256:{'0' * 64}"
 
 
 def _by_name(text: str) -> Objects:
     documents = (d for d in yaml.safe_load_all(text) if d)
     return {(d["kind"], d["metadata"]["name"]): d for d in documents}
+
+
+def relative_to(folder: Path, start: Path) -> str:
+    """As a kustomization in `start` names a folder."""
+    return os.path.relpath(folder, start)
 
 
 async def _helm(helm: BuiltExtra, *arguments: str) -> str:
@@ -51,6 +58,24 @@ async def test_the_chart_renders_the_objects_of_the_manifests(
     assert chart.keys() == manifests.keys()
     for name, expected in manifests.items():
         assert chart[name] == expected, name
+
+
+async def test_secure_metrics_are_the_component_of_the_manifests(
+    helm: BuiltExtra, node: NodePlane, tmp_path: Path
+) -> None:
+    body = {
+        "resources": [relative_to(KUSTOMIZATION, tmp_path)],
+        "components": [relative_to(COMPONENT, tmp_path)],
+    }
+    (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(body))
+    manifests = _by_name(await node.kubectl("kustomize", str(tmp_path)))
+    values = ("namespace.create=true", "metrics.secure=true")
+    chart = _by_name(await _rendered(helm, "kruise-rollout", *values))
+    for role in ("moonshift-metrics-auth-role", "moonshift-metrics-reader"):
+        # A component's own objects are not labelled by the base that it is added to.
+        chart["ClusterRole", role]["metadata"]["labels"].pop("app.kubernetes.io/part-of")
+        manifests["ClusterRole", role]["metadata"].setdefault("labels", {})
+    assert chart == manifests
 
 
 async def test_lint_finds_nothing(helm: BuiltExtra) -> None:
