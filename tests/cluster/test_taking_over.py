@@ -34,6 +34,7 @@ from tests.cluster.kinds import (
 from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.story import Story, at
 from tests.cluster.test_killed_releases import settled_in
+from tests.cluster.test_leaving import moonshift
 
 STEP = 2
 BATCH_RELEASES = Kind("rollouts.kruise.io", "v1beta1", "batchreleases")
@@ -141,6 +142,25 @@ def _workload(style: str, uid: str, obj: JsonObject) -> JsonObject:
     return originals.workload(obj, style, uid)
 
 
+async def is_foretold(story: Story) -> None:
+    """The command line says of each object that it is taken over, and asks for nothing."""
+    said = await checked(story)
+    kinds = {item["kind"] for item in said}
+    assert {"Rollout", "BatchRelease", story.app.kind_name} <= kinds, said
+    assert not [item for item in said if item["first"]], said
+    (rollout,) = [item for item in said if item["kind"] == "Rollout"]
+    assert f"goes on at step {STEP}" in rollout["says"]
+
+
+async def checked(story: Story) -> list[JsonObject]:
+    """What `takeover --check` prints for programs."""
+    words = ("takeover", "--check", "-n", story.app.namespace, "-o", "json")
+    code, output = await moonshift(story.plane, *words)
+    assert code == 0, output
+    found: list[JsonObject] = json.loads(output)["items"]
+    return found
+
+
 async def goes_on(original: Original, story: Story) -> None:
     """It waits where it waited, with the pods that it had."""
     await story.event("ReleaseTakenOver")
@@ -169,6 +189,9 @@ async def nothing_of_the_original_is_left(story: Story) -> None:
 async def is_approved_to_its_end(original: Original, story: Story) -> None:
     """The new version, under every invariant."""
     await nothing_of_the_original_is_left(story)
+    assert [item["says"] for item in await checked(story)] == [
+        "Moonshift leads its release already"
+    ]
     await story.approve(STEP)
     await story.approve_all(STEP + 1)
     await concluded(original, story)
@@ -204,6 +227,7 @@ async def _left_by_the_original(product: Product, crowd: Crowd) -> Original:
     async with plane.client_for_token(token) as client:
         original = Original(client, plane.client())
         await crowd.all(original.leaves)
+    await crowd.all(is_foretold)
     return original
 
 

@@ -16,6 +16,7 @@ from controller.kube.resources import (
     BATCH_RELEASES,
     DEPLOYMENTS,
     HPAS,
+    REPLICA_SETS,
     ROLLOUTS,
     SERVICES,
     Resource,
@@ -389,3 +390,46 @@ def test_a_stable_revision_that_the_original_did_not_note_is_found(which: str, n
     world.rest()
     assert versions_of(world) == pods
     assert inner_of(world).stable_revision.endswith(revision_of(world, "v1"))
+
+
+@pytest.mark.parametrize("actions", range(5))
+@STYLES
+def test_a_crash_in_the_middle_changes_nothing_of_the_outcome(style: str, actions: int) -> None:
+    world = at_half(style)
+    pods, weight = sizes_of(world), weight_of(world)
+    left_by_the_original(world, style)
+    world.pass_over(KEY, crash_after=actions)
+    world.passes.wake_all()  # the process that comes after it looks at everything
+    world.rest()
+    assert (sizes_of(world), weight_of(world)) == (pods, weight)
+    assert (ours_of(world).step, ours_of(world).state) == (2, StepState.STEP_PAUSED)
+    nothing_of_the_original_is_left(world)
+
+
+@STYLES
+def test_no_pod_and_no_share_beyond_the_step_at_any_instant(style: str) -> None:
+    world = at_half(style)
+    new = {name: size for name, size in sizes_of(world).items() if "v2" in name}
+    seen: list[tuple[int, float]] = []
+    left_by_the_original(world, style)
+    world.watchers.append(
+        lambda: seen.append((sum(sizes_of(world).get(n, 0) for n in new), weight_of(world) or 0))
+    )
+    world.rest()
+    assert seen
+    assert max(pods for pods, _ in seen) <= sum(new.values())
+    assert max(weight for _, weight in seen) <= 50
+
+
+def test_a_move_of_the_original_that_was_under_way_is_finished_within_the_step() -> None:
+    world = at_half("partition")
+    left_by_the_original(world, "partition")
+    # Its controller had added the step's pods and not yet removed as many old ones.
+    for key, found in list(world.cluster.server.storage.all(place(REPLICA_SETS))):
+        if child(found, "metadata", "labels")["pod-template-hash"] == revision_of(world, "v1"):
+            grown = changed(found, ("spec", "replicas"), 7)
+            world.cluster.server.storage.put(place(REPLICA_SETS), key, grown)
+    world.rest()
+    assert sizes_of(world) == {"v1": 5, "v2": 5}
+    finish(world)
+    assert sizes_of(world) == {"v2": 10}
