@@ -65,7 +65,7 @@ async def collecting() -> AsyncIterator[Collector]:
     """A collector on a port of its own."""
     collector = Collector()
     server = grpc.aio.server()
-    pb_grpc.add_TraceServiceServicer_to_server(collector, server)
+    pb_grpc.add_TraceServiceServicer_to_server(collector, server)  # type: ignore[no-untyped-call] # generated code
     collector.address = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     await server.start()
     try:
