@@ -21,7 +21,7 @@ from controller.domain.decision import (
     Refusal,
     RestoreConfig,
 )
-from controller.effects.patches import Operation
+from controller.effects.patches import Operation, absent
 from controller.effects.writes import Writes
 from controller.errors import NotFound
 from controller.kube.resources import CONFIG_MAPS, SECRETS, Resource
@@ -117,9 +117,5 @@ def _contents(resource_version: str, content: _Content) -> list[Operation]:
     if content.binary_data:
         operations.append({"op": "add", "path": "/binaryData", "value": content.binary_data})
     else:
-        # `remove` alone fails where the field is missing.
-        operations += [
-            {"op": "add", "path": "/binaryData", "value": {}},
-            {"op": "remove", "path": "/binaryData"},
-        ]
+        operations += absent("/binaryData")
     return operations

@@ -1,14 +1,17 @@
 """HorizontalPodAutoscalers: paused during a blue-green release, and restored.
 
-Invariant: a write tests the version that was observed; the saved value and the paused field change in one write.
+Invariant: a write tests the version that was observed; a restore that a killed controller left half-done is repeated.
 """
 
 from controller.api.names import ORIGINAL_BEHAVIOR
 from controller.domain.decision import Done, FreeAutoscaler, PauseAutoscaler
 from controller.domain.pods.hpa import STILL
 from controller.effects.ownership import Marks
+from controller.effects.patches import Operation, absent
 from controller.effects.writes import Writes
 from controller.kube.resources import HPAS
+
+BEHAVIOR = "/spec/behavior"
 
 
 async def pause(writes: Writes, action: PauseAutoscaler) -> Done:
@@ -24,14 +27,12 @@ async def pause(writes: Writes, action: PauseAutoscaler) -> Done:
 
 async def free(writes: Writes, action: FreeAutoscaler) -> Done:
     """Restore the owner's behavior, or none, and remove our fields."""
-    behavior: dict[str, object] = (
-        {"op": "remove", "path": "/spec/behavior"}
-        if action.behavior is None
-        else {"op": "add", "path": "/spec/behavior", "value": action.behavior}
-    )
-    operations: list[dict[str, object]] = [
-        {"op": "test", "path": "/metadata/resourceVersion", "value": action.resource_version},
-        behavior,
+    operations: list[Operation] = [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": action.resource_version}
     ]
+    if action.behavior is None:
+        operations += absent(BEHAVIOR)
+    else:
+        operations.append({"op": "add", "path": BEHAVIOR, "value": action.behavior})
     await writes.give_back(HPAS, action.autoscaler, operations, Marks((ORIGINAL_BEHAVIOR,)))
     return Done(wrote=True)

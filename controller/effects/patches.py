@@ -12,6 +12,14 @@ def generation_is(generation: int) -> Operation:
     return {"op": "test", "path": "/metadata/generation", "value": generation}
 
 
+def absent(path: str) -> list[Operation]:
+    """The field is absent afterwards, whether it was there before or not: `remove` alone fails where it is missing.
+
+    A controller that was killed between two writes repeats the first one.
+    """
+    return [{"op": "add", "path": path, "value": {}}, {"op": "remove", "path": path}]
+
+
 def pointer(*parts: str) -> str:
     """A JSON pointer to a path whose parts may hold slashes."""
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)

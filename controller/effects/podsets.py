@@ -14,9 +14,11 @@ from controller.domain.decision import (
     SetCurrentRevision,
 )
 from controller.effects.ownership import Marks
-from controller.effects.patches import Operation, generation_is, pointer
+from controller.effects.patches import Operation, absent, generation_is, pointer
 from controller.effects.writes import Writes
 from controller.kube.resources import PODS, Resource
+
+UPDATE_STRATEGY = "/spec/updateStrategy"
 
 
 async def move(writes: Writes, resource: Resource, action: MoveSet) -> Done:
@@ -28,8 +30,8 @@ async def move(writes: Writes, resource: Resource, action: MoveSet) -> Done:
             {"op": "test", "path": admission_pause, "value": action.admission_pause},
             {"op": "remove", "path": admission_pause},
         ]
-    operations.append({"op": "add", "path": "/spec/updateStrategy", "value": action.strategy})
-    operations += map(_written, action.fields)
+    operations.append({"op": "add", "path": UPDATE_STRATEGY, "value": action.strategy})
+    operations += _written(action.fields)
     await writes.patch(resource, action.workload, operations)
     return Done(wrote=True)
 
@@ -51,23 +53,26 @@ async def release(writes: Writes, resource: Resource, action: ReleaseSet) -> Don
     operations = [generation_is(action.generation)]
     if action.owners is not None:
         strategy = action.owners.strategy
-        operations.append(
-            {"op": "add", "path": "/spec/updateStrategy", "value": strategy}
-            if strategy is not None
-            else {"op": "remove", "path": "/spec/updateStrategy"}
-        )
-    operations += map(_written, action.fields)
+        if strategy is None:
+            operations += absent(UPDATE_STRATEGY)
+        else:
+            operations.append({"op": "add", "path": UPDATE_STRATEGY, "value": strategy})
+    operations += _written(action.fields)
     await writes.release(
         resource, action.workload, operations, Marks(action.annotations, action.labels)
     )
     return Done(wrote=True)
 
 
-def _written(field: FieldOfSpec) -> Operation:
-    path = pointer("spec", field.name)
-    if field.value is None:
-        return {"op": "remove", "path": path}
-    return {"op": "add", "path": path, "value": field.value}
+def _written(fields: tuple[FieldOfSpec, ...]) -> list[Operation]:
+    operations: list[Operation] = []
+    for field in fields:
+        path = pointer("spec", field.name)
+        if field.value is None:
+            operations += absent(path)
+        else:
+            operations.append({"op": "add", "path": path, "value": field.value})
+    return operations
 
 
 async def delete_pod(writes: Writes, action: DeletePod) -> Done:

@@ -19,6 +19,8 @@ from controller.runtime.workqueue import WorkQueue
 K = TypeVar("K", bound=Hashable)
 
 CONFLICT_DELAY = 0.05  # seconds: the watch needs about that long to show who won
+LASTING_CONFLICT = 2.0
+"""Seconds between two tries: a conflict that has come so far is no race of two writers, and people have to know."""
 
 _log = logging.getLogger(__name__)
 
@@ -135,8 +137,9 @@ class Worker(Generic[K]):
                 return "requeue_after"
             case Conflict():
                 # the first few in quick succession; a conflict that stays must not become a hot loop
-                self._queue.retry(key, at_least=CONFLICT_DELAY)
-                _log.debug("conflict", extra={"key": str(key), "error": str(failure)})
+                delay = self._queue.retry(key, at_least=CONFLICT_DELAY)
+                level = logging.WARNING if delay >= LASTING_CONFLICT else logging.DEBUG
+                _log.log(level, "conflict", extra={"key": str(key), "error": str(failure)})
                 return "requeue"
             case Throttled():
                 self._queue.retry(key, at_least=failure.retry_after)

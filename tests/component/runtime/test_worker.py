@@ -83,6 +83,22 @@ async def test_a_conflict_comes_back_after_fifty_milliseconds_and_slower_if_it_s
 
 
 @virtual_time
+async def test_a_conflict_that_lasts_is_logged_and_a_race_is_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # A write that could never succeed was tried for minutes without a word.
+    with caplog.at_level(logging.WARNING):
+        async with working(Reconciler(*[Conflict("changed", status=409)] * 3)) as queue:
+            queue.add("a")
+            await asyncio.sleep(60)
+        assert caplog.messages == []
+        async with working(Reconciler(*[Conflict("changed", status=409)] * 20)) as queue:
+            queue.add("a")
+            await asyncio.sleep(600)
+    assert set(caplog.messages) == {"conflict"}
+
+
+@virtual_time
 async def test_postponed_waits_as_long_as_it_says() -> None:
     reconcile = Reconciler(Postponed(4, "cache lags"), Postponed(4, "cache lags"))
     async with working(reconcile) as queue:
