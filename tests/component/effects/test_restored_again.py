@@ -10,6 +10,7 @@ import pytest
 from controller.api import names
 from controller.api.meta import Key
 from controller.api.rollout import OwnersValues
+from controller.api.workload_kinds import KindName
 from controller.domain.decision import FieldOfSpec, FreeAutoscaler, ReleaseSet
 from controller.effects import hpa, podsets
 from controller.effects.writes import Writes
@@ -63,7 +64,7 @@ async def test_a_set_loses_a_strategy_that_its_owner_never_wrote_however_often(t
         },
     )
     action = ReleaseSet(
-        kind=("apps", "StatefulSet"),
+        kind=KindName("apps", "StatefulSet"),
         workload=WEB,
         generation=int(stored["metadata"]["generation"]),
         owners=OwnersValues(strategy=None),
