@@ -30,6 +30,9 @@ class _Context:
     def time_remaining(self) -> float:
         return 30.0
 
+    def invocation_metadata(self) -> None:
+        return None
+
     async def abort(self, code: grpc.StatusCode, details: str = "") -> NoReturn:
         raise Refused(code, details)
 

@@ -12,6 +12,7 @@ import sysconfig
 from pathlib import Path
 
 import grpc
+import grpc_health
 import lupa
 import prometheus_client
 from google import protobuf
@@ -59,8 +60,8 @@ def build(folder: Path) -> Path:
     standard = Path(sysconfig.get_path("stdlib"))
     packages = folder / "lib" / standard.name / "site-packages"
     _tree(standard, folder / "lib" / standard.name)
-    for module in (grpc, lupa, prometheus_client):
-        source = Path(str(module.__file__)).parent
+    for module in (grpc, grpc_health, lupa, prometheus_client):
+        source = Path(str(module.__path__[0]))
         _tree(source, packages / source.name)
     _tree(Path(str(protobuf.__file__)).parent, packages / "google" / "protobuf")
     for name in _OURS:
