@@ -24,7 +24,7 @@ async def test_a_release_under_way_is_in_the_way_of_leaving(tmp_path: Path) -> N
         data = await api.run("uninstall", "--check", "-o", "json")
     assert result.exit_code == 1
     assert "undo web" in result.stdout
-    assert "kubectl delete -k ." in result.stdout
+    assert "kubectl delete --ignore-not-found -k ." in result.stdout
     assert "1 objects need a person first" in result.stderr
     assert '"kind": "Rollout"' in data.stdout
     assert api.patches == []
