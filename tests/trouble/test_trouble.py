@@ -186,14 +186,14 @@ async def troubles(request: pytest.FixtureRequest, ground: tuple[Product, Record
     return together.with_those_of(last)
 
 
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(5400)
 @pytest.mark.requires_plane
 @pytest.mark.parametrize("title", parameters(CASES))
 async def test_trouble(title: str, troubles: Together) -> None:
     await troubles.result(title)
 
 
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(5400)
 @pytest.mark.requires_plane
 @pytest.mark.full
 @pytest.mark.parametrize("title", killed_cases())
