@@ -94,7 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_environment(environment: Mapping[str, str], webhook_url: str) -> None:
-    """Refuse variables of the original that would be missed: what they ask for is said by flags here.
+    """Refuse variables of the original that would be ignored: flags take their place.
 
     Raises:
         BadConfiguration: one of them is set and asks for something else than the flags do.

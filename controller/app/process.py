@@ -2,7 +2,7 @@
 
 Invariant: nothing here decides or does anything; every Protocol that a room owns is bound in this package and only
 here. Webhooks, conversion, probes and metrics run on every replica; caches are warm everywhere; reconcilers run on the
-leader only. What the leader's work writes passes the fence of the Lease; certificates are every replica's to write.
+leader only. Writes of the leader's work pass the fence of the Lease; every replica may write certificates.
 """
 
 import asyncio

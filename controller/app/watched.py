@@ -188,7 +188,7 @@ class Watched:
         )
 
     def _make_published(self, changed: Callable[[], None]) -> Iterator[Part]:
-        """What is published and the Secrets with what is: others may change, replace or delete them."""
+        """The published configurations and the Secrets of certificates: others may change, replace or delete them."""
         published = (
             (resources.CRDS, "", f"rollouts.{GROUP}"),
             (resources.MUTATING_WEBHOOKS, "", MUTATING_CONFIGURATION),

@@ -1,4 +1,4 @@
-"""What the original controller holds becomes ours; its BatchRelease goes.
+"""Objects that the original controller holds become ours; its BatchRelease is deleted.
 
 Invariant: a write tests the version that was looked at; whatever is ours already, or is gone, is left as it is.
 """

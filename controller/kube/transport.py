@@ -65,7 +65,7 @@ class Exchange(msgspec.Struct, frozen=True):
     """Asked when the body is handed to the kernel; where it raises, the server never gets the whole request."""
 
     def body(self) -> bytes | Payload | None:
-        """What aiohttp sends."""
+        """The body that aiohttp sends."""
         if self.content and self.fence:
             return _FencedBytes(self.content, self.fence)
         return self.content or None

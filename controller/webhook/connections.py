@@ -151,7 +151,7 @@ class Door:
                 handshake.cancel()
 
     async def _look(self) -> None:
-        """Let in for whom idle connections make room by now, and close who has waited too long."""
+        """Let clients in for which idle connections make room by now, and close those that have waited too long."""
         loop = asyncio.get_running_loop()
         while True:
             await self._anybody.wait()
@@ -247,7 +247,7 @@ class Door:
         return dict(self._per_address)
 
     def crowded(self, transport: object) -> bool:
-        """Whether the end of this connection would let in somebody who waits."""
+        """Whether a client waits that the end of this connection would let in."""
         connection = self._by_transport.get(transport)
         if connection is None or not self._waiting:
             return False

@@ -58,7 +58,7 @@ class WaitingRoom(Generic[C]):
         return sorted(self._queues, key=lambda one: places.get(one, 0))
 
     def expire(self, now: float) -> int:
-        """Close who has waited too long; how many that were."""
+        """Close the clients that have waited too long; answers their number."""
         number = 0
         for address in tuple(self._queues):
             queue = self._queues[address]

@@ -1,1 +1,1 @@
-"""Coming and going: what stands in a cluster before Moonshift takes over from the original, and before it leaves."""
+"""Coming and going: the checks of a cluster before Moonshift takes over from the original, and before it leaves."""

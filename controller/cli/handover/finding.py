@@ -1,4 +1,4 @@
-"""What was found about one object: what happens to it, and what a person has to do first.
+"""A finding about one object: its fate, and the act that a person has to do first.
 
 Invariant: `first` are commands that can be copied, in their order; empty where nothing has to be done.
 """

@@ -1,4 +1,4 @@
-"""What becomes of each object when Moonshift starts in the place of the original, and what has to be done first.
+"""The fate of each object when Moonshift starts in the place of the original, and the acts that have to come first.
 
 Invariant: pure; it says what the controller does (`domain/rollout/taking_over`), and for what no Rollout leads to, the
 commands that put it right by hand: nobody else does.
@@ -21,7 +21,7 @@ FREE = '{"metadata":{"finalizers":null}}'
 
 
 def before_taking_over(seen: Inventory) -> tuple[Finding, ...]:
-    """Controllers of the original first, then Rollouts, then what nothing leads to."""
+    """Controllers of the original first, then Rollouts, then objects without a Rollout."""
     return (
         *(found for workload in seen.workloads if (found := _controller(workload))),
         *(_rollout(seen, rollout) for rollout in seen.rollouts),

@@ -1,1 +1,1 @@
-"""`install --check`: what would not work in this cluster, before it is installed."""
+"""`install --check`: the obstacles in this cluster, before the installation."""

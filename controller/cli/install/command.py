@@ -1,4 +1,4 @@
-"""`install --check`: what stands in the way of an installation in this cluster, and how to mend it."""
+"""`install --check`: the obstacles to an installation in this cluster, and the remedy for each."""
 
 import click
 

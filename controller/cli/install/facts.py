@@ -1,6 +1,6 @@
-"""What a check of a cluster looks at, as values.
+"""The facts about a cluster that the check judges, as values.
 
-Invariant: frozen; what could not be read is named in `gaps`, never taken for absent.
+Invariant: frozen; an object that could not be read is named in `gaps`, never taken for absent.
 """
 
 from typing import NamedTuple

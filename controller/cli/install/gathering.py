@@ -189,7 +189,7 @@ class _Looked:
         self.unserved: list[tuple[str, str]] = []
 
     async def versions(self, group_version: str) -> tuple[str, ...]:
-        """What is served of its group."""
+        """The kinds of its group that are served."""
         try:
             return await self._client.versions(group_version.partition("/")[0])
         except MoonshiftError as failure:
@@ -242,7 +242,7 @@ class _Looked:
                 yield Runner(found.metadata.name, image, found.spec.replicas)
 
     async def refused(self) -> AsyncIterator[str]:
-        """What the person may not make of the manifests."""
+        """The objects of the manifests that the person may not create."""
         for made in MADE.values():
             where = self._namespace if made.namespaced else ""
             for verb in INSTALLING:

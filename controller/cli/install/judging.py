@@ -1,6 +1,6 @@
 """Which facts of a cluster stand in the way of an installation, and what to do about each.
 
-Invariant: pure; each finding names one thing and one way to mend it. What merely is not known is a warning.
+Invariant: pure; each finding names one thing and one way to mend it. An unknown fact is a warning.
 """
 
 import re

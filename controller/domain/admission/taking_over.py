@@ -38,7 +38,7 @@ from controller.domain.pods.partition import moving_no_pod
 
 
 class Taking(msgspec.Struct, frozen=True):
-    """What is known of the release that is taken over."""
+    """The known facts about the release that is taken over."""
 
     rollout: str
     release: str

@@ -1,4 +1,4 @@
-"""What the original controller leaves on a workload in mid-release, and whether a workload is moved by it.
+"""The marks that the original controller leaves on a workload in mid-release, and whether it moves the workload.
 
 Why: a release of the original may be under way when Moonshift starts in its place. Invariant: a workload that we hold
 never counts as one of the original's, whatever else it carries.
@@ -25,7 +25,7 @@ LABELS = (names.ORIGINALS_CONTROL,)
 
 
 class OriginalsValues(msgspec.Struct, frozen=True, rename="camel"):
-    """What the original keeps of the owner's values of a workload under blue-green."""
+    """The owner's values of a workload under blue-green, as the original keeps them."""
 
     max_surge: int | str | None = None
     max_unavailable: int | str | None = None

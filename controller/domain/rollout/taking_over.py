@@ -212,7 +212,7 @@ def _resumed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
 
 
 def _without_workload(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    """The workload went while nobody looked: what is left is to give routes and Services back."""
+    """The workload went while nobody looked: only routes and Services are left to restore."""
     inner = status.of_release or CanaryStatus()
     ours = MoonshiftStatus(
         release=inner.canary_revision or names.CONTROL_INFO,
