@@ -5,13 +5,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 # Tests of the cluster ring wait more than they compute; each process has a control plane of its own.
 WORKERS ?= 1
-SIDE_BY_SIDE := $(if $(filter-out 1,$(WORKERS)),--numprocesses $(WORKERS) --dist loadgroup)
+SIDE_BY_SIDE := $(if $(filter-out 1,$(WORKERS)),--numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder)
 
-.PHONY: node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check bench bench-lua generate docs stats format cluster clean help
+.PHONY: originals-suite node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check audit docs-site bench bench-lua generate docs stats picture format cluster clean help
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Moonshift needs Python 3.11 or newer, found " + sys.version.split()[0] + ": set PYTHON=/path/to/python3.11")'
@@ -58,6 +58,9 @@ test-full: $(READY) ## Run the long ones, too (kills at every write, every kind 
 test-fast: $(READY) ## Run the tests that need no control plane
 	@$(BIN)/python -m pytest tests/unit tests/component $(PYTEST_ARGS)
 
+originals-suite: $(READY) ## Run the end-to-end tests of OpenKruise Rollouts, unmodified, on Moonshift (about ten minutes)
+	@$(BIN)/python -m tests.originals_suite $(SUITE_ARGS)
+
 check: $(READY) ## Lint, types, layers, spelling, generated code
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -66,7 +69,7 @@ check: $(READY) ## Lint, types, layers, spelling, generated code
 	@$(BIN)/codespell controller luaworker localcluster demo tests docs deploy examples README.md CHANGELOG.md Makefile
 	@$(BIN)/python -m protos.generate --check
 	@echo "Branch coverage of the decisions and the wire types:"
-	@COVERAGE_FILE=$(VENV)/.coverage $(BIN)/python -m pytest -q -p no:randomly --numprocesses auto --dist loadgroup tests/unit/domain tests/unit/api tests/unit/simulation \
+	@COVERAGE_FILE=$(VENV)/.coverage $(BIN)/python -m pytest -q -p no:randomly --numprocesses auto tests/unit/domain tests/unit/api tests/unit/simulation \
 		--cov=controller/domain --cov=controller/api --cov-branch --cov-fail-under=100 --cov-report=term:skip-covered
 
 generate: $(READY) ## Write every file that is made from others: protocol, tables of the documents, types of scripts
@@ -77,6 +80,7 @@ generate: $(READY) ## Write every file that is made from others: protocol, table
 	@$(BIN)/python -m tests.unit.lua_configuration.library_docs
 	@$(BIN)/python -m tests.unit.lua_configuration.matrix --update
 	@$(BIN)/python -m tests.unit.lua_configuration.capabilities --update
+	@$(BIN)/python -m tests.unit.lua_configuration.gateway_pages
 	@$(BIN)/python -m tests.trouble.document
 	@$(BIN)/python -m tests.unit.telemetry.catalogue
 	@$(BIN)/python -m tests.gitops.argocd
@@ -84,6 +88,27 @@ generate: $(READY) ## Write every file that is made from others: protocol, table
 	@$(BIN)/python -m tests.monitoring.dashboards
 
 docs: generate ## The same
+
+picture: $(READY) ## Draw the dashboard of the README anew from a real Prometheus (matplotlib comes into build/)
+	@test -d build/matplotlib || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/matplotlib matplotlib==3.11.2
+	@PYTHONPATH=build/matplotlib $(BIN)/python -m tests.monitoring.picture
+
+# The site and the audit have virtual environments of their own: neither runs or builds the product.
+.venv-%/.installed: requirements-%.lock
+	@echo "Installing $< into .venv-$* (once) ..."
+	@$(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+docs-site: .venv-docs/.installed ## Build one site of all documents in build/site; ends at a link that leads nowhere
+	@.venv-docs/bin/python -m tests.unit.documents.site
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build -f build/mkdocs.yml
+
+LOCKS := requirements.lock $(wildcard deploy/docker/*.lock) requirements-docs.lock requirements-audit.lock
+
+audit: .venv-audit/.installed ## Scan the manifests (Checkov), and look every pinned package up among known vulnerabilities (needs PyPI)
+	@.venv-audit/bin/python .venv-audit/bin/checkov --config-file deploy/checkov.yaml
+	@for lock in $(LOCKS); do echo "$$lock"; .venv-audit/bin/pip-audit --disable-pip --require-hashes --strict --progress-spinner off -r $$lock || exit 1; done
 
 stats: $(READY) ## Count lines, files, long functions, terms of the glossary, riddles, and packaged Lua
 	@$(BIN)/python -m tests.unit.documents.stats
@@ -93,12 +118,12 @@ format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 
-bench: $(READY) ## Measure what the README quotes; fails where a figure is missed
+bench: $(READY) ## Measure what the README quotes and write docs/benchmarks.md; fails where a figure is missed
 	@$(BIN)/python -m localcluster build
-	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench --write docs/benchmarks.md
 
 bench-lua: $(READY) ## Measure what the isolation of scripts costs; fails where a ratio is missed
 	@$(BIN)/python -m tests.bench_lua
 
 clean: ## Remove what was made here (not the cached control plane)
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-docs .venv-audit build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -18,6 +18,7 @@ from controller.errors import BadConfiguration, MoonshiftError
 from controller.settings import (
     Settings,
     check_environment,
+    check_metrics,
     own_namespace,
     parse_gates,
     parse_tracked,
@@ -218,6 +219,7 @@ def main(namespace: str | None, feature_gates: str, track_config: str, **flags: 
             track_config=parse_tracked(track_config),
             **flags,
         )
+        check_metrics(settings)
     except BadConfiguration as wrong:
         click.echo(f"moonshift: {wrong}", err=True)
         sys.exit(2)

@@ -115,6 +115,16 @@ def check_environment(environment: Mapping[str, str], webhook_url: str) -> None:
         )
 
 
+def check_metrics(settings: Settings) -> None:
+    """Refuse protection of metrics that are not served. Raises BadConfiguration."""
+    if settings.metrics_secure and settings.metrics_bind_address in ("", "0"):
+        raise BadConfiguration(
+            "--metrics-secure protects the metrics of --metrics-bind-address, and that is "
+            f"{settings.metrics_bind_address or 'empty'}: nothing is served; give an address, or leave "
+            "--metrics-secure out"
+        )
+
+
 def own_namespace(flag: str | None) -> str:
     """The controller's own namespace: the flag, else POD_NAMESPACE, else the original's."""
     return flag or os.environ.get("POD_NAMESPACE") or names.DEFAULT_NAMESPACE

@@ -33,6 +33,8 @@ class Program:
     linker_flags: str = "-s -w"
     tags: str = ""
     """Build tags, which leave out what is not used."""
+    is_test: bool = False
+    """The package's tests, as a program, instead of its main function."""
 
 
 @asynccontextmanager
@@ -64,8 +66,9 @@ async def compile_program(
         sizes = await _sizes(go, program)
     total = sum(sizes.values()) * (1 + LINKING)
     with reporter.phase(f"{program.title}: compile", total) as phase:
-        flags = ("-v", "-o", str(output), *_flags(program), "-ldflags", program.linker_flags)
-        process = await _start_go(go, program.module, "build", *flags, program.package)
+        verb = ("test", "-c") if program.is_test else ("build", "-v")
+        flags = ("-o", str(output), *_flags(program), "-ldflags", program.linker_flags)
+        process = await _start_go(go, program.module, *verb, *flags, program.package)
         said = await _watch_output(process, phase, sizes)
     if process.returncode != 0:
         raise BuildError(f"go build of {program.title} failed:\n" + "\n".join(said))
@@ -82,6 +85,7 @@ async def _sizes(go: GoToolchain, program: Program) -> dict[str, int]:
         program.module,
         "list",
         "-deps",
+        *(("-test",) if program.is_test else ()),
         *_flags(program),
         "-f",
         _TO_COMPILE,

@@ -30,7 +30,8 @@ class Extra:
         """Return the hash of everything the program is built from."""
         built = (self.program.package, self.program.linker_flags)
         tags = (self.program.tags,) if self.program.tags else ()
-        digest = hashlib.sha256(repr((*built, *tags)).encode())
+        kind = ("test",) if self.program.is_test else ()
+        digest = hashlib.sha256(repr((*built, *tags, *kind)).encode())
         digest.update(repr(sorted(self.kept.items())).encode())
         module = self.program.module
         for path in sorted((module / "go.mod", module / "go.sum", *module.rglob("*.go"))):

@@ -47,6 +47,21 @@ class Prometheus:
             body = await answer.json()
         return [float(series["value"][1]) for series in body["data"]["result"]]
 
+    async def query_range(
+        self, text: str, begin: float, end: float, step: float
+    ) -> list[tuple[dict[str, str], list[tuple[float, float]]]]:
+        """Labels and values of each series between two moments (seconds since the epoch), `step` seconds apart."""
+        asked = {"query": text, "start": f"{begin}", "end": f"{end}", "step": f"{step}"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"{self.address}/api/v1/query_range", params=asked) as answer,
+        ):
+            body = await answer.json()
+        return [
+            (series["metric"], [(float(at), float(value)) for at, value in series["values"]])
+            for series in body["data"]["result"]
+        ]
+
 
 def configuration(targets: Sequence[str], interval: str) -> str:
     """The server's configuration: scrape these `host:port` pages."""

@@ -37,7 +37,9 @@ class GoToolchain:
             "GOWORK": "off",
             "CGO_ENABLED": "0",
             "GOFLAGS": "-trimpath -buildvcs=false",
-            "GOMEMLIMIT": os.environ.get("GOMEMLIMIT", "8GiB"),
+            # A compiler lives for a second: not to collect its garbage saves a sixth of its CPU time.
+            "GOGC": os.environ.get("GOGC", "off"),
+            "GOMEMLIMIT": os.environ.get("GOMEMLIMIT", "3GiB"),
         }
 
 

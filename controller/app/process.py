@@ -18,6 +18,7 @@ from controller.app.reconciling import Reconciling
 from controller.app.scraping import secure_metrics
 from controller.app.tracing import traced
 from controller.app.watched import Watched
+from controller.domain import reasons
 from controller.effects.gateways.library import ConfiguredScripts
 from controller.kube.client import KubeClient
 from controller.kube.events import EventRecorder
@@ -38,6 +39,9 @@ from controller.webhook.surroundings import Surroundings
 
 USER_AGENT = "moonshift-controller"
 
+EVENTS_WITHIN = 1.0
+"""Seconds that a leader takes to write its last Events."""
+
 
 class App:
     """One controller process."""
@@ -53,7 +57,7 @@ class App:
         self._watched = watched = Watched(settings, client, metrics)
         self._recorder = EventRecorder(
             leading, component="rollout-controller", instance=identity, clock=clock,
-            metrics=metrics,
+            metrics=metrics, gathered=reasons.OF_EVERY_STEP,
         )  # fmt: skip
         self._leader = Leader(
             KubeLeaseStore(lease_client, settings.namespace, LEASE), identity, clock=clock,
@@ -104,7 +108,11 @@ class App:
         await self._leader.run(self._reconcile)
 
     async def _reconcile(self) -> None:
-        await self._reconciling.run(self._endpoint.certified)
+        try:
+            await self._reconciling.run(self._endpoint.certified)
+        finally:
+            # While the Lease is ours still: the next leader does not know what was to be told.
+            await self._recorder.drain(EVENTS_WITHIN)
 
 
 def identity_of(settings: Settings) -> str:

@@ -10,29 +10,29 @@ import sys
 
 import click
 
-from controller.cli.approve import approve
-from controller.cli.describe import describe
+from controller.cli.commands.approve import approve
+from controller.cli.commands.describe import describe
+from controller.cli.commands.get import get
+from controller.cli.commands.history import history
+from controller.cli.commands.jump import jump
+from controller.cli.commands.pause import pause
+from controller.cli.commands.promote import promote
+from controller.cli.commands.restart import restart
+from controller.cli.commands.resume import resume
+from controller.cli.commands.retry import retry
+from controller.cli.commands.status import status
+from controller.cli.commands.undo import undo
+from controller.cli.commands.version import version
+from controller.cli.commands.why import why
 from controller.cli.gates.gate import gate
-from controller.cli.get import get
 from controller.cli.handover.check import takeover, uninstall
-from controller.cli.history import history
 from controller.cli.install.command import install
-from controller.cli.jump import jump
 from controller.cli.options import connection_options
-from controller.cli.pause import pause
-from controller.cli.promote import promote
-from controller.cli.restart import restart
-from controller.cli.resume import resume
-from controller.cli.retry import retry
-from controller.cli.scripts.convert import convert
-from controller.cli.scripts.lint_script import lint_script
-from controller.cli.scripts.run_script import run_script
-from controller.cli.scripts.test_scripts import test_scripts
+from controller.cli.script_tools.convert import convert
+from controller.cli.script_tools.lint_script import lint_script
+from controller.cli.script_tools.run_script import run_script
+from controller.cli.script_tools.test_scripts import test_scripts
 from controller.cli.simulation.simulate import simulate
-from controller.cli.status import status
-from controller.cli.undo import undo
-from controller.cli.version import version
-from controller.cli.why import why
 from controller.version import program_version
 
 PLUGIN = "kubectl-"

@@ -24,6 +24,8 @@ STEP_UPGRADED = "Progressing"
 """The pods of a step are ready (the original's reason)."""
 ROUTED = "TrafficRouted"
 """The gateway objects follow the step."""
+OF_EVERY_STEP = frozenset({STEP_UPGRADED, ROUTED})
+"""What every step of a release tells: steps that follow each other within seconds share an Event."""
 NOT_HELD = "ChangeNotHeld"
 """The workload has another template and was not held for it, so its own controller rolls it."""
 HELD_AGAIN = "HeldAgain"

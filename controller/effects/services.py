@@ -20,7 +20,7 @@ from controller.domain.decision import (
     UnpinService,
 )
 from controller.domain.rollout.services import made_for
-from controller.domain.traffic.canary_service import canary_selector, canary_service_body
+from controller.domain.traffic.companions.canary_service import canary_selector, canary_service_body
 from controller.effects.ownership import Marks
 from controller.effects.writes import Writes
 from controller.errors import NotFound

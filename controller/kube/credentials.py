@@ -59,6 +59,11 @@ def choose_source(
     usual = Path(environ.get("HOME", "~")).expanduser() / ".kube" / "config"
     if usual.exists():
         return Source(kubeconfig=str(usual), context=context)
+    if context:
+        raise BadConfiguration(
+            f"--context {context} names a context of a kubeconfig, and there is none: {usual} does not exist; give "
+            "--kubeconfig, or set KUBECONFIG"
+        )
     raise BadConfiguration(
         "no API server to talk to: give --kubeconfig, set KUBECONFIG, or run in a pod with a service account"
     )

@@ -2,12 +2,11 @@
 
 Invariants: recording never waits and never fails; the same note about the same object is one Event object,
 however often and by whichever replica it is made (its name is a hash of what it says), patched as a series at
-most once per `SERIES_PERIOD`; the queue is bounded, and what does not fit is counted, not kept. An Event is
-never read to decide anything.
+most once per `SERIES_PERIOD`; what is told often of one object is gathered (`event_gathering`); the queue is
+bounded, and what does not fit is counted, not kept. An Event is never read to decide anything.
 """
 
 import asyncio
-import hashlib
 import logging
 from collections import OrderedDict
 from typing import Literal, Protocol
@@ -17,6 +16,8 @@ import msgspec
 from controller.api.meta import ObjectMeta
 from controller.errors import AlreadyExists, Forbidden, Invalid, MoonshiftError, NotFound, Throttled
 from controller.kube.client import KubeClient
+from controller.kube.event_gathering import Gathering
+from controller.kube.event_notes import Note
 from controller.kube.lease import micro_time
 from controller.kube.resources import EVENTS, Resource
 from controller.runtime.clock import Clock
@@ -39,29 +40,6 @@ class EventMetrics(Protocol):
         ...
 
 
-class Note(msgspec.Struct, frozen=True):
-    """One thing to tell about one object."""
-
-    resource: Resource
-    metadata: ObjectMeta
-    type: Literal["Normal", "Warning"]
-    reason: str
-    message: str
-    action: str
-
-    @property
-    def namespace(self) -> str:
-        """Where the Event lives; those of cluster-scoped objects live in `default`."""
-        return self.metadata.namespace or "default"
-
-    @property
-    def event_name(self) -> str:
-        """The same for the same note, different for any other."""
-        said = "\0".join((self.metadata.uid, self.type, self.reason, self.action, self.message))
-        digest = hashlib.sha256(f"{self.resource.name}\0{said}".encode()).hexdigest()[:16]
-        return f"{self.metadata.name[:230].rstrip('.-')}.{digest}"
-
-
 class _Series:
     """How often a note was made, and when it was last written."""
 
@@ -82,8 +60,11 @@ class EventRecorder:
         instance: str,
         clock: Clock,
         metrics: EventMetrics | None = None,
+        gathered: frozenset[str] = frozenset(),
     ) -> None:
         self._client = client
+        self._gathering = Gathering(gathered)
+        self._timer: asyncio.TimerHandle | None = None
         self._component = component
         self._instance = instance[:128]
         self._clock = clock
@@ -101,7 +82,29 @@ class EventRecorder:
         action: str = "Reconcile",
     ) -> None:
         """Tell people about an object; returns at once."""
-        note = Note(resource, metadata, type, reason[:128], _note_text(message), action[:128])
+        note = Note(
+            resource, metadata, type, reason[:128], _note_text(message), action[:128],
+            self._clock.now(),
+        )  # fmt: skip
+        self._enqueue(self._gathering.take(note, self._clock.monotonic()))
+        self._set_timer()
+
+    def _enqueue(self, notes: tuple[Note, ...]) -> None:
+        for note in notes:
+            self._put(note)
+
+    def _set_timer(self) -> None:
+        """Look again when something that is held back is due."""
+        wait = self._gathering.wait(self._clock.monotonic())
+        if self._timer is None and wait is not None:
+            self._timer = asyncio.get_running_loop().call_later(wait, self._let_due)
+
+    def _let_due(self) -> None:
+        self._timer = None
+        self._enqueue(self._gathering.due(self._clock.monotonic()))
+        self._set_timer()
+
+    def _put(self, note: Note) -> None:
         series = self._series(note)
         series.count += 1
         if series.queued or not self._due(series):
@@ -124,6 +127,7 @@ class EventRecorder:
 
     async def drain(self, within: float = 3.0) -> None:
         """Wait until everything is written, `within` seconds at most; `run` must be running."""
+        self._enqueue(self._gathering.everything(self._clock.monotonic()))
         try:
             async with asyncio.timeout(within):
                 await self._queue.join()
@@ -188,7 +192,7 @@ class EventRecorder:
                 "apiVersion": EVENTS.api_version,
                 "kind": EVENTS.kind,
                 "metadata": {"name": note.event_name, "namespace": note.namespace},
-                "eventTime": micro_time(self._clock.now()),
+                "eventTime": micro_time(note.told_at),
                 "reportingController": self._component,
                 "reportingInstance": self._instance,
                 "type": note.type,

@@ -10,7 +10,7 @@ from typing import Protocol
 from controller.api import names
 from controller.api.meta import Key
 from controller.domain.availability import Unavailable
-from controller.kube.kind_watch import Kind, RawObject
+from controller.kube.kind_watch import Kind, RawObject, with_its_kind
 from controller.kube.resources import Resource
 from controller.kube.served import Discovery, served
 from controller.kube.watch import read_page
@@ -73,7 +73,7 @@ async def labelled(
     found: list[bytes] = []
     selector = f"{names.ROLLOUT_UID}={rollout_uid}"
     async for page in client.list_pages(resource, namespace, selector):
-        found += [bytes(item) for item in read_page(page).items or ()]
+        found += [with_its_kind(bytes(item), resource) for item in read_page(page).items or ()]
     return tuple(found)
 
 

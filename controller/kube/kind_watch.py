@@ -21,7 +21,7 @@ from controller.domain.availability import (
     NotServed,
     Unavailable,
 )
-from controller.domain.traffic.companion import makers_of
+from controller.domain.traffic.companions.companion import makers_of
 from controller.errors import Forbidden as ForbiddenByServer
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
@@ -51,7 +51,16 @@ class RawObject(msgspec.Struct, frozen=True):
 
 
 class _Head(msgspec.Struct, frozen=True):
+    kind: str = ""
     metadata: ObjectMeta = ObjectMeta()
+
+
+def with_its_kind(raw: bytes, resource: Resource) -> bytes:
+    """An item of a list as it is when it is read alone: in lists the server leaves the kind of its own kinds out."""
+    if msgspec.json.decode(raw, type=_Head).kind:
+        return raw
+    said = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return msgspec.json.encode(said)[:-1] + b"," + raw.strip()[1:]
 
 
 class _RawReflector(Reflector[RawObject]):
@@ -59,7 +68,8 @@ class _RawReflector(Reflector[RawObject]):
 
     def _view(self, raw: msgspec.Raw) -> RawObject:
         head = msgspec.json.decode(raw, type=_Head)
-        return RawObject(metadata=head.metadata, raw=msgspec.Raw(bytes(raw)))
+        whole = with_its_kind(bytes(raw), self.resource)
+        return RawObject(metadata=head.metadata, raw=msgspec.Raw(whole))
 
 
 class Declarations(Protocol):

@@ -16,7 +16,7 @@ from controller.api.rollout import Rollout, Strategy
 from controller.api.workloads import template_hash
 from controller.domain.decision import Reference
 from controller.domain.observation import RouteState
-from controller.domain.traffic.drift import see_route
+from controller.domain.traffic.drift.object_state import see_route
 from controller.kube.kind_watch import RawObject
 
 REMEMBERED_TEMPLATES = 4096

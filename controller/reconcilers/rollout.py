@@ -30,7 +30,7 @@ from controller.reconcilers.telling import Telling
 from controller.runtime.clock import Clock
 from controller.runtime.worker import Result
 
-COUNTERS_AFTER = timedelta(seconds=1)
+COUNTERS_AFTER = timedelta(seconds=3)
 """How long a status write waits when only counters, or the present part of the end, changed."""
 
 _log = logging.getLogger(__name__)

@@ -26,17 +26,19 @@ from controller.domain.decision import (
 )
 from controller.domain.observation import Observation, RouteSeen
 from controller.domain.rollout.release_context import ReleaseContext
-from controller.domain.traffic.plan import references_of
-from controller.domain.trafficrouting import (
+from controller.domain.traffic.plan.traffic_plan import references_of
+from controller.domain.trafficrouting.deciding import (
+    TrafficRoutingDecision,
+    decide_traffic_routing,
+    refused_routing,
+)
+from controller.domain.trafficrouting.seen import (
     OWNER_PREFIX,
     MemberSeen,
-    TrafficRoutingDecision,
     TrafficRoutingSeen,
-    decide_traffic_routing,
     is_under_way,
     joined,
     owner_of,
-    refused_routing,
 )
 from controller.effects.apply import Routes, of_refused
 from controller.effects.trafficroutings import set_finalizers, write_routing_status

@@ -21,8 +21,8 @@ from controller.domain.config.references import named
 from controller.domain.gates.templates import template_value
 from controller.domain.rollout.config_release import follows_config
 from controller.domain.rollout.shared_routing import shared_routing_of
-from controller.domain.traffic.companion import makers_of
-from controller.domain.trafficrouting import OWNER_PREFIX
+from controller.domain.traffic.companions.companion import makers_of
+from controller.domain.trafficrouting.seen import OWNER_PREFIX
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import (
     CONFIG,

@@ -35,11 +35,11 @@ from controller.domain.pods.running import revision_name
 from controller.domain.reasons import UNSUPPORTED_WORKLOAD
 from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.shared_routing import shared_routing_of
-from controller.domain.traffic.abilities import Headers, granted
-from controller.domain.traffic.companion import place_of, place_of_companion
-from controller.domain.traffic.drift import name_of, see_route
-from controller.domain.traffic.plan import references_of, services_of
-from controller.domain.traffic.scripts import kind_of
+from controller.domain.traffic.companions.companion import place_of, place_of_companion
+from controller.domain.traffic.drift.object_state import name_of, see_route
+from controller.domain.traffic.plan.abilities import Headers, granted
+from controller.domain.traffic.plan.script_input import kind_of
+from controller.domain.traffic.plan.traffic_plan import references_of, services_of
 from controller.effects.gateways.refusals import cluster_scoped as cluster_scoped_kind
 from controller.effects.gateways.refusals import unreadable
 from controller.errors import Postponed

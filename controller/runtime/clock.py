@@ -1,13 +1,27 @@
 """Time as a dependency.
 
 Invariant: whoever needs the date takes a `Clock`; whoever needs a delay asks the event loop. `now` is for
-values that people and other processes read, `monotonic` for durations: a clock that is set back or forward
-moves the first only.
+values that people and other processes read and for timers that outlive a process, `monotonic` for durations. A machine
+whose clock is set forward or back moves neither at once: no pause ends because somebody corrected the time.
 """
 
+import logging
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
+
+MADE_UP = 0.05
+"""How much faster or slower than time `now` goes while it makes up for a jump: an hour takes twenty."""
+JUMP_SECONDS = 60.0
+"""A difference from which on a jump is told."""
+
+_log = logging.getLogger(__name__)
+
+
+def _since_boot() -> float:
+    """Seconds that nobody can set; they go on while the machine is suspended, where the system can tell."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 class Clock(Protocol):
@@ -23,12 +37,33 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The machine's clock; what it jumps is made up for slowly, and the date never goes back."""
+
+    def __init__(
+        self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = _since_boot
+    ) -> None:
+        """`wall` is the date in seconds since 1970, `steady` counts seconds that nobody can set."""
+        self._wall, self._steady = wall, steady
+        self._said, self._at = wall(), steady()
+        self._told = False
 
     def now(self) -> datetime:
         """The date, aware, in UTC."""
-        return datetime.now(UTC)
+        at = self._steady()
+        passed = at - self._at
+        off = self._wall() - (self._said + passed)
+        self._tell(off)
+        most = MADE_UP * passed
+        self._said += passed + min(most, max(-most, off))
+        self._at = at
+        return datetime.fromtimestamp(self._said, UTC)
 
     def monotonic(self) -> float:
         """Seconds on the same scale as the event loop's `time()`."""
         return time.monotonic()
+
+    def _tell(self, off: float) -> None:
+        jumped = abs(off) >= JUMP_SECONDS
+        if jumped and not self._told:
+            _log.warning("the clock jumped: timers go on", extra={"seconds": round(off)})
+        self._told = jumped

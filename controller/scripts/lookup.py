@@ -13,7 +13,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from controller.domain.traffic.header import GroupKind, ScriptHeader, parse_header
+from controller.domain.traffic.plan.header import GroupKind, ScriptHeader, parse_header
 from controller.scripts.modules import FOLDER as LIBRARY
 from controller.scripts.modules import Module, Modules, UnknownModule
 

@@ -10,7 +10,7 @@ from typing import Self
 
 import msgspec
 
-from controller.domain.traffic.header import parse_header
+from controller.domain.traffic.plan.header import parse_header
 
 FOLDER = "library"
 """Of the packaged scripts' folder."""

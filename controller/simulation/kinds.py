@@ -12,7 +12,7 @@ from controller.api.config import ConfigKind, ConfigObject, slimmed
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID
 from controller.domain.availability import Availability, Synced, Unavailable
-from controller.domain.traffic.companion import makers_of
+from controller.domain.traffic.companions.companion import makers_of
 from controller.kube.kind_watch import MAKER, Kind, RawObject
 from controller.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from controller.kube.store import Store

@@ -16,7 +16,7 @@ from controller.domain.availability import Unavailable
 from controller.domain.decision import Action, Decision, Note, Outcome, Reference
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide
-from controller.domain.traffic.header import ScriptHeader
+from controller.domain.traffic.plan.header import ScriptHeader
 from controller.effects.apply import Pass
 from controller.effects.gateways import (
     GatewayRoutes,

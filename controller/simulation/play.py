@@ -26,8 +26,8 @@ from controller.api.rollout import (
 from controller.domain.decision import Reference
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import condition
-from controller.domain.traffic.original import content_of
-from controller.domain.traffic.plan import references_of
+from controller.domain.traffic.original.content import content_of
+from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree, encode, same
 from controller.effects.gateways import ScriptRunner
 from controller.kube.resources import SERVICES

@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import choose_encoder
 
 from controller.domain.rollout.ends import End
+from controller.telemetry import tracing
 from controller.telemetry.health import Rendered
 from controller.telemetry.page import pieces
 from controller.telemetry.standard import StandardMetrics
@@ -41,6 +42,7 @@ class Metrics(StandardMetrics):
         registry = CollectorRegistry()
         super().__init__(registry)
         self.state = StateCollector()
+        self._counted: frozenset[str] = frozenset()
         registry.register(self.state)
         build = Gauge(
             "moonshift_build_info",
@@ -71,6 +73,8 @@ class Metrics(StandardMetrics):
             buckets=_RELEASE,
             registry=registry,
         )
+        for end in End:
+            self._release_seconds.labels(end.value)
         self._entered = Counter(
             "moonshift_state_entered",
             "States of steps that were entered",
@@ -174,7 +178,7 @@ class Metrics(StandardMetrics):
     def script_ran(self, outcome: str, seconds: float) -> None:
         """A script was called; `outcome` is the worker's code, or UNAVAILABLE."""
         self._script_calls.labels(outcome).inc()
-        self._script_seconds.observe(seconds)
+        self._script_seconds.observe(seconds, tracing.exemplar())
 
     def configured_scripts(self, state: str, count: int) -> None:
         """So many keys of the ConfigMap of scripts are usable, unusable or shadowed."""
@@ -221,6 +225,14 @@ class Metrics(StandardMetrics):
     def look(self) -> None:
         """Take in the state that the next page tells; called on the event loop."""
         self.state.look()
+        self._begin_at_zero(self.state.namespaces())
+
+    def _begin_at_zero(self, namespaces: frozenset[str]) -> None:
+        """A counter whose first sample is 1 has no increase for Prometheus: the first release would not be counted."""
+        for namespace in namespaces - self._counted:
+            for end in End:
+                self._completed.labels(namespace, end.value)
+        self._counted |= namespaces
 
     def render(self, accept: str = "") -> Rendered:
         """The page in the format that is asked for by `Accept`: text, or OpenMetrics; slow, call it in a thread."""

@@ -52,6 +52,12 @@ class OtlpTracer:
         self._propagator.inject(carrier)
         return tuple(carrier.items())
 
+    def trace_id(self) -> str:
+        """The trace of the present span, where a collector will have it."""
+        context = trace.get_current_span().get_span_context()
+        recorded = context.is_valid and context.trace_flags.sampled
+        return trace.format_trace_id(context.trace_id) if recorded else ""
+
     def end(self) -> None:
         """Send the spans that are left."""
         self._provider.shutdown()

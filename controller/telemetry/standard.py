@@ -8,6 +8,8 @@ cluster.
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.process_collector import ProcessCollector
 
+from controller.telemetry import tracing
+
 _FINE = (0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _REQUEST = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0)
 
@@ -126,7 +128,7 @@ class StandardMetrics:
     def requested(self, method: str, host: str, code: str, seconds: float) -> None:
         """A request to the API server was answered; code `<error>` when it was not."""
         self._requests.labels(code, method, host).inc()
-        self._request_seconds.labels(method, host).observe(seconds)
+        self._request_seconds.labels(method, host).observe(seconds, tracing.exemplar())
 
     def leading(self, name: str, leads: bool) -> None:
         """This process became, or ceased to be, the leader."""

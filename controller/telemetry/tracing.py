@@ -32,6 +32,10 @@ class Tracer(Protocol):
         """The present span, as metadata for the process that is called."""
         ...
 
+    def trace_id(self) -> str:
+        """The trace of the present span, 32 hexadecimal digits; empty where there is none, or it is not recorded."""
+        ...
+
     def end(self) -> None:
         """Send the spans that are not sent yet; blocking, a few seconds at most."""
         ...
@@ -68,6 +72,12 @@ def note(attribute: str, value: str) -> None:
     """Add an attribute to the present span; nothing without a tracer."""
     if _tracer is not None:
         _tracer.note(attribute, value)
+
+
+def exemplar() -> dict[str, str] | None:
+    """The label that leads from a measured duration to its trace (OpenMetrics); None where no trace exists."""
+    trace_id = "" if _tracer is None else _tracer.trace_id()
+    return {"trace_id": trace_id} if trace_id else None
 
 
 def carried() -> Metadata | None:

@@ -33,7 +33,7 @@ from controller.domain.admission.workload import (
     loses_label,
     needs_replica_sets,
 )
-from controller.domain.traffic.abilities import Headers
+from controller.domain.traffic.plan.abilities import Headers
 from controller.runtime.clock import Clock
 from controller.webhook.offload import Offload
 from controller.webhook.review import ALLOWED, AdmissionRequest, Answer, refused

@@ -14,7 +14,7 @@ from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import Address, Publisher
 from controller.certificates.secret import SecretStore
 from controller.certificates.summons import Summons
-from controller.domain.traffic.abilities import Headers
+from controller.domain.traffic.plan.abilities import Headers
 from controller.kube.client import KubeClient
 from controller.runtime.clock import Clock
 from controller.settings import Settings

@@ -75,7 +75,7 @@ class Endpoint:
         self.certified.set()
         tls = await asyncio.to_thread(ServingTls, self.files, self._client_authority, self._loaded)
         async with (
-            serving(self._app, "0.0.0.0", self._port, tls.context),
+            serving(self._app, "", self._port, tls.context),
             _beside(tls.run()),
         ):
             while True:

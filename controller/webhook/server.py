@@ -221,7 +221,7 @@ async def serving(
     tls: ssl.SSLContext | None,
     limits: ConnectionLimits | None = None,
 ) -> AsyncIterator[int]:
-    """Serve `app` while the block runs; gives the port (of use when 0 was asked for).
+    """Serve `app` on all addresses, or on those of `host`, while the block runs; gives the port (0 asks for any).
 
     On leaving, no new connection is taken and requests in flight get a few seconds to finish.
     """
@@ -252,6 +252,13 @@ async def serving(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    found = socket.create_server((host, port), backlog=MAX_PENDING_CONNECTIONS)
+    """A socket that listens on one address; without a host on all of them, of both families where there are two."""
+    both = not host and socket.has_dualstack_ipv6()
+    found = socket.create_server(
+        (host, port),
+        family=socket.AF_INET6 if both else socket.AF_INET,
+        backlog=MAX_PENDING_CONNECTIONS,
+        dualstack_ipv6=both,
+    )
     found.setblocking(False)
     return found

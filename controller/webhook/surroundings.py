@@ -65,6 +65,7 @@ class _Template(msgspec.Struct, frozen=True):
 
 class _Spec(msgspec.Struct, frozen=True):
     template: _Template = _Template()
+    replicas: int | None = None
 
 
 class _Workload(msgspec.Struct, frozen=True):
@@ -123,7 +124,9 @@ class Surroundings:
             return self._caches.services.get(key) or Absent()
         if resource is DEPLOYMENTS:
             found = self._caches.deployments.get(key)
-            return Absent() if found is None else _template(found.spec.template)
+            return (
+                Absent() if found is None else _template(found.spec.template, found.spec.replicas)
+            )
         return There() if key in self._caches.traffic_routings else Absent()
 
     async def _read(self, namespace: str, one: Named, otherwise: Seen | None) -> Seen:
@@ -147,14 +150,15 @@ def _seen(one: Named, raw: bytes | msgspec.Raw) -> Seen:
     if (group, kind) == ("", "Service"):
         return msgspec.json.decode(raw, type=Service)
     if (group, kind) in KNOWN_WORKLOADS:
-        return _with_labels(msgspec.json.decode(raw, type=_Workload).spec.template)
+        spec = msgspec.json.decode(raw, type=_Workload).spec
+        return _with_labels(spec.template, spec.replicas)
     return There()
 
 
-def _template(raw: msgspec.Raw) -> Seen:
-    return _with_labels(msgspec.json.decode(raw, type=_Template))
+def _template(raw: msgspec.Raw, replicas: int) -> Seen:
+    return _with_labels(msgspec.json.decode(raw, type=_Template), replicas)
 
 
-def _with_labels(template: _Template) -> Seen:
+def _with_labels(template: _Template, replicas: int | None) -> Seen:
     labels = template.metadata.labels if template.metadata is not None else None
-    return Template(labels or {})
+    return Template(labels or {}, replicas)

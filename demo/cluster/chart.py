@@ -8,59 +8,25 @@ files. It must not add an object that the manifests or their components do not h
 import re
 from pathlib import Path
 
+from demo.cluster.chart_changes import (
+    BOUND,
+    CLUSTER_KINDS,
+    EACH,
+    EVERYWHERE,
+    EVERYWHERE_BOUND,
+    NAMESPACE,
+    ONCE,
+    OPTIONAL,
+    PART_OF,
+    RENDERED_IF,
+    RESOURCES,
+    WATCHED,
+)
 from demo.stage import ROOT
 
 BASE = ROOT / "deploy" / "kustomize" / "base"
 CHART = ROOT / "deploy" / "helm" / "moonshift"
 HEAD = "{{- /* Made from deploy/kustomize/base/%s by `python -m demo.cluster.chart`; not to be edited. */ -}}\n"
-NAMESPACE = "{{ .Release.Namespace }}"
-CLUSTER_KINDS = frozenset(
-    {
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "MutatingWebhookConfiguration",
-        "Namespace",
-        "ValidatingWebhookConfiguration",
-    }
-)
-PART_OF = "app.kubernetes.io/part-of: moonshift"
-SCRAPED = "    app.kubernetes.io/name: moonshift-controller\n  annotations:\n"
-OPTIONAL = {"secure-metrics": ("secure-metrics/role.yaml", "metrics.secure")}
-"""Template → a component's file, beside the base, and the value that it is rendered with."""
-EVERYWHERE = {
-    "namespace: kruise-rollout\n": f"namespace: {NAMESPACE}\n",
-    "[kube-system, kruise-rollout]": f"[kube-system, {NAMESPACE}]",
-    "system:serviceaccount:kruise-rollout:": f"system:serviceaccount:{NAMESPACE}:",
-}
-"""Text → template, in every file."""
-ONCE = {
-    "namespace.yaml": {"  name: kruise-rollout\n": f"  name: {NAMESPACE}\n"},
-    "controller.yaml": {
-        "  replicas: 2\n": "  replicas: {{ .Values.controller.replicas }}\n",
-        "image: moonshift-controller\n": 'image: {{ include "moonshift.image" .Values.controller.image }}\n',
-        "            - --shutdown-delay=6\n": "            - --shutdown-delay=6\n"
-        "            {{- with .Values.controller.extraArgs }}\n"
-        "            {{- toYaml . | nindent 12 }}\n"
-        "            {{- end }}\n"
-        "            {{- if .Values.metrics.secure }}\n"
-        "            - --metrics-secure\n"
-        "            {{- end }}\n",
-    },
-    "services.yaml": {
-        SCRAPED: SCRAPED + "    {{- if .Values.metrics.secure }}\n"
-        "    prometheus.io/scheme: https\n"
-        "    {{- end }}\n",
-    },
-    "worker.yaml": {
-        "image: moonshift-luaworker\n": 'image: {{ include "moonshift.image" .Values.worker.image }}\n',
-    },
-    "availability.yaml": {
-        "  minReplicas: 2\n": "  minReplicas: {{ .Values.worker.minReplicas }}\n",
-        "  maxReplicas: 10\n": "  maxReplicas: {{ .Values.worker.maxReplicas }}\n",
-    },
-}
-"""File → text that is there exactly once → template."""
-RESOURCES = {"controller.yaml": "controller", "worker.yaml": "worker"}
 _RESOURCES = re.compile(r"^          resources:\n(?: {12,}.*\n)+", re.MULTILINE)
 _METADATA = re.compile(r"^metadata:\n  name: (.+)\n(  labels:\n)?", re.MULTILINE)
 
@@ -69,11 +35,11 @@ def templates() -> dict[Path, str]:
     """Return each template file with its text."""
     files = sorted(p for p in BASE.glob("*.yaml") if p.name != "kustomization.yaml")
     made = {CHART / "templates" / file.name: _template(file) for file in files}
-    for name, (path, value) in OPTIONAL.items():
-        text = _adapted(BASE.parent / path)
+    for name, (path, condition) in OPTIONAL.items():
+        text = _adapted(BASE.parent / path).replace("namespace: shop\n", WATCHED)
         head = HEAD.replace("base/", "") % path
         made[CHART / "templates" / f"{name}.yaml"] = (
-            f"{head}{{{{- if .Values.{value} }}}}\n{text}{{{{- end }}}}\n"
+            f"{head}{{{{- if {condition} }}}}\n{text}{{{{- end }}}}\n"
         )
     return made
 
@@ -92,12 +58,24 @@ def _template(file: Path) -> str:
         if text.count(old) != 1:
             raise ValueError(f"{file.name}: {old!r} is there {text.count(old)} times, not once")
         text = text.replace(old, new)
+    for old, new in EACH.get(file.name, {}).items():
+        text = text.replace(old, new)
     if process := RESOURCES.get(file.name):
         values = f"{{{{- toYaml .Values.{process}.resources | nindent 12 }}}}"
         text = _RESOURCES.sub(f"          resources:\n            {values}\n", text)
+    if file.name in BOUND:
+        text = _unless_one_namespace(text)
     if file.name == "namespace.yaml":
         text = f"{{{{- if .Values.namespace.create }}}}\n{text}{{{{- end }}}}\n"
     return HEAD % file.name + text
+
+
+def _unless_one_namespace(text: str) -> str:
+    """The binding for all namespaces is left out where one is chosen."""
+    before, found, binding = text.partition(f"---\n{EVERYWHERE_BOUND}")
+    if not found:
+        raise ValueError("no ClusterRoleBinding after the role")
+    return before + RENDERED_IF % ("not .Values.watchNamespace", found + binding)
 
 
 def _document(text: str) -> str:

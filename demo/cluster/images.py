@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import shutil
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from demo.cluster import sbom
 from demo.cluster.locks import BUILD, PROCESSES, ROOT, lock_file
+from demo.cluster.sbom import write_document
 from localcluster.build import cache_root
 from localcluster.errors import BuildError
 from localcluster.node.tools import IMAGE_PACKAGES, missing_packages, program
@@ -49,6 +52,11 @@ class Images:
         """The files, one for each process."""
         return tuple(self.folder / f"{name}.tar" for name in PROCESSES)
 
+    @property
+    def documents(self) -> tuple[Path, ...]:
+        """The lists of their parts (CycloneDX), one for each process."""
+        return tuple(self.folder / f"{name}.cdx.json" for name in PROCESSES)
+
 
 def image_name(process: str) -> str:
     """Return the full name of an image as a kubelet understands `moonshift-<process>`."""
@@ -58,7 +66,7 @@ def image_name(process: str) -> str:
 def key() -> str:
     """Return the hash of everything that the images are made from."""
     digest = hashlib.sha256(repr((SUITE, PACKAGES)).encode())
-    paths = [ROOT / name for name in FILES]
+    paths = [*(ROOT / name for name in FILES), Path(sbom.__file__)]
     for name in SOURCES:
         paths += [p for p in (ROOT / name).rglob("*") if p.is_file() and not _left_out(p)]
     for path in sorted(paths):
@@ -127,7 +135,9 @@ async def _build(storage: _Storage, images: Images, reporter: Reporter) -> None:
     partial.mkdir()
     for process in PROCESSES:
         with reporter.phase(f"build the image of the {process}"):
-            await _build_image(storage, process, partial / f"{process}.tar")
+            archive = partial / f"{process}.tar"
+            await _build_image(storage, process, archive)
+            write_document(archive, f"moonshift-{process}", VERSION)
     partial.rename(images.folder)
 
 
@@ -166,10 +176,33 @@ async def _fetch_wheels() -> None:
     complete.touch()
 
 
-async def _build_image(storage: _Storage, process: str, archive: Path) -> None:
+def storage_command(command: str) -> list[str]:
+    """Return the beginning of a command line of buildah that works where the images are built."""
+    return _Storage(cache_root().parent / "images").buildah(command)
+
+
+async def build_again(process: str, archive: Path) -> None:
+    """Build an image of this checkout from its base, with nothing that an earlier build left."""
+    storage = _Storage(cache_root().parent / "images")
+    with _alone(storage.root / "lock"):
+        await _build_image(storage, process, archive, "--no-cache")
+
+
+def compressed_size(archive: Path) -> int:
+    """Return about how many bytes of an image a registry sends."""
+    counted = 0
+    compressor = zlib.compressobj()
+    with archive.open("rb") as file:
+        while part := file.read(1 << 20):
+            counted += len(compressor.compress(part))
+    return counted + len(compressor.flush())
+
+
+async def _build_image(storage: _Storage, process: str, archive: Path, *how: str) -> None:
     await _run(
-        *storage.buildah("bud", "--quiet", "--layers", "--isolation=chroot", "--timestamp=0"),
-        *("--network=host", "--format=docker", f"--build-arg=BASE={BASE}", f"--target={process}"),
+        *storage.buildah("bud", "--quiet", "--layers", "--isolation=chroot", "--timestamp=0", *how),
+        # Docker's format would have a host name of the build in it.
+        *("--network=host", "--format=oci", f"--build-arg=BASE={BASE}", f"--target={process}"),
         *(f"--file={DOCKERFILE}", f"--tag={image_name(process)}", str(ROOT)),
     )
     await _run(
@@ -197,8 +230,10 @@ async def _main() -> None:
     console = Console(stderr=True)
     images = await ensure_images(ConsoleReporter(console))
     for process, archive in zip(PROCESSES, images.archives, strict=True):
-        size = archive.stat().st_size / 1e6
-        print(f"{image_name(process)}  {size:.0f} MB  {archive}")
+        size, sent = archive.stat().st_size / 1e6, compressed_size(archive) / 1e6
+        print(f"{image_name(process)}  {size:.0f} MB, {sent:.0f} MB compressed  {archive}")
+    for document in images.documents:
+        print(f"parts of it  {document}")
 
 
 if __name__ == "__main__":

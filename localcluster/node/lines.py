@@ -1,8 +1,8 @@
 """The command lines of a plane with a real node, and where its programs find each other.
 
 Why it exists: on a real node the API server is called by pods and calls them, which a plane without one never does.
-Invariant: every component but the box and the door runs inside the box; outside, the API server and etcd have the same
-addresses as on any plane. It must not start anything.
+Invariant: every component but the box, the door and the enforcer runs inside the box; outside, the API server and etcd
+have the same addresses as on any plane. It must not start anything.
 """
 
 import sys
@@ -21,9 +21,11 @@ from localcluster.node.tools import PATHS, program
 from localcluster.startup import APISERVER, ETCD, ExtraFlags
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 SCRIPT = (sys.executable, "-I", "-S")
 BOX, DOOR = "box", "door"
 CONTAINERD, KUBELET, PROXY, DNS = "containerd", "kubelet", "kube-proxy", "coredns"
+ENFORCER = "network-policies"
 API_PORT = 6443
 NODE_USER, PROXY_USER, DNS_USER = f"system:node:{NODE}", "system:kube-proxy", "coredns"
 INSIDE = frozenset({"kcm", "scheduler", "contour", NODE_USER, PROXY_USER, DNS_USER})
@@ -69,6 +71,10 @@ def node_lines(
     outside = {
         BOX: (*SCRIPT, str(HERE / "box.py"), str(layout.box)),
         DOOR: door(layout, *_passages(layout)),
+        ENFORCER: (
+            *("/usr/bin/env", f"PYTHONPATH={ROOT}", sys.executable),
+            *("-m", "localcluster.node.enforcer", str(layout.directory)),
+        ),
     }
     inside = {**_plane(layout, binaries), **_node(layout, programs)}
     return {

@@ -23,6 +23,7 @@ from localcluster.node.lines import (
     DNS,
     DNS_USER,
     DOOR,
+    ENFORCER,
     KUBELET,
     PROXY,
     PROXY_USER,
@@ -136,7 +137,7 @@ class NodePlane(Plane):
                 await self.components[name].start()
         with reporter.phase("start controllers, scheduler and the node"):
             await furnish(self.client(), nodes=())
-            for name in ("kube-controller-manager", "kube-scheduler", DNS, PROXY):
+            for name in ("kube-controller-manager", "kube-scheduler", DNS, PROXY, ENFORCER):
                 self.components[name].spawn()
             await self.components[CONTAINERD].wait_ready()
             await self.load_program(settings.PAUSE, node_programs().pause.binary)

@@ -1,4 +1,4 @@
-"""The command line: `python -m tests.bench [--only NAME] [--large] [-o json]`.
+"""The command line: `python -m tests.bench [--only NAME] [--large] [-o json] [--write PAGE]`.
 
 Why it exists: the figures that the documentation quotes are made by one command. Invariant: the exit status is 0 only
 where every row that was asked for was measured and reached; the report goes to standard output, progress to standard
@@ -18,6 +18,7 @@ from localcluster.progress import ConsoleReporter, Reporter
 from tests.bench.conditions import BUSY_PERCENT, Conditions
 from tests.bench.ground import FAILURES, Ground, ground
 from tests.bench.measurements import ALL
+from tests.bench.page import page
 from tests.bench.registry import Measurement, Row
 from tests.bench.report import print_json, print_rows
 from tests.bench.runs import warm_up
@@ -40,23 +41,37 @@ MEASUREMENT_SECONDS = 700.0
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep logs and the audit log in this folder.",
 )
-def main(only: tuple[str, ...], large: bool, output: str, directory: Path | None) -> None:
+@click.option(
+    "--write",
+    "document",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the page, docs/benchmarks.md.",
+)
+def main(
+    only: tuple[str, ...], large: bool, output: str, directory: Path | None, document: Path | None
+) -> None:
     """Measure, report, and fail where a figure is missed."""
     chosen = [m for m in ALL if (m.name in only if only else m.usual or large)]
     reporter = ConsoleReporter(Console(stderr=True))
     if directory is not None:
-        rows = asyncio.run(run(chosen, directory, reporter))
+        rows, others = asyncio.run(run(chosen, directory, reporter))
     else:
         with tempfile.TemporaryDirectory(prefix="moonshift-bench-") as folder:
-            rows = asyncio.run(run(chosen, Path(folder), reporter))
+            rows, others = asyncio.run(run(chosen, Path(folder), reporter))
     print_json(rows) if output == "json" else print_rows(rows)
+    if document is not None:
+        unmeasured = [m for m in ALL if m not in chosen]
+        text = page(rows, unmeasured, others, sys.argv[1:])
+        document.write_text(text, encoding="utf-8")
     for left_out in [m for m in ALL if m not in chosen and not only]:
         reporter.note(f"NOT MEASURED: {left_out.about} (--{left_out.name} measures it)")
     sys.exit(0 if all(row.ok for row in rows) else 1)
 
 
-async def run(chosen: Sequence[Measurement], folder: Path, reporter: Reporter) -> list[Row]:
-    """All rows of the chosen measurements."""
+async def run(
+    chosen: Sequence[Measurement], folder: Path, reporter: Reporter
+) -> tuple[list[Row], float]:
+    """All rows of the chosen measurements, and how much of the machine others used (percent)."""
     rows: list[Row] = []
     async with ground(folder, reporter) as made:
         await warm_up(made)
@@ -69,7 +84,7 @@ async def run(chosen: Sequence[Measurement], folder: Path, reporter: Reporter) -
             f"THE MACHINE WAS NOT OURS: others used {others:.0f} % of its CPU meanwhile; "
             "times are longer than they would be"
         )
-    return rows
+    return rows, others
 
 
 async def _one(made: Ground, measurement: Measurement) -> list[Row]:

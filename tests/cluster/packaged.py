@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from controller.cli.scripts.subjects import Subject, subjects_in
+from controller.cli.script_tools.subjects import Subject, subjects_in
 from demo.stage import ROOT
 from localcluster.api import JsonObject
 from localcluster.history import Kind

@@ -19,7 +19,7 @@ from localcluster.history import Kind
 from localcluster.record import Recorder
 from tests import originals
 from tests.cluster import test_kruise_workloads, test_workloads
-from tests.cluster.crowd import Crowd
+from tests.cluster.crowd import Crowd, Deed
 from tests.cluster.kinds import (
     AUTOSCALERS,
     DEPLOYMENTS,
@@ -101,25 +101,25 @@ class Original:
             collection(BATCH_RELEASES, app.namespace), originals.batch_release(rollout)
         )
         uid = held["metadata"]["uid"]
-        await self._rewrite(story, story.workload, app.name, partial(_workload, style, uid))
+        await self.rewrite(story, story.workload, app.name, partial(_workload, style, uid))
         for extra in await self._named(story, DEPLOYMENTS):
             if extra != app.name:
                 rewritten = partial(originals.canary_deployment, rollout=app.name, uid=uid)
-                await self._rewrite(story, DEPLOYMENTS, extra, rewritten)
+                await self.rewrite(story, DEPLOYMENTS, extra, rewritten)
         if app.blue_green:
-            await self._rewrite(story, AUTOSCALERS, app.name, originals.autoscaler)
+            await self.rewrite(story, AUTOSCALERS, app.name, originals.autoscaler)
         if app.virtual_service:
-            await self._rewrite(story, VIRTUAL_SERVICES, app.name, originals.without_ours)
-            await self._rewrite(story, SERVICES, app.name, originals.without_ours)
+            await self.rewrite(story, VIRTUAL_SERVICES, app.name, originals.without_ours)
+            await self.rewrite(story, SERVICES, app.name, originals.without_ours)
             made = partial(originals.canary_service, rollout=rollout)
-            await self._rewrite(story, SERVICES, app.canary_service, made)
-        await self._rewrite(story, ROLLOUTS, app.name, originals.status, "/status")
+            await self.rewrite(story, SERVICES, app.canary_service, made)
+        await self.rewrite(story, ROLLOUTS, app.name, originals.status, "/status")
 
     async def _named(self, story: Story, kind: Kind) -> list[str]:
         found = await self._client.get(collection(kind, story.app.namespace))
         return [item["metadata"]["name"] for item in found["items"]]
 
-    async def _rewrite(
+    async def rewrite(
         self,
         story: Story,
         kind: Kind,
@@ -127,6 +127,7 @@ class Original:
         how: Callable[[JsonObject], JsonObject],
         subresource: str = "",
     ) -> None:
+        """Write an object in another form."""
         path = path_of(story.key(kind, name))
         new = how(await self._client.get(path))
         parts = ("status",) if subresource else ("metadata", "spec")
@@ -216,16 +217,22 @@ async def concluded(original: Original, story: Story) -> None:
     assert not kept, "\n".join(map(str, kept)) + "\n" + story.report()
 
 
-async def _left_by_the_original(product: Product, crowd: Crowd) -> Original:
+async def left_by_the_original(
+    product: Product,
+    crowd: Crowd,
+    begins: Deed = waits_at_its_step,
+    whose: type[Original] = Original,
+) -> Original:
+    """Releases begin, the controller ends, and everything is as the original leaves it."""
     plane = product.plane
     await plane.apply(json.dumps(definition()))
     name = definition()["metadata"]["name"]
     await plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", f"crd/{name}")
-    await crowd.all(waits_at_its_step)
+    await crowd.all(begins)
     await product.controller.terminate()
     token = await plane.service_account_token(NAMESPACE, CONTROLLER)
     async with plane.client_for_token(token) as client:
-        original = Original(client, plane.client())
+        original = whose(client, plane.client())
         await crowd.all(original.leaves)
     await crowd.all(is_foretold)
     return original
@@ -240,7 +247,7 @@ async def plays(
     """A release of every style is left by the original, goes on, and ends."""
     crowd = Crowd(await settled_in(styles, product, recorder))
     try:
-        original = await _left_by_the_original(product, crowd)
+        original = await left_by_the_original(product, crowd)
     finally:
         if not product.controller.running:
             await product.controller.start()

@@ -58,6 +58,21 @@ async def test_a_list_is_sorted_and_comes_in_pages(ground: Ground) -> None:
     assert await listed(ground, limit=2) == (["a", "b", "c"], 2)
 
 
+async def test_an_item_of_a_list_has_no_kind_and_what_is_read_or_heard_alone_has_one(
+    ground: Ground,
+) -> None:
+    await make(ground, "a")
+    (page,) = [read(p) async for p in ground.api.list_pages(CONFIG_MAPS, ground.namespace, MINE)]
+    (item,) = page["items"]
+    assert not {"apiVersion", "kind"} & item.keys()
+    assert read(await ground.api.get(CONFIG_MAPS, ground.namespace, "a"))["kind"] == "ConfigMap"
+    version = page["metadata"]["resourceVersion"]
+    await change(ground, "a", team="red")
+    async with ground.api.watch(CONFIG_MAPS, ground.namespace, version, MINE) as lines:
+        heard = read(await anext(lines))
+    assert heard["object"]["kind"] == "ConfigMap"
+
+
 @pytest.mark.parametrize(
     ("selector", "names"),
     [

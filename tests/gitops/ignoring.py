@@ -30,8 +30,11 @@ HEAD = """\
 # While a release runs, some fields of its objects are Moonshift's; what Git says about them is kept aside and given
 # back at the end. These snippets keep GitOps tools from calling that a drift. Written by `make generate`.
 #
-# Flux's kustomize-controller needs nothing: it compares by a dry-run apply, and admission answers a dry run as it would
-# answer the real one.
+# Flux's kustomize-controller compares by a dry-run apply. Admission answers that for workloads and Services as it
+# answers a real one, so they need nothing. Routes that a Rollout leads, and autoscalers of blue-green, are in no
+# admission: give them the annotation kustomize.toolkit.fluxcd.io/ssa: IfNotPresent, with which Flux makes them and then
+# leaves them alone (a change of them in Git is yours to apply). Else it puts them back at each interval, and the
+# release is held.
 ---
 # Argo CD, for all applications; sync with the option RespectIgnoreDifferences=true.
 apiVersion: v1

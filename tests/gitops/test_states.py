@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from controller.api.rollout import Phase, Rollout, StepState
-from controller.cli.steps import current_state
-from controller.cli.waiting import awaits_approval, stalled
+from controller.cli.views.steps import current_state
+from controller.cli.views.waiting import awaits_approval, stalled
 from tests.gitops import argocd
 from tests.gitops.kstatus import Status, kstatus
 from tests.gitops.states import every_state

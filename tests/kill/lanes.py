@@ -79,7 +79,9 @@ class Laboratory:
 
 
 @asynccontextmanager
-async def laboratory(folder: Path, width: int) -> AsyncIterator[Laboratory]:
+async def laboratory(
+    folder: Path, width: int, proxies: type[WriteProxy] = WriteProxy
+) -> AsyncIterator[Laboratory]:
     """Everything running, with `width` lanes; the first lane's script calls go through a proxy, too."""
     async with AsyncExitStack() as stack:
         plane = await stack.enter_async_context(Plane.start(folder / "plane"))
@@ -99,7 +101,7 @@ async def laboratory(folder: Path, width: int) -> AsyncIterator[Laboratory]:
         lanes = []
         for number in range(width):
             socket = folder / "calls.sock" if number == 0 else product.socket
-            lane = await _lane(stack, plane, product, f"lane-{number}", socket)
+            lane = await _lane(stack, plane, product, f"lane-{number}", socket, proxies)
             lanes.append(lane)
         await asyncio.gather(*(lane.controller.start() for lane in lanes))
         made = Laboratory(plane, product, recorder, lanes)
@@ -122,10 +124,15 @@ async def _take_lease(plane: Plane) -> None:
 
 
 async def _lane(
-    stack: AsyncExitStack, plane: Plane, product: Product, namespace: str, socket: Path
+    stack: AsyncExitStack,
+    plane: Plane,
+    product: Product,
+    namespace: str,
+    socket: Path,
+    proxies: type[WriteProxy],
 ) -> Lane:
     await plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
-    proxy = await stack.enter_async_context(WriteProxy.serving(plane, namespace))
+    proxy = await stack.enter_async_context(proxies.serving(plane, namespace))
     proxy.watch("", nobody)
     token = await plane.service_account_token(NAMESPACE, "kruise-rollout-controller-manager")
     text = kubeconfig_text(

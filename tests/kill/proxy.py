@@ -86,7 +86,7 @@ class WriteProxy:
         moment = self._count(request)
         if moment is Moment.UNSENT:
             await self._kill()
-            return _cut(request)
+            return cut(request)
         headers = {k: v for k, v in request.headers.items() if k.lower() not in HOP_BY_HOP}
         body = await request.read() if request.can_read_body else None
         async with self._session.request(
@@ -99,7 +99,7 @@ class WriteProxy:
             if moment is Moment.UNANSWERED:
                 await response.read()
                 await self._kill()
-                return _cut(request)
+                return cut(request)
             return await self._pass_on(request, response, passed, moment)
 
     async def _pass_on(
@@ -115,7 +115,7 @@ class WriteProxy:
                 await passed.write(chunk)
             await passed.write_eof()
         except (aiohttp.ClientError, ConnectionError):
-            return _cut(request)
+            return cut(request)
         if moment is Moment.ANSWERED:
             await self._kill()
         return passed
@@ -144,7 +144,7 @@ class WriteProxy:
         return " ".join(filter(None, (request.method, resource, subresource)))
 
 
-def _cut(request: web.Request) -> web.StreamResponse:
+def cut(request: web.Request) -> web.StreamResponse:
     """No answer at all: the connection ends."""
     if request.transport is not None:
         request.transport.abort()

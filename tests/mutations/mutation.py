@@ -10,11 +10,12 @@ DISTURBANCES = "rollout/test_disturbances.py"
 OBSTACLES = "rollout/test_obstacles.py"
 APPROVALS = "rollout/test_approvals.py"
 ROUTING = "rollout/test_routing.py"
+REHEARSAL = "rollout/test_routing_rehearsal.py"
 FROM_ZERO = "rollout/test_from_zero.py"
 JUMP = "rollout/test_jump.py"
 LEFT_OUT = "rollout/test_left_out.py"
 RESTORING = "rollout/test_restoring.py"
-SHARED_ROUTES = "test_trafficrouting.py"
+SHARED_ROUTES = "trafficrouting/test_teardown.py"
 PHASES = "rollout/test_phases.py"
 ROLLING_LIMITS = "pods/test_rolling_limits.py"
 LABELS = "pods/test_batches_and_labels.py"
@@ -53,7 +54,7 @@ def of(
         "routing": ROUTING,
         "restoring": RESTORING,
         "teardown_order": RESTORING,
-        "trafficrouting": SHARED_ROUTES,
+        "moving": SHARED_ROUTES,
     }
     place = f"controller.domain.{module}"
     return tuple(

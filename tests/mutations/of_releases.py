@@ -6,6 +6,7 @@ from tests.mutations.mutation import (
     FROM_ZERO,
     LEFT_OUT,
     PHASES,
+    REHEARSAL,
     RELEASES,
     RESTORING,
     ROUTING,
@@ -230,7 +231,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "pods are made before the scripts are heard",
             "        actions = (*routing.rehearsal(context, status, index), *actions)\n",
             "        actions = (*actions, *routing.rehearsal(context, status, index))\n",
-            ROUTING,
+            REHEARSAL,
         ),
         (
             "the stable Service is never pinned",
@@ -337,7 +338,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "traffic.teardown_order",
+        "traffic.restoring.teardown_order",
         (
             "all is given back in one pass",
             "if (_depth(route) or 0) <= depth)",
@@ -345,11 +346,11 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
     ),
     *of(
-        "trafficrouting",
+        "trafficrouting.moving",
         (
             "what a shut lane's route points at is given back with the route",
-            "    if due > now:\n        return _Move(",
-            "    if due < now:\n        return _Move(",
+            "    if due > now:\n        return Move(",
+            "    if due < now:\n        return Move(",
         ),
         (
             "an earlier descent is kept while a route moves",

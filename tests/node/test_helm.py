@@ -1,7 +1,9 @@
 """The Helm chart is the manifests: the same objects, and what its values change."""
 
 import asyncio
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.full
 """Images, Helm and an install take minutes: part of `make test-full`."""
 
 Objects = dict[tuple[str, str], dict[str, Any]]
-COMPONENT = KUSTOMIZATION / "secure-metrics"
+Leaf = tuple[str, dict[str, Any]]
 DIGEST = f"sha256:{'0' * 64}"
 
 
@@ -60,22 +62,80 @@ async def test_the_chart_renders_the_objects_of_the_manifests(
         assert chart[name] == expected, name
 
 
-async def test_secure_metrics_are_the_component_of_the_manifests(
-    helm: BuiltExtra, node: NodePlane, tmp_path: Path
+OVERLAYS = {
+    "api-server": ("networkPolicy.apiServer.cidrs={192.0.2.0/24}",),
+    "dual-stack": ("ipFamilyPolicy=PreferDualStack",),
+    "namespaced": ("watchNamespace=shop",),
+    "openshift": ("openshift=true",),
+    "secure-metrics": ("metrics.secure=true",),
+    "single-replica": ("controller.replicas=1", "worker.minReplicas=1"),
+    "track-config/configmaps": ("trackConfig=configmaps",),
+    "track-config/secrets": ("trackConfig=configmaps\\,secrets",),
+}
+"""Component of the manifests → the same as values."""
+EXAMPLES = {"other-kinds"}
+"""Components that are copied and filled in: there is nothing to set."""
+
+
+def test_every_component_is_a_value() -> None:
+    files = KUSTOMIZATION.rglob("kustomization.yaml")
+    kinds = {str(p.parent.relative_to(KUSTOMIZATION)): yaml.safe_load(p.read_text()) for p in files}
+    components = {name for name, one in kinds.items() if one["kind"] == "Component"}
+    assert components - EXAMPLES == OVERLAYS.keys()
+
+
+@pytest.mark.parametrize("component", OVERLAYS)
+async def test_a_component_and_its_values_render_the_same(
+    component: str, helm: BuiltExtra, node: NodePlane, tmp_path: Path
 ) -> None:
+    base = _by_name(await node.kubectl("kustomize", str(KUSTOMIZATION)))
     body = {
         "resources": [relative_to(KUSTOMIZATION, tmp_path)],
-        "components": [relative_to(COMPONENT, tmp_path)],
+        "components": [relative_to(KUSTOMIZATION / component, tmp_path)],
     }
     (tmp_path / "kustomization.yaml").write_text(yaml.safe_dump(body))
     manifests = _by_name(await node.kubectl("kustomize", str(tmp_path)))
-    values = ("namespace.create=true", "metrics.secure=true")
+    values = ("namespace.create=true", *OVERLAYS[component])
     chart = _by_name(await _rendered(helm, "kruise-rollout", *values))
-    for role in ("moonshift-metrics-auth-role", "moonshift-metrics-reader"):
+    for name in chart.keys() - base.keys():
         # A component's own objects are not labelled by the base that it is added to.
-        chart["ClusterRole", role]["metadata"]["labels"].pop("app.kubernetes.io/part-of")
-        manifests["ClusterRole", role]["metadata"].setdefault("labels", {})
+        chart[name]["metadata"]["labels"].pop("app.kubernetes.io/part-of")
+        manifests[name]["metadata"].setdefault("labels", {})
     assert chart == manifests
+    assert manifests != base
+
+
+async def test_the_roles_of_gateways_are_a_value(helm: BuiltExtra, node: NodePlane) -> None:
+    roles = _by_name(await node.kubectl("kustomize", str(KUSTOMIZATION / "gateways")))
+    without = _by_name(await _rendered(helm, "kruise-rollout"))
+    chart = _by_name(await _rendered(helm, "kruise-rollout", "gateways=true"))
+    assert chart.keys() - without.keys() == roles.keys()
+    assert all(chart[name]["rules"] == role["rules"] for name, role in roles.items())
+
+
+async def test_one_namespace_is_chosen_in_every_webhook(helm: BuiltExtra) -> None:
+    rendered = _by_name(await _rendered(helm, "kruise-rollout", "watchNamespace=shop"))
+    chosen = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["shop"]}
+    entries = [one for document in rendered.values() for one in document.get("webhooks", ())]
+    assert len(entries) > 10
+    for entry in entries:
+        assert chosen in entry["namespaceSelector"]["matchExpressions"], entry["name"]
+
+
+def test_every_value_has_a_description() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    leaves = list(_leaves(schema, schema["definitions"]))
+    assert len(leaves) > 15
+    assert [name for name, leaf in leaves if not leaf.get("description")] == []
+
+
+def _leaves(one: dict[str, Any], definitions: dict[str, Any], name: str = "") -> Iterator[Leaf]:
+    if reference := one.get("$ref"):
+        one = definitions[reference.rpartition("/")[2]]
+    for key, value in one.get("properties", {}).items():
+        yield from _leaves(value, definitions, f"{name}.{key}")
+    if "properties" not in one:
+        yield name, one
 
 
 async def test_lint_finds_nothing(helm: BuiltExtra) -> None:

@@ -39,14 +39,14 @@ def box_of(keeper: int, first: int) -> Box:
     return Box(namespaces, group, names)
 
 
-def host_state() -> dict[str, object]:
-    """Return all that a node may leave behind on the machine."""
-    return {
-        "mounts": frozenset(_mounts()),
-        "interfaces": frozenset(os.listdir("/sys/class/net")),
-        "files": {place: frozenset(_names(place)) for place in PLACES},
-        "groups": frozenset(str(p) for p in Path("/sys/fs/cgroup").glob("*/moonshift-node-*")),
-    }
+def host_state() -> frozenset[tuple[str, str]]:
+    """Return all that a node may leave behind on the machine, each with its sort; another node may end meanwhile."""
+    return frozenset(
+        [("mount", str(mount)) for mount in _mounts()]
+        + [("interface", name) for name in os.listdir("/sys/class/net")]
+        + [("file", f"{place}/{name}") for place in PLACES for name in _names(place)]
+        + [("group", str(path)) for path in Path("/sys/fs/cgroup").glob("*/moonshift-node-*")]
+    )
 
 
 @contextmanager

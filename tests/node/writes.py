@@ -6,11 +6,14 @@ again and again.
 """
 
 import asyncio
+import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import aiohttp
+import pytest
 
 from localcluster.api import ApiClient
 from localcluster.errors import RequestRefused
@@ -24,7 +27,8 @@ PATH = "/apis/rollouts.kruise.io/v1beta1/namespaces/{}/rollouts"
 class Writes:
     """What came of them."""
 
-    taken: int = 0
+    seconds: list[float] = field(default_factory=list)
+    """How long each write that was taken took, admission and storage together."""
     refused: list[str] = field(default_factory=list)
     _enough: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -38,15 +42,25 @@ class Writes:
     @property
     def made(self) -> int:
         """All that have been answered."""
-        return self.taken + len(self.refused)
+        return len(self.seconds) + len(self.refused)
+
+    def summary(self) -> str:
+        """Return in one line what came of them."""
+        ordered = sorted(self.seconds)
+        middle, late = (ordered[int(len(ordered) * part)] * 1000 for part in (0.5, 0.99))
+        return (
+            f"{self.made} writes through admission, {len(self.refused)} refused; "
+            f"half within {middle:.0f} ms, 99 % within {late:.0f} ms, all within {ordered[-1] * 1000:.0f} ms"
+        )
 
     async def go_on(self, client: ApiClient, path: str) -> None:
         """Write one Rollout again and again until cancelled."""
         for number in range(1, 1_000_000):
             change = {"spec": {"strategy": {"canary": {"steps": _steps(number)}}}}
+            begun = time.monotonic()
             try:
                 await client.patch(path, change)
-                self.taken += 1
+                self.seconds.append(time.monotonic() - begun)
             except (RequestRefused, aiohttp.ClientError, TimeoutError) as error:
                 self.refused.append(str(error))
             self._enough.set()
@@ -55,6 +69,12 @@ class Writes:
 
 def _steps(number: int) -> list[dict[str, object]]:
     return [{"replicas": "50%", "pause": {"duration": number % 1000 + 1}}]
+
+
+def tell(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    """Print a line of measured figures, which nobody asserts: the machine is shared."""
+    with capsys.disabled():
+        sys.stdout.write(f"\n{line}\n")
 
 
 @asynccontextmanager

@@ -21,6 +21,11 @@ def virtual_server(spec: Tree, request: Request) -> Shares:
     return _to(route, services)
 
 
+def virtual_server_route(spec: Tree, request: Request) -> Shares:
+    """VirtualServerRoute: its subroutes are judged as the routes of a VirtualServer."""
+    return virtual_server({**spec, "routes": spec["subroutes"]}, request)
+
+
 def _to(entry: Tree, services: Mapping[str, str]) -> Shares:
     if "splits" in entry:
         assert sum(split["weight"] for split in entry["splits"]) == 100

@@ -157,6 +157,108 @@ def virtual_server(table: Table) -> Spec:
     }
 
 
+def virtual_server_route(table: Table) -> Spec:
+    """NGINX VirtualServerRoute: a VirtualServer's routes are its subroutes."""
+    spec = virtual_server(table)
+    return {**{k: v for k, v in spec.items() if k != "routes"}, "subroutes": spec["routes"]}
+
+
+def gloo_routes(table: Table) -> Spec:
+    """Gloo RouteTable; without weights two backends share evenly."""
+
+    def action(rule: Rule) -> Spec:
+        found = [
+            {
+                "weight": weight or 1,
+                "destination": {"kube": {"ref": {"name": name, "namespace": "demo"}, "port": 80}},
+            }
+            for name, weight in rule.backends
+        ]
+        one = len(found) == 1
+        return {"single": found[0]["destination"]} if one else {"multi": {"destinations": found}}
+
+    header = {"headers": [{"name": TENANT, "value": ACME}]}
+    return {
+        "routes": [
+            {
+                "matchers": [{"prefix": rule.prefix, **(header if rule.tenant else {})}],
+                "routeAction": action(rule),
+            }
+            for rule in table
+        ]
+    }
+
+
+def gloo_virtual_service(table: Table) -> Spec:
+    """Gloo VirtualService."""
+    return {"virtualHost": {"domains": [HOST], **gloo_routes(table)}}
+
+
+def mesh_http_route(table: Table) -> Spec:
+    """Kuma MeshHTTPRoute: one list, about the stable Service."""
+    header = {"headers": [{"type": "Exact", "name": TENANT, "value": ACME}]}
+    rules = [
+        {
+            "matches": [
+                {
+                    "path": {"type": "PathPrefix", "value": rule.prefix},
+                    **(header if rule.tenant else {}),
+                }
+            ],
+            "default": {"backendRefs": weighted(rule, "name", kind="MeshService", port=80)},
+        }
+        for rule in table
+    ]
+    return {"to": [{"targetRef": {"kind": "MeshService", "name": STABLE}, "rules": rules}]}
+
+
+def route_group(table: Table) -> Spec:
+    """Skipper RouteGroup."""
+    return {
+        "hosts": [HOST],
+        "backends": [
+            {"name": name, "type": "service", "serviceName": name, "servicePort": 80}
+            for name in (STABLE, LEGACY, ADMIN)
+        ],
+        "routes": [
+            {
+                "pathSubtree": rule.prefix,
+                **({"predicates": [f'Header("{TENANT}", "{ACME}")']} if rule.tenant else {}),
+                "backends": weighted(rule, "backendName"),
+            }
+            for rule in table
+        ],
+    }
+
+
+def service_router(table: Table) -> Spec:
+    """Consul ServiceRouter: a route has one destination."""
+    header = {"header": [{"name": TENANT, "exact": ACME}]}
+    return {
+        "routes": [
+            {
+                "match": {"http": {"pathPrefix": rule.prefix, **(header if rule.tenant else {})}},
+                "destination": {"service": rule.backends[0][0]},
+            }
+            for rule in table
+        ]
+    }
+
+
+def for_all_tenants(render: Render) -> Render:
+    """The table without rules for one tenant: where more conditions win, a step's copy wins over such a rule."""
+
+    def rendered(table: Table) -> Spec:
+        first: dict[str, Rule] = {}
+        for rule in table:
+            known = first.get(rule.prefix)
+            if known is None or any(name == STABLE for name, _ in rule.backends):
+                first[rule.prefix] = Rule(rule.prefix, False, rule.backends)
+        return render(list(first.values()))
+
+    return rendered
+
+
 def only_weights(wrap: Callable[[Rule], Spec]) -> Render:
     """Return how a kind without rules says the first rule that leads to the stable Service."""
     return lambda table: wrap(next(r for r in table if any(n == STABLE for n, _ in r.backends)))

@@ -14,9 +14,22 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from controller.domain.traffic.header import parse_header
+from controller.domain.traffic.plan.header import parse_header
 from tests.component.luaworker.process import Worker
-from tests.routing import apisix, contour, gateway_api, istio, nginx, tables, traefik, weights
+from tests.routing import (
+    apisix,
+    consul,
+    contour,
+    gateway_api,
+    gloo,
+    istio,
+    kuma,
+    nginx,
+    skipper,
+    tables,
+    traefik,
+    weights,
+)
 from tests.routing.model import Request, Shares, Simulator, whole
 from tests.routing.tables import ADMIN, CANARY, LEGACY, STABLE, Render, Rule, Table
 from tests.unit.lua_configuration.running import answered, header, query, script_of
@@ -58,6 +71,20 @@ RULES = {
     "k8s.nginx.org/VirtualServer": Family(
         tables.virtual_server, nginx.virtual_server, Fraction(1, 100)
     ),
+    "k8s.nginx.org/VirtualServerRoute": Family(
+        tables.virtual_server_route, nginx.virtual_server_route, Fraction(1, 100)
+    ),
+    "gateway.solo.io/RouteTable": Family(tables.gloo_routes, gloo.routes),
+    "gateway.solo.io/VirtualService": Family(tables.gloo_virtual_service, gloo.virtual_service),
+    "kuma.io/MeshHTTPRoute": Family(
+        tables.for_all_tenants(tables.mesh_http_route), kuma.mesh_http_route
+    ),
+    "zalando.org/RouteGroup": Family(
+        tables.for_all_tenants(tables.route_group), skipper.route_group
+    ),
+}
+MATCHES = {
+    "consul.hashicorp.com/ServiceRouter": Family(tables.service_router, consul.service_router),
 }
 WEIGHTS = {
     f"{GATEWAY}/TCPRoute": Family(
@@ -212,7 +239,7 @@ async def test_the_share_is_what_the_step_asked_and_nobody_elses_changes(
         assert asked > 0 or CANARY not in after
 
 
-@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize("kind", RULES | MATCHES)
 @pytest.mark.parametrize(("word", "matches"), STEPS, ids=range(len(STEPS)))
 @EXAMPLES
 @given(table=routing_tables())
@@ -220,7 +247,7 @@ async def test_requests_that_match_go_to_the_canary_and_all_others_where_they_we
     script_worker: Worker, kind: str, word: str, matches: list[dict[str, Any]], table: Table
 ) -> None:
     assert word in (parse_header(script_of(kind).read_text()).can or ())
-    family = RULES[kind]
+    family = (RULES | MATCHES)[kind]
     original = family.render(table)
     changed = await answered(script_worker, kind, original, matches=matches)
     for request in PROBES:

@@ -9,7 +9,7 @@ import hashlib
 import msgspec
 
 from controller.domain.decision import Reference
-from controller.domain.traffic.header import ScriptHeader
+from controller.domain.traffic.plan.header import ScriptHeader
 from controller.scripts.answer import Executed, ScriptAnswer
 from controller.scripts.lookup import MissingScript, Script
 

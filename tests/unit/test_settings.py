@@ -3,7 +3,13 @@
 import pytest
 
 from controller.errors import BadConfiguration
-from controller.settings import GATES, Settings, check_environment, parse_gates
+from controller.settings import (
+    GATES,
+    Settings,
+    check_environment,
+    check_metrics,
+    parse_gates,
+)
 
 
 def test_every_gate_of_the_original_may_be_switched_off() -> None:
@@ -60,3 +66,10 @@ def test_variables_that_say_what_the_flags_say_are_accepted() -> None:
     check_environment({"WEBHOOK_HOST": "10.0.0.1", "WEBHOOK_CERT_WRITER": "fs"}, URL)
     check_environment({"WEBHOOK_CERT_WRITER": "secret"}, "")
     check_environment({}, "")
+
+
+@pytest.mark.parametrize("address", ["", "0"])
+def test_protected_metrics_that_are_not_served_are_refused(address: str) -> None:
+    with pytest.raises(BadConfiguration, match="--metrics-bind-address"):
+        check_metrics(Settings(metrics_secure=True, metrics_bind_address=address))
+    check_metrics(Settings(metrics_bind_address=address))

@@ -10,7 +10,7 @@ from controller.api.meta import Key
 from controller.domain.availability import Unavailable
 from controller.domain.decision import Reference
 from controller.domain.observation import RoutePresent
-from controller.domain.traffic.drift import see_route
+from controller.domain.traffic.drift.object_state import see_route
 from controller.simulation.cluster import SimulatedCluster
 from controller.simulation.state import Delays, resource_of_kind
 from tests.unit.scripts import PlainScripts

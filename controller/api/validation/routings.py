@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from controller.api.jsontree import JsonObject, child, items, number, text
+from controller.api.names import CANARY_SUFFIX, MAX_SERVICE_NAME
 from controller.api.validation.findings import Fault, FieldError, Findings
 from controller.api.validation.workload import workload_group_kind
 
@@ -20,6 +21,7 @@ def check_routings(plan: JsonObject, path: str) -> Findings:
     for index, entry in enumerate(entries):
         place = f"{path}.trafficRoutings[{index}]"
         found += _check_routing(entry, place)
+        found += () if shares_service(plan) else _check_canary_service(entry, place)
         if shares_service(plan) and entry.get("gateway") is not None:
             detail = (
                 "an HTTPRoute tells revisions apart by their Services, so it cannot lead traffic while "
@@ -47,6 +49,18 @@ def _check_routing(entry: JsonObject, place: str) -> Findings:
         place = f"{place}.gateway.httpRouteName"
         found.append(FieldError(place, Fault.REQUIRED, "names the HTTPRoute"))
     return tuple(found)
+
+
+def _check_canary_service(entry: JsonObject, place: str) -> Findings:
+    """Heard before a release begins: the API server would refuse the copy after the first new pod."""
+    name = text(entry, "service") + CANARY_SUFFIX
+    if len(name) <= MAX_SERVICE_NAME:
+        return ()
+    detail = (
+        f"the canary Service would be named {name}: {len(name)} characters, and {MAX_SERVICE_NAME} are the most; use "
+        "a Service with a shorter name, or disableGenerateCanaryService"
+    )
+    return (FieldError(f"{place}.service", Fault.INVALID, detail),)
 
 
 def check_listed_once(plan: JsonObject, path: str) -> Findings:

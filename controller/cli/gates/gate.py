@@ -25,7 +25,7 @@ from controller.cli.gates.trying import GateTried, Tried, exit_reading, tried
 from controller.cli.gates.words import of_the_stable, said, words_of
 from controller.cli.options import connection_of, connection_options
 from controller.cli.output import show, show_data
-from controller.cli.session import Session, run
+from controller.cli.reading.session import Session, run
 from controller.domain.decision import Refusal
 from controller.domain.gates.asking import asked_about
 from controller.domain.gates.watching import Asked

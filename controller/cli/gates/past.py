@@ -14,7 +14,7 @@ from controller.cli.failures import Failure
 from controller.cli.gates.asking import Sources
 from controller.cli.gates.given import BACKGROUND, Gate
 from controller.cli.gates.trying import queries
-from controller.cli.view import View
+from controller.cli.views.view import View
 from controller.domain.gates.replay import (
     SHORTEST,
     Begun,

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from controller.api.analysis import Analysis, AnalysisRun, Bounds, Metric, MetricRun, Verdict
 from controller.api.rollout import Rollout
-from controller.cli.view import GateMetricView, GateView
+from controller.cli.views.view import GateMetricView, GateView
 from controller.domain.gates.judging import next_due
 from controller.domain.gates.measurement import shown
 from controller.domain.rollout.release_context import moonshift_status

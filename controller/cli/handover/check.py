@@ -14,7 +14,7 @@ from controller.cli.handover.leaving import LAST, before_leaving
 from controller.cli.handover.taking import before_taking_over
 from controller.cli.options import connection_options
 from controller.cli.output import show_data
-from controller.cli.session import Session, run
+from controller.cli.reading.session import Session, run
 from controller.cli.terminal import say
 
 Judge = Callable[[Inventory], tuple[Finding, ...]]

@@ -4,7 +4,7 @@ Invariant: `first` are commands that can be copied, in their order; empty where 
 """
 
 from controller.api.jsontree import JsonObject, text
-from controller.cli.view import View
+from controller.cli.views.view import View
 
 
 class Finding(View, frozen=True):

@@ -8,9 +8,9 @@ from controller.cli.install.gathering import gather
 from controller.cli.install.judging import Finding, Level, judge
 from controller.cli.options import connection_options
 from controller.cli.output import show_data
-from controller.cli.session import run
+from controller.cli.reading.session import run
 from controller.cli.terminal import say
-from controller.cli.view import View
+from controller.cli.views.view import View
 
 
 class Verdict(View, frozen=True):

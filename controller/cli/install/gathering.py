@@ -21,7 +21,7 @@ from controller.certificates.identity import CONDITION
 from controller.cli.failures import explain
 from controller.cli.install.facts import Configuration, Definition, Facts, Need, Runner
 from controller.cli.install.judging import REQUIRED
-from controller.domain.traffic.plan import references_of
+from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.errors import MoonshiftError, NotFound, Right
 from controller.kube.client import KubeClient
 from controller.kube.resources import (

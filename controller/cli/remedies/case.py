@@ -4,9 +4,9 @@ Invariant: a command is complete and can be copied into a shell; only what a per
 NUMBER). It must not decide which commands help.
 """
 
-from controller.cli.problems import is_bad
 from controller.cli.remedies import mentions
-from controller.cli.view import Remedy, RolloutView
+from controller.cli.views.problems import is_bad
+from controller.cli.views.view import Remedy, RolloutView
 
 
 class Case:

@@ -5,13 +5,13 @@ Rollout is Stalled by has a row, or is a reason of pods in Kubernetes' own words
 """
 
 from controller.api.rollout import Phase
-from controller.cli.leader import NOT_KNOWN
-from controller.cli.problems import problems_of
+from controller.cli.reading.leader import NOT_KNOWN
 from controller.cli.remedies import of_objects, of_pods
 from controller.cli.remedies.case import Case
 from controller.cli.remedies.of_objects import Answer
-from controller.cli.view import Remedy, RolloutView
-from controller.cli.waiting import APPROVAL, REPLICAS
+from controller.cli.views.problems import problems_of
+from controller.cli.views.view import Remedy, RolloutView
+from controller.cli.views.waiting import APPROVAL, REPLICAS
 from controller.domain import reasons
 
 TABLE: dict[str, Answer] = {

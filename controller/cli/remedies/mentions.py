@@ -6,7 +6,7 @@ command. It must not decide what to do about it.
 
 import re
 
-from controller.cli.view import View
+from controller.cli.views.view import View
 
 _NAME = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
 _POD = re.compile(rf"\bpod ({_NAME}): ")

@@ -10,7 +10,7 @@ from controller.api.names import CONFIGURATION, DEFAULT_NAMESPACE
 from controller.api.rollout import StepState
 from controller.cli.remedies import mentions
 from controller.cli.remedies.case import Case
-from controller.cli.view import Remedy
+from controller.cli.views.view import Remedy
 
 Answer = Callable[[Case], tuple[Remedy, ...]]
 _EXAMPLES = "deploy/kustomize/gateways"

@@ -3,10 +3,10 @@
 Invariant: looking comes before going back. A command that deletes a pod is never offered.
 """
 
-from controller.cli.problems import pods_in_trouble
 from controller.cli.remedies import mentions
 from controller.cli.remedies.case import Case
-from controller.cli.view import Remedy
+from controller.cli.views.problems import pods_in_trouble
+from controller.cli.views.view import Remedy
 
 _EVENTS = "its conditions and Events"
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from controller.cli.render.table import plain_table
 from controller.cli.render.tree import rollout_tree
 from controller.cli.render.words import age
-from controller.cli.view import ConditionView, RolloutView
+from controller.cli.views.view import ConditionView, RolloutView
 
 _BAD = frozenset({("Stalled", "True"), ("Succeeded", "False")})
 _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}

@@ -7,7 +7,7 @@ from rich.tree import Tree
 
 from controller.api.analysis import Verdict
 from controller.cli.render.words import age
-from controller.cli.view import GateMetricView, GateView
+from controller.cli.views.view import GateMetricView, GateView
 
 _STYLES = {
     Verdict.PASSED.value: "green",

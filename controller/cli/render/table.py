@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from controller.cli.render.words import age, step_of, style_of
-from controller.cli.view import Summary
+from controller.cli.views.view import Summary
 
 _PROSE = {"WAITS FOR": 24, "MESSAGE": 24}
 """Columns of sentences, which may be broken between words, and how narrow they may become."""

@@ -9,7 +9,14 @@ from rich.tree import Tree
 
 from controller.cli.render.gates import add_gates
 from controller.cli.render.words import age, counted, ends, step_of, style_of, waiting_text
-from controller.cli.view import PodView, RevisionView, Role, RolloutView, RouteView, ServiceView
+from controller.cli.views.view import (
+    PodView,
+    RevisionView,
+    Role,
+    RolloutView,
+    RouteView,
+    ServiceView,
+)
 
 MAX_READY_PODS = 8
 """Ready pods of a batch that are named; of more, only the number is interesting."""
@@ -22,6 +29,8 @@ def rollout_tree(view: RolloutView, now: datetime, program: str = "") -> Tree:
     tree = Tree(headline(view, now), guide_style="dim")
     if view.unattended:
         tree.add(Text(view.unattended, style="bold red"))
+    if view.overrun:
+        tree.add(Text(view.overrun, style="bold red"))
     tree.add(waiting_text(view.summary, program))
     for timer in view.timers:
         tree.add(f"{timer.what} {ends(timer.until, now)}")

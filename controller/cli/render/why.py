@@ -5,12 +5,12 @@ from datetime import datetime
 from rich.console import Group
 from rich.text import Text
 
-from controller.cli.problems import gist, problems_of
 from controller.cli.remedies.choice import remedies
 from controller.cli.render.gates import gate_line, metric_line
 from controller.cli.render.tree import headline
 from controller.cli.render.words import ends, waiting_text
-from controller.cli.view import GateMetricView, Remedy, RolloutView
+from controller.cli.views.problems import gist, problems_of
+from controller.cli.views.view import GateMetricView, Remedy, RolloutView
 
 MAX_ALIGNED = 90
 """Columns that a command may take before what it is for."""

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from rich.text import Text
 
-from controller.cli.view import Summary
-from controller.cli.waiting import APPROVAL, NOTHING
+from controller.cli.views.view import Summary
+from controller.cli.views.waiting import APPROVAL, NOTHING
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"))
 

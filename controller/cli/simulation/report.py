@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from controller.api.rollout import Rollout, Step
-from controller.cli.scripts.yaml_text import diff, write_yaml
-from controller.cli.steps import traffic_text
+from controller.cli.script_tools.yaml_text import diff, write_yaml
+from controller.cli.views.steps import traffic_text
 from controller.simulation.play import Played, RouteChange, StepPlayed
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from controller.api.jsontree import JsonObject, child, items, text
-from controller.cli.scripts.yaml_text import read_documents
+from controller.cli.script_tools.yaml_text import read_documents
 
 FOLDER = Path(__file__).resolve().parents[3] / "deploy" / "crds"
 TYPES: dict[str, type | tuple[type, ...]] = {

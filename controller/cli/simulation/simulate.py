@@ -15,10 +15,10 @@ from controller.cli.failures import Failure
 from controller.cli.gates.given import templates_of
 from controller.cli.options import connection_of, connection_options, program_of
 from controller.cli.output import show, show_data
-from controller.cli.scripts.engine import Engine
-from controller.cli.scripts.session import run as run_with_worker
-from controller.cli.scripts.session import worker_options
-from controller.cli.session import connected
+from controller.cli.reading.session import connected
+from controller.cli.script_tools.engine import Engine
+from controller.cli.script_tools.session import run as run_with_worker
+from controller.cli.script_tools.session import worker_options
 from controller.cli.simulation.built_in import ROLLOUT
 from controller.cli.simulation.cluster import completed
 from controller.cli.simulation.manifests import (

@@ -16,7 +16,7 @@ from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Step, Stra
 from controller.api.validation.findings import Fault, FieldError, Findings
 from controller.domain.admission.verdict import in_one
 from controller.domain.decision import Reference
-from controller.domain.traffic.abilities import (
+from controller.domain.traffic.plan.abilities import (
     Headers,
     granted,
     left_out,
@@ -24,7 +24,7 @@ from controller.domain.traffic.abilities import (
     partly,
     unsayable,
 )
-from controller.domain.traffic.plan import references_of
+from controller.domain.traffic.plan.traffic_plan import references_of
 
 
 class GatewayVerdict(msgspec.Struct, frozen=True):

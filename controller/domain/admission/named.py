@@ -10,6 +10,7 @@ import msgspec
 
 from controller.api.jsontree import JsonObject, child, items, text
 from controller.api.names import TRAFFIC_ROUTING, V1ALPHA1
+from controller.api.quantity import IntOrPercent, parse_share
 from controller.api.rollout import (
     CanaryStrategy,
     TrafficRoutingRef,
@@ -17,17 +18,26 @@ from controller.api.rollout import (
 )
 from controller.api.workload_kinds import KNOWN_WORKLOADS
 from controller.domain.admission.gateways import strategy_of
-from controller.domain.traffic.abilities import Headers
-from controller.domain.traffic.plan import references_of
+from controller.domain.traffic.plan.abilities import Headers
+from controller.domain.traffic.plan.traffic_plan import references_of
+
+
+class PacedStep(msgspec.Struct, frozen=True):
+    """A step that asks for a part of the requests, and makes the workload's own pods new."""
+
+    path: str
+    replicas: IntOrPercent
+    asked: str
 
 
 class Named(msgspec.Struct, frozen=True):
-    """An object, and the field that names it."""
+    """An object, and the field that names it; of a workload also the steps that move its pods."""
 
     path: str
     api_version: str
     kind: str
     name: str
+    paced: tuple[PacedStep, ...] = ()
 
     @property
     def identity(self) -> tuple[str, str, str]:
@@ -59,12 +69,25 @@ def named_in(
     reference = msgspec.convert(child(beta, "spec", "workloadRef"), type=WorkloadRef)
     if (reference.group, reference.kind) in KNOWN_WORKLOADS:
         path = workload_path(written)
-        found.append(Named(path, reference.api_version, reference.kind, reference.name))
+        paced = _paced(strategy.canary) if strategy is not None and strategy.canary else ()
+        found.append(Named(path, reference.api_version, reference.kind, reference.name, paced))
     plan = "canary" if child(beta, "spec", "strategy", "canary") else "blueGreen"
     found += _shared_routing(written, style, plan)
     found += _of_routings(written, style, f"spec.strategy.{plan}.trafficRoutings", headers)
     first = {named.identity: named for named in reversed(found)}
     return tuple(named for named in found if first[named.identity] is named)
+
+
+def _paced(style: CanaryStrategy) -> tuple[PacedStep, ...]:
+    if style.enable_extra_workload_for_canary or not style.traffic_routings:
+        return ()
+    return tuple(
+        PacedStep(
+            f"spec.strategy.canary.steps[{index}]", step.replicas, step.traffic or "what matches"
+        )
+        for index, step in enumerate(style.steps)
+        if step.replicas is not None and step.routes_traffic and parse_share(step.traffic) != 100
+    )
 
 
 def _shared_routing(written: JsonObject, style: CanaryStrategy, plan: str) -> Iterator[Named]:

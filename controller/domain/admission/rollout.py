@@ -22,7 +22,7 @@ from controller.domain.admission.gateways import GatewayVerdict, validate_gatewa
 from controller.domain.admission.named import Named, named_in, workload_path
 from controller.domain.admission.verdict import in_one
 from controller.domain.config.seen import TRACKING_IS_OFF
-from controller.domain.traffic.abilities import Headers
+from controller.domain.traffic.plan.abilities import Headers
 
 _BUSY = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
 """Phases in which pods or routes are being moved. (The original forgets Disabling.)"""

@@ -12,8 +12,9 @@ import msgspec
 
 from controller.api.names import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
 from controller.api.networking import Service
+from controller.api.quantity import planned_replicas
 from controller.domain.admission.named import Named
-from controller.domain.traffic.selecting import unusable, warning_about
+from controller.domain.traffic.validation.selecting import unusable, warning_about
 
 ADDED_TO_PODS = frozenset(
     {
@@ -28,9 +29,10 @@ ADDED_TO_PODS = frozenset(
 
 
 class Template(msgspec.Struct, frozen=True):
-    """A workload exists; its pods have these labels."""
+    """A workload exists; its pods have these labels, and there are so many of them (None: not said)."""
 
     labels: dict[str, str]
+    replicas: int | None = None
 
 
 class There(msgspec.Struct, frozen=True):
@@ -73,7 +75,9 @@ def _about(one: Named, found: Seen, seen: Mapping[Named, Seen], namespace: str) 
                 yield Remark(f"{one.path}: {text}", (one,))
             if unusable(found) is None:
                 yield from _selects_nothing(one, found, seen, namespace)
-        case Template() | There() | Unknown():
+        case Template():
+            yield from _leaves_no_old_pod(one, found, namespace)
+        case There() | Unknown():
             pass
         case _:
             assert_never(found)
@@ -84,6 +88,22 @@ def _absent(one: Named, namespace: str) -> str:
         f"{one.path}: {one.kind} {namespace}/{one.name} does not exist: create it, or correct the reference; no "
         "release begins without it"
     )
+
+
+def _leaves_no_old_pod(one: Named, found: Template, namespace: str) -> Iterator[Remark]:
+    """Percentages round up: 5 % of one pod is that pod, and nobody is left to answer the other requests."""
+    size = found.replicas
+    if not size:
+        return
+    for step in one.paced:
+        if planned_replicas(step.replicas, size) >= size:
+            has = "replica" if size == 1 else "replicas"
+            text = (
+                f"{step.path}: {one.kind} {namespace}/{one.name} has {size} {has}, and replicas: {step.replicas} is "
+                f"all of them: the new version gets all requests there, not {step.asked}; use "
+                "enableExtraWorkloadForCanary, or more replicas"
+            )
+            yield Remark(text, (one,))
 
 
 def _selects_nothing(

@@ -10,8 +10,8 @@ import msgspec
 from controller.api.jsontree import JsonObject, child, same
 from controller.api.trafficrouting import TrafficRoutingSpec
 from controller.domain.admission.gateways import GatewayVerdict, missing_scripts, validate_step
-from controller.domain.traffic.abilities import Headers, granted
-from controller.domain.traffic.plan import references_of
+from controller.domain.traffic.plan.abilities import Headers, granted
+from controller.domain.traffic.plan.traffic_plan import references_of
 
 
 def admit_traffic_routing(

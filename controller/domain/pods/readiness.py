@@ -21,7 +21,10 @@ class Readiness(msgspec.Struct, frozen=True):
 
 
 def readiness_of(pods: Iterable[Pod], min_ready_seconds: int, now: datetime) -> Readiness:
-    """Count `pods`, terminating ones left out, against the owner's `min_ready_seconds`."""
+    """Count `pods`, terminating ones left out, against the owner's `min_ready_seconds`.
+
+    Without a number of seconds a ready pod counts at once, whatever its node's clock says, as in Kubernetes.
+    """
     total = ready = 0
     pending: list[datetime] = []
     for pod in pods:
@@ -32,7 +35,7 @@ def readiness_of(pods: Iterable[Pod], min_ready_seconds: int, now: datetime) -> 
         if since is None:
             continue
         due = since + timedelta(seconds=min_ready_seconds)
-        if due <= now:
+        if min_ready_seconds == 0 or due <= now:
             ready += 1
         else:
             pending.append(due)

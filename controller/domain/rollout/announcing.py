@@ -15,7 +15,7 @@ from controller.domain.rollout import services
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
-from controller.domain.traffic.plan import announcement, route_plan
+from controller.domain.traffic.plan.traffic_plan import announcement, route_plan
 
 
 def _plan(context: ReleaseContext, status: RolloutStatus) -> RoutePlan:

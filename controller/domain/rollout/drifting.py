@@ -10,7 +10,7 @@ from controller.domain import reasons
 from controller.domain.decision import Note, Severity
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.status import condition, with_condition
-from controller.domain.traffic.drift_policy import Drift, drift_among
+from controller.domain.traffic.drift.policy import Drift, drift_among
 
 DRIFTED = "Drifted"
 """Condition: True while the release is stopped because of a change, False with the reason once the change was

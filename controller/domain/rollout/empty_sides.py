@@ -12,7 +12,7 @@ from controller.api.rollout import EmptySide, RolloutStatus
 from controller.api.workloads import Pod
 from controller.domain.decision import Value
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
-from controller.domain.traffic.selecting import selects_pods
+from controller.domain.traffic.validation.selecting import selects_pods
 
 
 class Half(StrEnum):

@@ -137,8 +137,13 @@ def _resume_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | N
 
 
 def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Write the owner's own values, and label every new pod with the release."""
-    labels = batches.missing_labels(context, status, context.promoted_pods)
+    """Write the owner's own values, and label every new pod with the release.
+
+    In canary style the batches were those of the extra Deployment's pods. No step has made the workload's own pods, and
+    the original labels none of them: ours are labelled where a record of the release will look for them.
+    """
+    unmade = context.style is Style.CANARY and not context.seen.histories_kept
+    labels = () if unmade else batches.missing_labels(context, status, context.promoted_pods)
     if labels and not _still_frozen(context):
         return Stop(status=status, actions=labels)
     return _resume_workload(context, status)

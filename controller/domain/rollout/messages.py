@@ -15,6 +15,10 @@ NOT_HELD = (
     "(the controller was away, or had not labelled the workload yet), or the workload had no replicas, the same "
     "rollout-id, or a strategy that its owner carries out by hand"
 )
+CHANGED_AT_ZERO = (
+    "the template was changed while the workload had no replicas: there was nothing to release in steps, and pods "
+    "that are made from now on have the new template"
+)
 HELD_AGAIN = (
     "the workload had lost the label, the marks or the hold of its release, and admission was not asked: "
     "it is held again"

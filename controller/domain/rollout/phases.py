@@ -260,6 +260,8 @@ def _changed_unfrozen(
     status = with_canary(
         about_this_template(context, status), pod_template_hash=context.present_revision
     )
+    if context.replicas == 0:
+        return status, (Note(reasons.NOT_HELD, messages.CHANGED_AT_ZERO),)
     return status, (Note(reasons.NOT_HELD, messages.NOT_HELD, Severity.WARNING),)
 
 

@@ -41,7 +41,7 @@ from controller.domain.pods.running import (
     running_revisions,
     size_of,
 )
-from controller.domain.traffic.teardown_order import lowest_depth_in_use
+from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
 
 
 class Style(StrEnum):

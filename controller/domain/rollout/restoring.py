@@ -13,7 +13,7 @@ from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnread
 from controller.domain.rollout import announcing, empty_sides, routing, services
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
-from controller.domain.traffic.teardown_order import lowest_depth_in_use, next_to_restore
+from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use, next_to_restore
 
 
 def restore(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

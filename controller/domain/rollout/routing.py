@@ -20,16 +20,17 @@ from controller.domain.decision import (
     Refusal,
     RehearseRoutes,
     RoutePlan,
+    Severity,
 )
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteUnreadable
 from controller.domain.rollout.empty_sides import all_goes_to_new
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
-from controller.domain.traffic.abilities import left_out, name_of_script, partly, unsayable
-from controller.domain.traffic.plan import announcement, route_plan, share_of
-from controller.domain.traffic.services import shared_service_tells_apart
-from controller.domain.traffic.teardown_order import lowest_depth_in_use
+from controller.domain.traffic.plan.abilities import left_out, name_of_script, partly, unsayable
+from controller.domain.traffic.plan.traffic_plan import announcement, route_plan, share_of
+from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
+from controller.domain.traffic.validation.services import shared_service_tells_apart
 
 GATEWAY_OBJECT_IN_USE = "GatewayObjectInUse"
 GIVEN_BACK = "given-back-above-"
@@ -286,9 +287,28 @@ def _new_labels(context: ReleaseContext) -> dict[str, str]:
     return {**context.workload.template_labels, **added}
 
 
+def goes_to_new_whole(context: ReleaseContext, index: int) -> str:
+    """A step that asks for a part of the requests and leaves no old pod to take the rest; empty otherwise.
+
+    5 % of one replica is one pod: pods are rounded up, as the original does, and the requests follow the pods.
+    """
+    step = context.step(index)
+    if not step.routes_traffic or not context.takes_all(index) or share_of(step.traffic) == 100:
+        return ""
+    asked = "the requests that match" if step.matches else f"{step.traffic} of the traffic"
+    pods = context.batch(index)
+    made = f"all {pods} pods are" if pods > 1 else "the only pod is"
+    return (
+        f"step({index}) asks for {asked}, but {made} new by its replicas: {step.replicas}; all of the traffic goes to "
+        "the new version"
+    )
+
+
 def routed_note(context: ReleaseContext, index: int) -> Note:
     """The note after a step's routes are in place."""
     step = context.step(index)
+    if whole := goes_to_new_whole(context, index):
+        return Note(reasons.ROUTED, whole, Severity.WARNING)
     what = "requests that match go" if step.matches else f"{step.traffic} of the traffic goes"
     names_left = ", ".join(map(name_of_script, _left_out(context, step)))
     kept = f"; all that comes through {names_left} goes to the stable version" if names_left else ""

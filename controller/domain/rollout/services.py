@@ -23,7 +23,7 @@ from controller.domain.rollout.empty_sides import led_away
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
-from controller.domain.traffic.selecting import selects_pods, unusable
+from controller.domain.traffic.validation.selecting import selects_pods, unusable
 
 
 def pin_is_wanted(context: ReleaseContext, index: int) -> bool:

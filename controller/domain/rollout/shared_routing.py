@@ -11,7 +11,7 @@ from controller.domain import reasons
 from controller.domain.decision import Refusal, SetFinalizers
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.transition import Stop
-from controller.domain.trafficrouting import grace_of, joined
+from controller.domain.trafficrouting.seen import grace_of, joined
 
 
 def shared_routing_of(rollout: Rollout) -> str:

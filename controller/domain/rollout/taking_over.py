@@ -42,7 +42,7 @@ from controller.domain.rollout.showing import revision_shown
 from controller.domain.rollout.status import condition, enter, with_moonshift_status
 from controller.domain.rollout.step_history import opened
 from controller.domain.rollout.transition import Stop
-from controller.domain.traffic.originals_route import worked_out_original
+from controller.domain.traffic.original.httproute import worked_out_original
 
 _BUSY = (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)
 _AT_REST = ("", StepState.COMPLETED)

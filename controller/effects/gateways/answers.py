@@ -11,13 +11,13 @@ from typing import assert_never
 import msgspec
 
 from controller.domain.decision import Reference, Refusal, RoutePlan
-from controller.domain.traffic.answer import Answer, validate_answer
-from controller.domain.traffic.companion import wanted_part
-from controller.domain.traffic.ingress import class_input, validate_class_answer
-from controller.domain.traffic.plan import announcement
-from controller.domain.traffic.scripts import script_input
+from controller.domain.traffic.companions.companion import wanted_part
+from controller.domain.traffic.plan.script_input import script_input
+from controller.domain.traffic.plan.traffic_plan import announcement
 from controller.domain.traffic.tree import Json, Tree
-from controller.domain.traffic.violation import Violation
+from controller.domain.traffic.validation.answer import Answer, validate_answer
+from controller.domain.traffic.validation.ingress import class_input, validate_class_answer
+from controller.domain.traffic.validation.violation import Violation
 from controller.effects.gateways import refusals
 from controller.effects.gateways.contracts import ScriptRunner
 from controller.errors import WorkerUnavailable

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from controller.domain.decision import Done, NotYet, Outcome, Reference, RoutePlan
-from controller.domain.traffic.companion import (
+from controller.domain.traffic.companions.companion import (
     CompanionObject,
     companion_body,
     place_of,
@@ -19,7 +19,7 @@ from controller.domain.traffic.companion import (
     wanted_part,
     written_sum,
 )
-from controller.domain.traffic.scripts import kind_of
+from controller.domain.traffic.plan.script_input import kind_of
 from controller.domain.traffic.tree import Tree
 from controller.effects.gateways import refusals
 from controller.effects.gateways.contracts import CompanionObjects, GatewayObjects

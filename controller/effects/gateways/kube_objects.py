@@ -13,7 +13,7 @@ import msgspec
 
 from controller.api.meta import Key, ObjectMeta
 from controller.domain.decision import Reference
-from controller.domain.traffic.original import MARKS
+from controller.domain.traffic.original.content import MARKS
 from controller.effects.gateways.contracts import Scope
 from controller.effects.ownership import Marks, take_off
 from controller.errors import NotFound

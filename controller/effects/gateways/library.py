@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from controller.domain.decision import Reference
-from controller.domain.traffic.header import ScriptHeader
+from controller.domain.traffic.plan.header import ScriptHeader
 from controller.scripts.lookup import MissingScript, Script, ScriptLibrary
 
 ConfigMapData = Callable[[], Mapping[str, str] | None]

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from controller.domain.availability import NotServed
 from controller.domain.decision import NotYet, Reference, Refusal, RoutePlan
-from controller.domain.traffic.scripts import Cycle
+from controller.domain.traffic.plan.script_input import Cycle
 from controller.errors import Conflict, Forbidden, Invalid, NotFound
 from controller.scripts.answer import Refused
 from controller.scripts.lookup import MissingScript, Script

@@ -29,16 +29,13 @@ from controller.domain.decision import (
     RestoreRoutes,
     RoutePlan,
 )
-from controller.domain.traffic.companion import (
+from controller.domain.traffic.companions.companion import (
     CompanionObject,
     place_of,
     wanted_part,
     written_sum,
 )
-from controller.domain.traffic.drift import ObjectState
-from controller.domain.traffic.drift_policy import PutBacks
-from controller.domain.traffic.header import GroupKind, ScriptHeader
-from controller.domain.traffic.leading import (
+from controller.domain.traffic.drift.leading import (
     Stored,
     corrections,
     depth_of,
@@ -47,9 +44,17 @@ from controller.domain.traffic.leading import (
     refusal_to_lead,
     stored_how,
 )
-from controller.domain.traffic.original import content_of, marks_of, with_content, write_original
-from controller.domain.traffic.scripts import Cycle, depths_of, kind_of, sibling_of
-from controller.domain.traffic.state import write_state
+from controller.domain.traffic.drift.object_state import ObjectState
+from controller.domain.traffic.drift.policy import PutBacks
+from controller.domain.traffic.original.content import (
+    content_of,
+    marks_of,
+    with_content,
+    write_original,
+)
+from controller.domain.traffic.original.record import write_state
+from controller.domain.traffic.plan.header import GroupKind, ScriptHeader
+from controller.domain.traffic.plan.script_input import Cycle, depths_of, kind_of, sibling_of
 from controller.domain.traffic.tree import Tree, decode_tree, encode, same
 from controller.effects.gateways import refusals
 from controller.effects.gateways.answers import Answers, Question, Tried

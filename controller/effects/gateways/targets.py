@@ -7,7 +7,7 @@ references' scripts run on it one after the other. Invariant: nothing is written
 import msgspec
 
 from controller.domain.decision import Reference, Refusal
-from controller.domain.traffic.drift import ObjectState, name_of, read_object_state
+from controller.domain.traffic.drift.object_state import ObjectState, name_of, read_object_state
 from controller.effects.gateways import refusals
 from controller.effects.gateways.contracts import GatewayObjects, Scope
 from controller.errors import Forbidden, NotFound

@@ -8,6 +8,7 @@ method, never a hidden rule.
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
@@ -33,6 +34,8 @@ from controller.simulation.api_server.writing import (
     updated,
 )
 
+BUILT_IN = re.compile(r"[a-z]*|[a-z]+\.k8s\.io")
+"""Groups of the server's own kinds, as far as they are used here; all others are those of CRDs."""
 WITHOUT_STATUS = frozenset(
     {
         "configmaps",
@@ -104,7 +107,8 @@ class MemoryApi:
         for start in range(0, max(len(found), 1), limit):
             rest = "more" if start + limit < len(found) else ""
             metadata = {"resourceVersion": version, "continue": rest}
-            yield _encoded({"metadata": metadata, "items": found[start : start + limit]})
+            items = [_in_a_list(resource, obj) for obj in found[start : start + limit]]
+            yield _encoded({"metadata": metadata, "items": items})
 
     @contextlib.asynccontextmanager
     async def watch(
@@ -345,3 +349,10 @@ def _has_status(resource: Resource) -> bool:
 
 def _encoded(obj: JsonObject) -> bytes:
     return msgspec.json.encode(obj)
+
+
+def _in_a_list(resource: Resource, obj: JsonObject) -> JsonObject:
+    """An item of a list: of its own kinds the server leaves the kind out, of a CRD's it does not."""
+    if not BUILT_IN.fullmatch(resource.group):
+        return obj
+    return {name: value for name, value in obj.items() if name not in ("apiVersion", "kind")}

@@ -1,7 +1,8 @@
 """How many pods of which revision a workload has, counted from the cache of pods in one go.
 
 Why in one go: looked up for each Rollout, ten thousand of them would go through every index. Invariant: a pod belongs
-to what its owner reference says; a pod of a ReplicaSet to the Deployment that the ReplicaSet belongs to.
+to what its owner reference says; a pod of a ReplicaSet to the Deployment that the ReplicaSet belongs to; a pod that
+is being deleted is not counted, as in `status.replicas` of workloads.
 """
 
 from collections import Counter
@@ -33,6 +34,8 @@ def population(pods: Iterable[Pod], replica_sets: Iterable[ReplicaSet]) -> dict[
     above = {rs.metadata.uid: _owner(rs.metadata) for rs in replica_sets}
     found: dict[Owner, Pods] = {}
     for pod in pods:
+        if pod.metadata.deleting:
+            continue
         owner = above.get(pod.metadata.controller_uid) or _owner(pod.metadata)
         if owner is None:
             continue

@@ -8,7 +8,12 @@ from controller.api.rollout import PatchMetadata, Rollout, Step, StepState
 from controller.domain.decision import RoutePlan
 from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.routing import says_given_back
-from controller.domain.traffic.plan import announcement, references_of, route_plan, share_of
+from controller.domain.traffic.plan.traffic_plan import (
+    announcement,
+    references_of,
+    route_plan,
+    share_of,
+)
 
 _EVERYTHING = Step(traffic="100%")
 

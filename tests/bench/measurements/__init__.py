@@ -1,6 +1,7 @@
 """One file, one measurement; `ALL` is the order in which they run."""
 
 from tests.bench.measurements import (
+    alone,
     approval,
     cpu,
     flood,
@@ -16,6 +17,7 @@ from tests.bench.registry import Measurement
 
 ALL: tuple[Measurement, ...] = (
     Measurement("single", single.measure, "one Rollout, five automatic steps"),
+    Measurement("alone", alone.measure, "API requests and CPU of one release alone"),
     Measurement("approval", approval.measure, "from an approval to the new weight"),
     Measurement("together", together.measure, "50 Rollouts at once"),
     Measurement("requests", requests.measure, "API requests per Rollout"),

@@ -9,7 +9,7 @@ from controller.api.names import MUTATING_CONFIGURATION
 from controller.certificates.identity import OVERLAP, Identity, expression, passing
 from controller.certificates.publish import MUTATING, Address, Publisher
 from controller.errors import Forbidden
-from tests.component.certificates.test_rotation import SERVED, Configurations, configuration
+from tests.component.certificates.doubles import SERVED, Configurations, configuration
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PATH = "/mutate-apps-v1-deployment"

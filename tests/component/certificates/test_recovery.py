@@ -25,16 +25,16 @@ from controller.certificates.secret import bundle_of, ensure_bundle
 from controller.webhook import endpoint as endpoint_module
 from controller.webhook.endpoint import Endpoint
 from controller.webhook.server import NoMetrics, webhook_app
-from tests.component.certificates.test_rotation import (
+from tests.component.certificates.doubles import (
     NAMES,
     SERVED,
     START,
     US,
-    Calendar,
     Configurations,
     Secrets,
     configuration,
 )
+from tests.component.certificates.test_rounds import Calendar
 
 DAY = timedelta(days=1)
 

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from controller.cli.main import cli
+from tests.component.cli.commands.test_nobody_at_work import LEASES
 from tests.component.cli.double import Cluster, cluster, make_rollout
-from tests.component.cli.test_commands import LEASES
 from tests.component.kube.faulty_server import status
 
 

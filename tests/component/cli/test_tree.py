@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from controller.api import names
-from controller.domain.traffic.companion import companion_body, written_sum
-from controller.domain.traffic.original import write_original
-from controller.domain.traffic.state import write_state
+from controller.domain.traffic.companions.companion import companion_body, written_sum
+from controller.domain.traffic.original.content import write_original
+from controller.domain.traffic.original.record import write_state
 from controller.domain.traffic.tree import decode_tree
 from tests.component.cli.double import DEPLOYMENTS, REPLICA_SETS, cluster, make_rollout
 

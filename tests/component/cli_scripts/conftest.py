@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from controller.cli.scripts.engine import Engine, private_worker
+from controller.cli.script_tools.engine import Engine, private_worker
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -5,9 +5,9 @@ from typing import Any
 
 import yaml
 
-from controller.cli.scripts.engine import Engine
-from controller.cli.scripts.subjects import subjects_in
-from controller.cli.scripts.suite import Suite
+from controller.cli.script_tools.engine import Engine
+from controller.cli.script_tools.subjects import subjects_in
+from controller.cli.script_tools.suite import Suite
 
 SUBSET = """local spec = obj.data.spec -- Get the spec of the resource.
 local canary = {}

@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from controller.cli.main import cli
-from controller.cli.scripts import engine
+from controller.cli.script_tools import engine
 from tests.component.luaworker.process import children_of, eventually, is_alive
 from tests.unit.cli_scripts.folders import ORIGINAL, SPLIT, case, make_folder, split
 

@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.cli.scripts.cases import Case, read_case
-from controller.cli.scripts.convert import as_lua
-from controller.cli.scripts.engine import Engine
-from controller.cli.scripts.inputs import obj_of
-from controller.cli.scripts.lua_literal import lua_literal
-from controller.cli.scripts.subjects import Subject, subject_at, subjects_in
+from controller.cli.script_tools.cases import Case, read_case
+from controller.cli.script_tools.convert import as_lua
+from controller.cli.script_tools.engine import Engine
+from controller.cli.script_tools.inputs import obj_of
+from controller.cli.script_tools.lua_literal import lua_literal
+from controller.cli.script_tools.subjects import Subject, subject_at, subjects_in
 from controller.domain.traffic.tree import Json, decode, encode
 from controller.scripts.answer import Executed
 from controller.scripts.lookup import FOLDER, Script

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli.scripts.engine import Engine, private_worker
-from controller.cli.scripts.finding import Finding
-from controller.cli.scripts.lint import lint
-from controller.cli.scripts.subjects import subject_at, subjects_in
+from controller.cli.script_tools.engine import Engine, private_worker
+from controller.cli.script_tools.finding import Finding
+from controller.cli.script_tools.lint import lint
+from controller.cli.script_tools.subjects import subject_at, subjects_in
 from controller.scripts.lookup import FOLDER
 from tests.unit.cli_scripts.folders import SPLIT, case, make_folder, split
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.cli.scripts.cases import BadCase, Case, read_case
-from controller.cli.scripts.coverage import Coverage, instrumented, measure
-from controller.cli.scripts.engine import Engine, Execution
-from controller.cli.scripts.evaluate import evaluate
-from controller.cli.scripts.subjects import subject_at, subjects_in
-from controller.cli.scripts.suite import Check, Report, Suite
-from controller.cli.scripts.update import update
+from controller.cli.script_tools.cases import BadCase, Case, read_case
+from controller.cli.script_tools.coverage import Coverage, instrumented, measure
+from controller.cli.script_tools.engine import Engine, Execution
+from controller.cli.script_tools.evaluate import evaluate
+from controller.cli.script_tools.subjects import subject_at, subjects_in
+from controller.cli.script_tools.suite import Check, Report, Suite
+from controller.cli.script_tools.update import update
 from controller.domain.decision import Refusal
 from controller.scripts.lookup import FOLDER
 from tests.unit.cli_scripts.folders import ORIGINAL, SPLIT, case, lane, make_folder, split

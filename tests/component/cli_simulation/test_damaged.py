@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.cli.failures import Failure
-from controller.cli.scripts.engine import Engine, private_worker
+from controller.cli.script_tools.engine import Engine, private_worker
 from controller.cli.simulation.manifests import read_manifests
 from controller.cli.simulation.report import Report, for_markdown
 from controller.cli.simulation.simulate import simulated

@@ -34,6 +34,8 @@ class Kinds:
         self.declared = declared
         self.may_list = True
         self.may_read_crds = True
+        self.names_kinds_in_lists = True
+        """Lists of a CRD's objects have a kind in each item; those of the server's own kinds have none."""
         self.objects: list[dict[str, Any]] = [thing("a", "5")]
         self.server = FaultyServer(lists=[self._answer], watches=[self._watch])
         self._news: list[asyncio.Event] = []
@@ -76,6 +78,9 @@ class Kinds:
         if not self.may_list:
             return 403, status(403, "Forbidden", "lanes is forbidden: you cannot list them")
         items = [{**item, "apiVersion": f"{GROUP}/{version}"} for item in self.objects]
+        if not self.names_kinds_in_lists:
+            left_out = ("apiVersion", "kind")
+            items = [{k: v for k, v in item.items() if k not in left_out} for item in items]
         return 200, {"metadata": {"resourceVersion": "10"}, "items": items}
 
     def _crds(self) -> list[dict[str, Any]]:

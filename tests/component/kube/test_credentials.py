@@ -178,6 +178,11 @@ def test_no_credentials_at_all_is_a_clear_error(tmp_path: Path) -> None:
         choose_source(None, None, {"HOME": str(tmp_path)})
 
 
+def test_a_context_without_a_kubeconfig_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadConfiguration, match=r"--context nowhere .*config does not exist"):
+        choose_source(None, "nowhere", {"HOME": str(tmp_path)})
+
+
 @virtual_time
 async def test_a_proxy_in_the_environment_is_ignored() -> None:
     os.environ["HTTP_PROXY"] = "http://127.0.0.1:1"

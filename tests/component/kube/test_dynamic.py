@@ -1,5 +1,6 @@
 """Kinds that come, go, change their version or may not be read: what is unknown is never taken for nothing."""
 
+import msgspec
 import pytest
 
 from controller.api.meta import Key
@@ -38,6 +39,20 @@ async def test_a_kind_is_looked_up_and_listed_when_somebody_holds_it() -> None:
         assert isinstance(kinds.availability(LANE), Synced)
         assert isinstance(kinds.find(LANE, OBJECT), RawObject)
         assert kinds.find(LANE, Key("shop", "b")) is None
+
+
+@virtual_time
+async def test_an_item_of_a_list_has_its_kind_although_the_server_leaves_it_out() -> None:
+    served = Kinds("v1")
+    served.names_kinds_in_lists = False
+    async with watching(served) as (kinds, _):
+        kinds.keep_watched(WEB, [LANE])
+        await settled(1)
+        found = kinds.find(LANE, OBJECT)
+        assert isinstance(found, RawObject)
+        whole = msgspec.json.decode(found.raw)
+        assert (whole["apiVersion"], whole["kind"]) == LANE
+        assert whole["metadata"]["name"] == "a"
 
 
 @virtual_time

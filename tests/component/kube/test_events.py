@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 from controller.api.meta import ObjectMeta
+from controller.kube.event_gathering import HOLD_SECONDS
 from controller.kube.events import QUEUE, EventRecorder
 from controller.kube.resources import ROLLOUTS
 from tests.component.kube.faulty_server import FaultyServer, answering, connected, resetting, status
@@ -28,7 +29,12 @@ async def recording(
 ) -> AsyncIterator[EventRecorder]:
     async with server.running(), connected(server) as client:
         recorder = EventRecorder(
-            client, component="moonshift", instance="pod-1", clock=VirtualClock(), metrics=metrics
+            client,
+            component="moonshift",
+            instance="pod-1",
+            clock=VirtualClock(),
+            metrics=metrics,
+            gathered=frozenset({"Progressing"}),
         )
         task = asyncio.create_task(recorder.run())
         try:
@@ -81,6 +87,34 @@ async def test_another_message_is_another_object() -> None:
         recorder.record(ROLLOUTS, WEB, "Normal", "StepReady", "step 2")
         await recorder.drain()
     assert len({request.json()["metadata"]["name"] for request in server.requests}) == 2
+
+
+def notes_of(server: FaultyServer) -> list[str]:
+    return [request.json()["note"] for request in server.requests]
+
+
+@virtual_time
+async def test_steps_that_follow_each_other_within_seconds_share_an_event() -> None:
+    server = FaultyServer(others=[answering(201, b"{}")])
+    async with recording(server) as recorder:
+        for step in range(1, 6):
+            recorder.record(ROLLOUTS, WEB, "Normal", "Progressing", f"step({step}) done")
+            await asyncio.sleep(2)
+        assert notes_of(server) == ["step(1) done"]
+        await asyncio.sleep(HOLD_SECONDS)
+    later = "step(2) done; step(3) done; step(4) done; step(5) done"
+    assert notes_of(server) == ["step(1) done", later]
+    assert server.requests[1].json()["eventTime"] == "2026-01-01T00:00:02.000000Z"
+
+
+@virtual_time
+async def test_what_is_held_back_is_written_before_the_process_ends() -> None:
+    server = FaultyServer(others=[answering(201, b"{}")])
+    async with recording(server) as recorder:
+        for step in (1, 2):
+            recorder.record(ROLLOUTS, WEB, "Normal", "Progressing", f"step({step}) done")
+        await recorder.drain()
+    assert notes_of(server) == ["step(1) done", "step(2) done"]
 
 
 @virtual_time

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.domain.traffic.header import GroupKind
+from controller.domain.traffic.plan.header import GroupKind
 from controller.scripts.lookup import MissingScript, Script, ScriptLibrary
 from controller.scripts.modules import Module, Modules, UnknownModule
 

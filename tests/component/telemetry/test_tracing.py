@@ -8,6 +8,7 @@ from pathlib import Path
 
 import grpc.aio
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from controller.api.meta import Key
 from controller.app.tracing import passes, traced
@@ -15,6 +16,7 @@ from controller.errors import BadConfiguration, WorkerUnavailable
 from controller.scripts.client import ScriptClient
 from controller.scripts.lookup import Script
 from controller.telemetry import tracing
+from controller.telemetry.metrics import Metrics
 from luaworker.tracing import trace_of
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
@@ -71,6 +73,45 @@ async def test_a_pass_is_a_trace_whose_context_reaches_the_worker(
     assert script.attributes == {"moonshift.script": "own.lua", "moonshift.script.code": "OK"}
     assert listening.heard == [whole.trace]
     assert not tracing.is_on()
+
+
+async def test_a_slow_script_leads_to_its_trace_by_an_exemplar(
+    worker: tuple[Listening, ScriptClient], tmp_path: Path
+) -> None:
+    pytest.importorskip("opentelemetry.sdk", reason="the extra tracing is not installed")
+    from tests.component.telemetry.collector import collecting
+
+    metrics = Metrics()
+    await worker[1].close()
+    client = ScriptClient(f"unix://{tmp_path}/w", metrics=metrics)
+
+    async def reconcile(key: Key) -> None:
+        await client.execute(SCRIPT, b"{}", tenant="shop", request_id="r")
+
+    async with collecting() as collector:
+        async with traced(collector.address, "replica-1"):
+            await passes("rollout", reconcile)(KEY)
+        await client.close()
+        (whole,) = collector.named("rollout pass")
+    page = metrics.render("application/openmetrics-text").body.decode()
+    led = [
+        sample.exemplar.labels
+        for family in text_string_to_metric_families(page)  # type: ignore[no-untyped-call] # untyped there
+        for sample in family.samples
+        if family.name == "moonshift_script_seconds" and sample.exemplar
+    ]
+    assert led == [{"trace_id": whole.trace}]
+    assert whole.trace not in metrics.render().body.decode()
+
+
+async def test_without_a_tracer_no_duration_has_an_exemplar(
+    worker: tuple[Listening, ScriptClient], tmp_path: Path
+) -> None:
+    metrics = Metrics()
+    client = ScriptClient(f"unix://{tmp_path}/w", metrics=metrics)
+    await client.execute(SCRIPT, b"{}", tenant="shop", request_id="r")
+    await client.close()
+    assert " # {" not in metrics.render("application/openmetrics-text").body.decode()
 
 
 async def test_a_call_outside_of_a_pass_makes_no_trace(

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import socket
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -377,6 +378,17 @@ async def test_a_new_certificate_is_served_without_a_restart(tmp_path: Path) -> 
         assert await get(port, new) == 200
         with pytest.raises(aiohttp.ClientConnectorCertificateError):
             await get(port, old)
+
+
+async def test_reviews_are_taken_on_addresses_of_both_families() -> None:
+    assert socket.has_dualstack_ipv6()
+    async with (
+        serving(webhook_app({}, NoMetrics()), "", 0, None) as port,
+        aiohttp.ClientSession() as session,
+    ):
+        for host in ("127.0.0.1", "[::1]"):
+            async with session.post(f"http://{host}:{port}/nothing-is-here") as answer:
+                assert answer.status == 404
 
 
 async def test_the_end_of_each_certificate_that_is_loaded_is_told(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from controller.api.workloads import Deployment
 from controller.domain.admission.named import TRAFFIC_ROUTING_KIND, Named
 from controller.domain.admission.surroundings import Absent, Template, There, Unknown
 from controller.domain.availability import Failing, NotServed, Unavailable
-from controller.domain.traffic.header import ScriptHeader
+from controller.domain.traffic.plan.header import ScriptHeader
 from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import DEPLOYMENTS, SERVICES, TRAFFIC_ROUTINGS, Resource
 from controller.kube.served import served
@@ -143,7 +143,7 @@ async def test_what_synced_caches_have_costs_no_request() -> None:
     for resource, body in WORKLOADS:
         world.cache(resource, body)
     seen = await world.reader.look("shop", EVERY)
-    assert seen[WEB] == Template({"app": "web"})
+    assert seen[WEB] == Template({"app": "web"}, 10)
     assert isinstance(seen[FRONT], Service)
     assert (seen[ROUTE], seen[CLONES], seen[SHARED]) == (There(), Template({}), There())
     assert await world.told(raw(**PLAN)) == ()

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from controller.domain.traffic.header import ScriptHeader
+from controller.domain.traffic.plan.header import ScriptHeader
 from controller.runtime.clock import SystemClock
 from controller.webhook.admission import Admission
 from controller.webhook.review import AdmissionRequest, Answer

@@ -66,6 +66,25 @@ CLONE_SET = ("CloneSet", "apps.kruise.io/v1alpha1")
             ),
             id="empty-references",
         ),
+        pytest.param(
+            beta(
+                canary(
+                    {"replicas": 1},
+                    trafficRoutings=[{"service": "s" * 56, "ingress": {"name": "i"}}],
+                )
+            ),
+            id="canary-service-of-63-characters",
+        ),
+        pytest.param(
+            beta(
+                canary(
+                    {"replicas": 1},
+                    disableGenerateCanaryService=True,
+                    trafficRoutings=[{"service": "s" * 63, "ingress": {"name": "i"}}],
+                )
+            ),
+            id="no-canary-service",
+        ),
     ],
 )
 def test_accepted(obj: JsonObject) -> None:
@@ -118,6 +137,15 @@ def test_accepted(obj: JsonObject) -> None:
                 )
             ),
             "gracePeriodSeconds: Invalid value: -1",
+        ),
+        (
+            beta(
+                canary(
+                    {"replicas": 1},
+                    trafficRoutings=[{"service": "s" * 57, "ingress": {"name": "i"}}],
+                )
+            ),
+            "trafficRoutings[0].service: Invalid value: the canary Service would be named",
         ),
         (
             beta(

@@ -7,12 +7,12 @@ import pytest
 
 from controller.api.analysis import Bounds, Comparison, Metric
 from controller.cli.gates.shown import gate_views, wanted
-from controller.cli.look import look_at
 from controller.cli.output import plain
 from controller.cli.render.tree import rollout_tree
 from controller.cli.render.why import answer
-from controller.cli.view import RolloutView
-from controller.cli.waiting import waits_for
+from controller.cli.views.look import look_at
+from controller.cli.views.view import RolloutView
+from controller.cli.views.waiting import waits_for
 from tests.unit.cli.builders import NOW, ago, make_observation, make_rollout
 
 STEPS: list[dict[str, Any]] = [

@@ -6,11 +6,11 @@ import pytest
 from msgspec import structs
 
 from controller.cli.output import plain
-from controller.cli.problems import why
 from controller.cli.remedies import mentions
 from controller.cli.remedies.choice import TABLE, remedies
 from controller.cli.render.why import answer
-from controller.cli.view import (
+from controller.cli.views.problems import why
+from controller.cli.views.view import (
     ConditionView,
     PodView,
     RevisionView,
@@ -18,7 +18,7 @@ from controller.cli.view import (
     RolloutView,
     Summary,
 )
-from controller.cli.waiting import APPROVAL, NOTHING, REPLICAS
+from controller.cli.views.waiting import APPROVAL, NOTHING, REPLICAS
 from controller.domain import reasons
 from controller.telemetry.state.stalls import StallClass, stall_class
 from tests.unit.cli.builders import NOW

@@ -12,7 +12,7 @@ from controller.cli.render.table import rollouts_table
 from controller.cli.render.tree import rollout_tree
 from controller.cli.render.why import answer
 from controller.cli.render.words import age, change_line, hint, span, style_of
-from controller.cli.view import (
+from controller.cli.views.view import (
     ApprovalView,
     ConditionView,
     EventView,

@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from controller.cli import version
+from controller.cli.commands import version
 from controller.cli.failures import Failure
 from controller.cli.main import cli
 from controller.cli.output import as_data, plain
-from controller.cli.scripts.lua_literal import lua_string
+from controller.cli.script_tools.lua_literal import lua_string
 from controller.cli.terminal import CleanConsole, clean, say
 
 EVIL = "fine\x1b[2J\x1b]0;title\x07\x9b31m\r‮gnihtyna\tend\nnext"

@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.cli.scripts.cases import BadCase, Case, read_case
-from controller.cli.scripts.inputs import obj_of
-from controller.cli.scripts.subjects import Subject, subject_at
+from controller.cli.script_tools.cases import BadCase, Case, read_case
+from controller.cli.script_tools.inputs import obj_of
+from controller.cli.script_tools.subjects import Subject, subject_at
 from tests.unit.cli_scripts.folders import API, KIND, ORIGINAL, lane, make_folder, rollout
 
 STEP = {"traffic": "20%"}

@@ -1,5 +1,5 @@
 from controller.api.rollout import HttpRouteMatch, ValueMatch
-from controller.cli.scripts.claims import CLAIMS, Ignored, ProbeAnswers, Unable, breach
+from controller.cli.script_tools.claims import CLAIMS, Ignored, ProbeAnswers, Unable, breach
 from controller.domain.decision import Refusal, RoutePlan
 from controller.domain.traffic.tree import Tree
 

@@ -1,6 +1,6 @@
 import pytest
 
-from controller.cli.scripts.lua_literal import lua_key, lua_literal, lua_string
+from controller.cli.script_tools.lua_literal import lua_key, lua_literal, lua_string
 from controller.domain.traffic.tree import Json
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from controller.cli.scripts.lua_syntax import NotLua, syntax_of
+from controller.cli.script_tools.lua_syntax import NotLua, syntax_of
 from controller.scripts.lookup import ScriptLibrary
 
 

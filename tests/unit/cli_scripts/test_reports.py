@@ -5,14 +5,14 @@ from pathlib import Path
 
 import yaml
 
-from controller.cli.scripts.coverage import Coverage, as_ranges, instrumented, marked
-from controller.cli.scripts.junit import junit, write_junit
-from controller.cli.scripts.lua_syntax import Position
-from controller.cli.scripts.report import coverage_words, report_lines, summary
-from controller.cli.scripts.subjects import Subject, subject_at
-from controller.cli.scripts.suite import Check, Report, verdict
-from controller.cli.scripts.update import replaced
-from controller.cli.scripts.watch import changed, snapshot
+from controller.cli.script_tools.coverage import Coverage, as_ranges, instrumented, marked
+from controller.cli.script_tools.junit import junit, write_junit
+from controller.cli.script_tools.lua_syntax import Position
+from controller.cli.script_tools.report import coverage_words, report_lines, summary
+from controller.cli.script_tools.subjects import Subject, subject_at
+from controller.cli.script_tools.suite import Check, Report, verdict
+from controller.cli.script_tools.update import replaced
+from controller.cli.script_tools.watch import changed, snapshot
 from controller.domain.decision import Refusal
 from tests.unit.cli_scripts.folders import make_folder, split
 

@@ -14,11 +14,11 @@ from controller.api.rollout import (
     PathMatch,
     ValueMatch,
 )
-from controller.cli.scripts.lua_syntax import syntax_of
+from controller.cli.script_tools.lua_syntax import syntax_of
 from controller.domain.decision import Reference, RoutePlan
-from controller.domain.traffic.ingress import class_input
-from controller.domain.traffic.scripts import script_input, sibling_of
+from controller.domain.traffic.plan.script_input import script_input, sibling_of
 from controller.domain.traffic.tree import Json, Tree, decode_tree
+from controller.domain.traffic.validation.ingress import class_input
 
 STUBS = Path(__file__).resolve().parents[3] / "editors" / "lua" / "library" / "obj.lua"
 REFERENCE = Reference("g.example.com/v1", "K", "n", "web", "web-canary")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.cli.scripts.yaml_text import read_yaml, write_yaml
+from controller.cli.script_tools.yaml_text import read_yaml, write_yaml
 
 _PLAIN = st.text("0123456789+-_.:eExXobnyYaAfF=~<>[]{},# \t", max_size=12)
 

@@ -165,7 +165,7 @@ def test_every_file_that_is_applied_or_built_exists() -> None:
         for shown in SHOWN
         if shown.words[0] in ("kubectl", "docker") and of_moonshift(shown) is None
         for flag, value in zip(shown.words, shown.words[1:], strict=False)
-        if flag in ("-f", "-k")
+        if flag in ("-f", "-k") and value != "-"
     ]
     assert found
     assert [f"{shown}" for shown, value in found if not (ROOT / value).exists()] == []

@@ -1,6 +1,7 @@
 """Programs beside the control plane: named by what they are built from, and independent of it."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,11 @@ def test_the_key_depends_on_sources_and_on_what_is_kept(extra: Extra) -> None:
     keys.append(Extra("it", extra.program, {}).key())
     assert keys[0] == keys[1]
     assert len(set(keys)) == 3
+
+
+def test_the_tests_of_a_package_are_another_program_than_its_main_function(extra: Extra) -> None:
+    tests = replace(extra, program=replace(extra.program, is_test=True))
+    assert tests.key() != extra.key()
 
 
 def test_no_extra_is_part_of_the_control_planes_key(

@@ -6,7 +6,7 @@
 import sys
 from pathlib import Path
 
-from controller.domain.traffic.header import parse_header
+from controller.domain.traffic.plan.header import parse_header
 from tests.unit.lua_configuration.cases import FOLDER
 
 DOCUMENT = FOLDER.parent / "docs" / "gateways.md"

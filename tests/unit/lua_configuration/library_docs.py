@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from controller.domain.traffic.header import parse_header
+from controller.domain.traffic.plan.header import parse_header
 from tests.unit.lua_configuration.cases import FOLDER
 
 LIBRARY = FOLDER / "library"

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import msgspec
 
 from controller.api.rollout import HttpRouteMatch, PathMatch, ValueMatch
-from controller.cli.scripts.cases import Case, CaseStep, read_case
-from controller.cli.scripts.engine import Engine, private_worker
-from controller.cli.scripts.evaluate import evaluate
-from controller.cli.scripts.subjects import Subject, subjects_in
+from controller.cli.script_tools.cases import Case, CaseStep, read_case
+from controller.cli.script_tools.engine import Engine, private_worker
+from controller.cli.script_tools.evaluate import evaluate
+from controller.cli.script_tools.subjects import Subject, subjects_in
 from controller.domain.decision import Refusal, RoutePlan
-from controller.domain.traffic.plan import identified
+from controller.domain.traffic.plan.traffic_plan import identified
 from controller.domain.traffic.tree import Tree, encode
 from tests.unit.lua_configuration.cases import FOLDER
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli.scripts.cases import Case as Case_
-from controller.cli.scripts.cases import read_case
-from controller.cli.scripts.subjects import subject_at
+from controller.cli.script_tools.cases import Case as Case_
+from controller.cli.script_tools.cases import read_case
+from controller.cli.script_tools.subjects import subject_at
 from controller.scripts.lookup import packaged_texts
 from tests.component.luaworker.process import Worker
 from tests.unit.lua_configuration.cases import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controller.domain.traffic.header import parse_header
+from controller.domain.traffic.plan.header import parse_header
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
 from tests.unit.lua_configuration.capabilities import scripts

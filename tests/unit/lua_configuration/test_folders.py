@@ -18,14 +18,14 @@ KNOWN = {
     # The two kinds that the API itself has fields for, and the class that an absent classType means.
     ("api/validation/routings.py", "gateway.networking.k8s.io"),
     ("api/validation/routings.py", "networking.k8s.io"),
-    ("domain/traffic/plan.py", "gateway.networking.k8s.io"),
-    ("domain/traffic/plan.py", "networking.k8s.io"),
-    ("domain/traffic/plan.py", "nginx"),
+    ("domain/traffic/plan/traffic_plan.py", "gateway.networking.k8s.io"),
+    ("domain/traffic/plan/traffic_plan.py", "networking.k8s.io"),
+    ("domain/traffic/plan/traffic_plan.py", "nginx"),
     ("scripts/lookup.py", "nginx"),
     # Whether one shared Service's revisions are told apart before a step is read from DestinationRules' subsets.
-    ("domain/traffic/services.py", "networking.istio.io"),
+    ("domain/traffic/validation/services.py", "networking.istio.io"),
     # The original keeps nothing of an HTTPRoute, so its original is worked out when a release is taken over.
-    ("domain/traffic/originals_route.py", "gateway.networking.k8s.io"),
+    ("domain/traffic/original/httproute.py", "gateway.networking.k8s.io"),
     # Commands that only look: the kinds that most clusters have, for what the original and Moonshift leave on them.
     ("cli/handover/inventory.py", "gateway.networking.k8s.io"),
     ("cli/handover/inventory.py", "networking.istio.io"),

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from controller.domain.decision import Reference
-from controller.domain.traffic.answer import validate_answer
-from controller.domain.traffic.violation import Violation
+from controller.domain.traffic.validation.answer import validate_answer
+from controller.domain.traffic.validation.violation import Violation
 from tests.unit.lua_configuration.cases import Case, answered_cases
 
 ALL = answered_cases()

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli.scripts.lint import WORLD
-from controller.cli.scripts.lua_syntax import syntax_of
-from controller.domain.traffic.header import parse_header
+from controller.cli.script_tools.lint import WORLD
+from controller.cli.script_tools.lua_syntax import syntax_of
+from controller.domain.traffic.plan.header import parse_header
 from controller.scripts.modules import Modules
 from luaworker.wire import Module
 from tests.unit.lua_configuration.cases import FOLDER

@@ -1,6 +1,6 @@
 """The README's table of gateways is what the scripts do."""
 
-from controller.cli.scripts.engine import private_worker
+from controller.cli.script_tools.engine import private_worker
 from tests.unit.lua_configuration.matrix import DOCUMENT, rows, with_table
 
 

@@ -4,7 +4,7 @@
 //	CRASH     end with status 1 after this time ("0s": at once)
 //	UNREADY   answer 503 to /ready for this long ("forever")
 //
-// /fetch?url=URL answers with the answer of URL, asked from the pod.
+// /fetch?url=URL answers with the answer of URL, asked from the pod over a connection of its own.
 //
 // Asked to end it stops being ready, goes on answering for a second, and ends when no request is under way.
 package main
@@ -69,7 +69,7 @@ func main() {
 }
 
 func fetch(w http.ResponseWriter, r *http.Request) {
-	client := http.Client{Timeout: fetchTime}
+	client := http.Client{Timeout: fetchTime, Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := client.Get(r.URL.Query().Get("url"))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)

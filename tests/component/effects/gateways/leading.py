@@ -5,7 +5,7 @@ from typing import Any
 
 from controller.domain.decision import Refusal
 from controller.domain.observation import RoutePresent
-from controller.domain.traffic.drift import see_route
+from controller.domain.traffic.drift.object_state import see_route
 from controller.effects.gateways import GatewayRoutes
 
 from .world import ObjectServer, plan, references

@@ -7,7 +7,7 @@ import msgspec
 from controller.api import names
 from controller.api.rollout import IngressRef, TrafficRoutingRef
 from controller.domain.decision import Done, NotYet, Outcome, Refusal, RestoreRoutes
-from controller.domain.traffic.plan import references_of
+from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.effects.gateways import GatewayRoutes
 from tests.component.effects.gateways.world import NAMESPACE, ObjectServer, Scripts, plan
 

@@ -266,7 +266,7 @@ async def test_an_ingress_that_does_not_lead_to_the_service_is_refused(
     server: ObjectServer, scripts: Scripts, routes: GatewayRoutes
 ) -> None:
     from controller.api.rollout import IngressRef, TrafficRoutingRef
-    from controller.domain.traffic.plan import references_of
+    from controller.domain.traffic.plan.traffic_plan import references_of
 
     server.put("Ingress", "web", {"rules": []})
     scripts.add("Ingress", split)
@@ -277,7 +277,7 @@ async def test_an_ingress_that_does_not_lead_to_the_service_is_refused(
 async def test_two_services_behind_one_object_are_led_by_one_write(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
-    from controller.domain.traffic.plan import references_of
+    from controller.domain.traffic.plan.traffic_plan import references_of
 
     refs = references_of(
         (world.routing(VS, service="web"), world.routing(VS, service="admin")), False

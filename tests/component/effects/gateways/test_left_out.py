@@ -12,8 +12,8 @@ from controller.api.rollout import (
     TrafficRoutingRef,
 )
 from controller.domain.decision import Done, PartlySaid, RestoreRoutes, RoutePlan
-from controller.domain.traffic.drift import see_route
-from controller.domain.traffic.plan import references_of, route_plan
+from controller.domain.traffic.drift.object_state import see_route
+from controller.domain.traffic.plan.traffic_plan import references_of, route_plan
 from controller.effects.gateways import GatewayRoutes
 
 from .leading import VS, rules, weights

@@ -8,8 +8,8 @@ from typing import Any
 from controller.api import names
 from controller.domain.decision import Done, NotYet, RestoreRoutes
 from controller.domain.observation import RoutePresent, RouteUnreadable
-from controller.domain.traffic.drift import see_route
-from controller.domain.traffic.plan import announcement
+from controller.domain.traffic.drift.object_state import see_route
+from controller.domain.traffic.plan.traffic_plan import announcement
 from controller.effects.gateways import GatewayRoutes
 from controller.scripts.answer import Refused
 

@@ -9,7 +9,7 @@ import pytest
 
 from controller.api.rollout import HttpRouteMatch, Step, ValueMatch
 from controller.domain.decision import Done, Refusal, RestoreRoutes
-from controller.domain.traffic.plan import references_of
+from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.effects.gateways import ConfiguredScripts, GatewayRoutes
 from controller.scripts.client import ScriptClient
 from controller.scripts.lookup import ScriptLibrary

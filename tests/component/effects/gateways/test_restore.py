@@ -8,7 +8,7 @@ import pytest
 
 from controller.api import names
 from controller.domain.decision import Done, NotYet, Refusal, RestoreRoutes
-from controller.domain.traffic.plan import announcement
+from controller.domain.traffic.plan.traffic_plan import announcement
 from controller.effects.gateways import GatewayRoutes
 from controller.errors import ServerFault
 

@@ -9,8 +9,8 @@ from typing import Any
 from controller.api import names
 from controller.api.rollout import PatchMetadata, Step, TrafficRoutingRef
 from controller.domain.decision import Reference, RoutePlan
-from controller.domain.traffic.original import MARKS
-from controller.domain.traffic.plan import references_of, route_plan
+from controller.domain.traffic.original.content import MARKS
+from controller.domain.traffic.plan.traffic_plan import references_of, route_plan
 from controller.effects.gateways import Scope
 from controller.errors import (
     AlreadyExists,

@@ -14,9 +14,9 @@ from controller.api.names import (
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.admission.again import Lost, frozen_again
 from controller.domain.admission.availability_freeze import record_of
+from tests.unit.domain.admission.deployment_reviews import held as held_deployment
 from tests.unit.domain.admission.objects import deployment
 from tests.unit.domain.admission.test_podset import EVERY, held, pod_set, strategy_of
-from tests.unit.domain.admission.test_workload import held as held_deployment
 
 DEPLOYMENT = WorkloadKind.DEPLOYMENT
 

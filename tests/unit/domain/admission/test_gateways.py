@@ -7,7 +7,7 @@ from controller.api.jsontree import JsonObject
 from controller.domain.admission.gateways import GatewayVerdict, validate_gateways
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.decision import Reference
-from controller.domain.traffic.header import ScriptHeader
+from controller.domain.traffic.plan.header import ScriptHeader
 from tests.unit.domain.admission.test_rollout import edited, raw
 
 ROUTINGS = [{"service": "web", "ingress": {"name": "web", "classType": "kong"}}]

@@ -5,10 +5,10 @@ import pytest
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject, changed, child
 from controller.api.names import TRAFFIC_ROUTING
-from controller.domain.admission.named import Named, named_in
+from controller.domain.admission.named import Named, PacedStep, named_in
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.decision import Reference
-from controller.domain.traffic.header import ScriptHeader
+from controller.domain.traffic.plan.header import ScriptHeader
 from tests.unit.domain.admission.test_rollout import edited, raw
 
 MESH = "networking.istio.io/v1"
@@ -123,3 +123,20 @@ def test_a_refusal_speaks_of_the_workload_in_the_words_of_the_older_version() ->
     other = changed(older, ("spec", "objectRef", "workloadRef", "name"), "other")
     assert child(other, "spec", "objectRef", "workloadRef")["name"] == "other"
     assert admit_rollout(older, other, ()).message.startswith("spec.objectRef.workloadRef: ")
+
+
+SMALL_STEPS = [
+    {"replicas": "5%", "traffic": "5%"},
+    {"replicas": "50%", "traffic": "100%"},
+    {"replicas": "100%"},
+]
+
+
+def test_steps_that_move_the_workloads_own_pods_and_divide_requests_are_named_with_it() -> None:
+    paced = raw(steps=SMALL_STEPS, trafficRoutings=ROUTINGS)
+    beside = raw(steps=SMALL_STEPS, trafficRoutings=ROUTINGS, enableExtraWorkloadForCanary=True)
+    alone = raw(steps=SMALL_STEPS)
+    assert named_in(paced, paced)[0].paced == (
+        PacedStep("spec.strategy.canary.steps[0]", "5%", "5%"),
+    )
+    assert [named_in(one, one)[0].paced for one in (beside, alone)] == [(), ()]

@@ -1,10 +1,11 @@
 """What is said of the objects that a Rollout names: only what is known, and with the field."""
 
 import pytest
+from msgspec import structs
 
 from controller.api.meta import ObjectMeta
 from controller.api.networking import Service, ServiceSpec
-from controller.domain.admission.named import Named
+from controller.domain.admission.named import Named, PacedStep
 from controller.domain.admission.surroundings import (
     Absent,
     Seen,
@@ -13,7 +14,7 @@ from controller.domain.admission.surroundings import (
     Unknown,
     remarks,
 )
-from controller.domain.traffic.selecting import warning_about
+from controller.domain.traffic.validation.selecting import warning_about
 
 WORKLOAD = Named("spec.workloadRef", "apps/v1", "Deployment", "web")
 FRONT = Named("spec.strategy.canary.trafficRoutings[0].service", "v1", "Service", "front")
@@ -73,3 +74,19 @@ def test_a_remark_lists_what_it_was_made_of() -> None:
     seen: dict[Named, Seen] = {WORKLOAD: PODS, FRONT: service(selector={"app": "shop"})}
     (remark,) = remarks((WORKLOAD, FRONT), seen, "shop")
     assert remark.about == (FRONT, WORKLOAD)
+
+
+@pytest.mark.parametrize(("size", "warned"), [(None, False), (0, False), (1, True), (2, False)])
+def test_a_step_that_is_all_of_a_small_workload_is_warned_of(
+    size: int | None, warned: bool
+) -> None:
+    small = structs.replace(
+        WORKLOAD, paced=(PacedStep("spec.strategy.canary.steps[0]", "5%", "5%"),)
+    )
+    found = remarks((small,), {small: Template({"app": "web"}, size)}, "shop")
+    assert [remark.text for remark in found] == [
+        (
+            "spec.strategy.canary.steps[0]: Deployment shop/web has 1 replica, and replicas: 5% is all of them: the "
+            "new version gets all requests there, not 5%; use enableExtraWorkloadForCanary, or more replicas"
+        )
+    ] * warned

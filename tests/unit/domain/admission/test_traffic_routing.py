@@ -5,7 +5,7 @@ import pytest
 from controller.api.jsontree import JsonObject, changed
 from controller.domain.admission.traffic_routing import admit_traffic_routing
 from controller.domain.decision import Reference
-from controller.domain.traffic.header import ScriptHeader
+from controller.domain.traffic.plan.header import ScriptHeader
 
 MATCH = {"headers": [{"name": "gray", "value": "1"}]}
 REFUSED = "spec.strategy.weight: Unsupported value: Ingress class kong (Ingress/web) cannot divide requests by weight"

@@ -72,6 +72,12 @@ def labelled(name: str, rollout_id: str, batch: str, apps: str | None = None) ->
     }
 
 
+def test_a_node_whose_clock_is_ahead_holds_no_release_up() -> None:
+    ahead = make_pod(ready_since=NOW + timedelta(hours=1))
+    assert readiness_of([ahead], 0, NOW).ready == 1
+    assert readiness_of([ahead], 5, NOW).next_at == NOW + timedelta(hours=1, seconds=5)
+
+
 def test_new_pods_belong_to_the_batch_with_room() -> None:
     pods = [make_pod(f"p{i}", created=NOW + timedelta(seconds=i)) for i in range(4)]
     planned = plan_labels(pods, "r", [2, 4, 6], 2)

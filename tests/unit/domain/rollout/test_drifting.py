@@ -11,7 +11,7 @@ from controller.domain.observation import Observation, RoutePresent
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
-from controller.domain.traffic.drift_policy import RETRY_AFTER_FIGHT
+from controller.domain.traffic.drift.policy import RETRY_AFTER_FIGHT
 from tests.unit.builders import (
     KEY,
     inner_of,

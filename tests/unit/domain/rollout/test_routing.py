@@ -16,13 +16,8 @@ from controller.api.rollout import (
 from controller.domain import reasons
 from controller.domain.availability import NotServed
 from controller.domain.decision import (
-    Action,
-    Decision,
-    EnsureCanaryDeployment,
     EnsureCanaryService,
     EnsureRoutes,
-    PaceDeployment,
-    RehearseRoutes,
     RestoreRoutes,
 )
 from controller.domain.observation import (
@@ -45,7 +40,6 @@ from tests.unit.builders import (
     make_rollout,
     make_routing,
     make_service,
-    make_step,
     make_steps,
     make_strategy,
     make_world,
@@ -57,7 +51,8 @@ from tests.unit.builders import (
     wait,
     weight_of,
 )
-from tests.unit.domain.rollout.scenes import BOTH, approve, first_instants, pin_of, seconds, started
+from tests.unit.domain.rollout.routing_scenes import decided, observed
+from tests.unit.domain.rollout.scenes import approve, first_instants, pin_of, seconds, started
 from tests.unit.worlds import World
 
 RULE = NetworkRef("networking.istio.io/v1", "DestinationRule", "web")
@@ -101,16 +96,6 @@ def shared_world(style: str, subset: str = "stable") -> World:
     return world
 
 
-def observed(world: World) -> Observation:
-    seen = world.observe(KEY)
-    assert seen is not None
-    return seen
-
-
-def decided(world: World, seen: Observation | None = None) -> Decision:
-    return decide(seen or observed(world), world.cluster.now)
-
-
 def with_routes(seen: Observation, state: RouteState) -> Observation:
     return structs.replace(
         seen, routes=tuple(structs.replace(route, state=state) for route in seen.routes)
@@ -136,9 +121,6 @@ def with_slices(seen: Observation, *keep: str) -> Observation:
         for part in seen.slices
     )
     return structs.replace(seen, slices=slices)
-
-
-# --- one Service for both -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("style", ["partition", "canary"])
@@ -208,9 +190,6 @@ def test_a_third_revision_behind_a_shared_service_keeps_the_grace_period_too() -
     assert seen["gone"] - seen["restored"] >= seconds(GRACE)
 
 
-# --- several ------------------------------------------------------------------------------------
-
-
 def test_every_service_and_every_gateway_object_is_led() -> None:
     api = NetworkRef("networking.istio.io/v1", "VirtualService", "api")
     strategy = CanaryStrategy(
@@ -231,9 +210,6 @@ def test_every_service_and_every_gateway_object_is_led() -> None:
     v1, v2 = revision_of(world, "v1"), revision_of(world, "v2")
     pins = [pin_of(world, name) for name in ("web", "api", "web-canary", "api-canary")]
     assert pins == [v1, v1, v2, v2]
-
-
-# --- endpoints ----------------------------------------------------------------------------------
 
 
 def test_no_route_before_every_ready_new_pod_is_an_endpoint() -> None:
@@ -323,9 +299,6 @@ def test_rollback_widens_the_canary_service_and_waits_until_it_shows() -> None:
     assert decision.actions == ()
     world.rest()
     assert sizes_of(world) == {"v1": 10}
-
-
-# --- gateway objects ----------------------------------------------------------------------------
 
 
 def test_an_edited_object_is_written_again_so_that_the_edit_is_folded_in() -> None:
@@ -441,61 +414,3 @@ def test_a_workload_of_a_rollout_without_min_ready_is_judged_by_its_own_values()
     release(world)
     world.rest()
     assert inner_of(world).canary_ready_replicas == 2
-
-
-# --- rehearsal ----------------------------------------------------------------------------------
-
-
-def until_the_first_new_pod(world: World) -> list[Action]:
-    """Every action that is wanted on the way there, each as often as it is wanted anew."""
-    wanted: list[Action] = []
-
-    def note() -> None:
-        seen = world.observe(KEY)
-        actions = decided(world, seen).actions if seen is not None else ()
-        wanted.extend(action for action in actions if action not in wanted[-len(actions) :])
-
-    world.watchers.append(note)
-    release(world)
-    new = revision_of(world, "v2")
-    world.run_until(
-        lambda: any(
-            pod.metadata.labels.get("pod-template-hash") == new for pod in world.cluster.pods
-        )
-    )
-    return wanted
-
-
-@BOTH
-def test_scripts_are_heard_before_there_is_a_pod_of_the_new_version(style: str) -> None:
-    world = make_world(make_rollout(style=style))
-    wanted = until_the_first_new_pod(world)
-    heard = [place for place, action in enumerate(wanted) if isinstance(action, RehearseRoutes)]
-    moved = [
-        place
-        for place, action in enumerate(wanted)
-        if isinstance(action, (PaceDeployment, EnsureCanaryDeployment))
-    ]
-    assert min(heard) < min(moved)
-    first = wanted[heard[0]]
-    assert isinstance(first, RehearseRoutes)
-    assert (first.plan.weight, first.plan.rollout) == (20, "web")
-
-
-def test_the_first_step_with_traffic_is_heard_whichever_it_is() -> None:
-    steps = (make_step("10%"), make_step("20%"), make_step("30%", "30%"))
-    wanted = until_the_first_new_pod(make_world(make_rollout(steps=steps)))
-    assert {a.plan.weight for a in wanted if isinstance(a, RehearseRoutes)} == {30}
-
-
-def test_a_plan_without_traffic_has_nothing_to_hear() -> None:
-    steps = (make_step("10%"), make_step("100%"))
-    wanted = until_the_first_new_pod(make_world(make_rollout(steps=steps)))
-    assert not [action for action in wanted if isinstance(action, RehearseRoutes)]
-
-
-def test_what_was_heard_once_is_not_heard_while_pods_are_there() -> None:
-    world = started()
-    approve(world)
-    assert inner_of(world).current_step_index == 2
-    assert not [a for a in decided(world).actions if isinstance(a, RehearseRoutes)]

@@ -1,5 +1,6 @@
 """Only a leader tells the state, all of it at its first page, and no more than what is there."""
 
+from controller.domain.rollout.ends import End
 from controller.telemetry.metrics import Metrics
 from tests.unit.builders import KEY
 from tests.unit.domain.rollout.scenes import started
@@ -44,3 +45,16 @@ def test_a_page_tells_of_the_moment_it_was_looked_at() -> None:
     world.cluster.rollouts.delete(KEY)
     world.rest()
     assert 'rollout="web"' in metrics.render().body.decode()
+
+
+def test_the_first_release_of_a_namespace_is_an_increase() -> None:
+    world = started()
+    metrics = Metrics()
+    metrics.state.lead(lambda: seen_in(world))
+    ended = (
+        "moonshift_rollouts_completed_total",
+        (("namespace", KEY.namespace), ("outcome", End.SUCCEEDED)),
+    )
+    assert samples(metrics)[ended] == 0
+    metrics.release_ended(KEY.namespace, End.SUCCEEDED, 60)
+    assert samples(metrics)[ended] == 1

@@ -7,7 +7,16 @@ from msgspec import structs
 
 from controller.api.analysis import AnalysisRun, Verdict
 from controller.api.meta import Condition
-from tests.unit.builders import KEY, make_rollout, make_step, make_world, ours_of, release, wait
+from tests.unit.builders import (
+    KEY,
+    make_rollout,
+    make_step,
+    make_world,
+    ours_of,
+    release,
+    revision_of,
+    wait,
+)
 from tests.unit.domain.rollout.scenes import approve, started
 from tests.unit.telemetry.state.scraped import told_of
 from tests.unit.worlds import World
@@ -54,6 +63,16 @@ def test_pods_of_an_extra_deployment_are_new() -> None:
     told = told_of(started(style="canary"))
     assert told["pods{new}"] == 2
     assert told["pods{stable}"] == 10
+
+
+def test_a_pod_that_is_being_deleted_is_not_counted() -> None:
+    world = started()
+    before = told_of(world)
+    pods = world.cluster.pods
+    stable = next(pod for pod in pods if pod.revision == revision_of(world, "v1"))
+    metadata = structs.replace(stable.metadata, deletion_timestamp=world.cluster.now)
+    pods.put(structs.replace(stable, metadata=metadata))
+    assert told_of(world)["pods{stable}"] == before["pods{stable}"] - 1
 
 
 def test_at_rest_all_pods_are_stable_and_nothing_is_waited_for() -> None:

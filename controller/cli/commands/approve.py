@@ -1,0 +1,239 @@
+"""`approve`: let the step that waits for a person go on.
+
+Two ways. Plain, the patch every client of the original sends: whichever step waits is approved. With `--step N`, a JSON
+patch that the API server applies only while step N waits: an approval that comes late approves nothing else.
+Invariant: nothing is sent unless a step is seen to wait; the answer names the state that was seen instead.
+"""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import click
+import msgspec
+
+from controller.api.rollout import BlueGreenStatus, Rollout, StepState
+from controller.api.workloads import Deployment
+from controller.cli.durations import DURATION
+from controller.cli.failures import ExitCode, Failure
+from controller.cli.options import connection_options
+from controller.cli.reading.following import follow_rollout
+from controller.cli.reading.leader import nobody_at_work, seems_to_stand_still, why_unanswered
+from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.session import Session, run
+from controller.cli.reading.targets import rollout_names
+from controller.cli.terminal import say
+from controller.cli.views.steps import current_state, current_step, steps_of
+from controller.cli.views.waiting import waits_for
+from controller.domain.rollout.release_context import moonshift_status
+from controller.errors import Conflict
+from controller.kube.resources import ROLLOUTS
+
+NAMED = "rollout.rollouts.kruise.io"
+"""How kubectl names a Rollout in what it prints."""
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME...")
+@click.option(
+    "--step", type=click.IntRange(min=1), metavar="N", help="Approve step N and no other one."
+)
+@click.option("--message", "-m", metavar="TEXT", default="", help="Why; kept with your name.")
+@click.option("--wait", is_flag=True, help="Wait until the controller has taken it up.")
+@click.option(
+    "--timeout", type=DURATION, default="30s", show_default=True, help="How long --wait waits."
+)
+@connection_options
+def approve(
+    words: tuple[str, ...], step: int | None, message: str, wait: bool, timeout: timedelta
+) -> None:
+    """Approve the step a release waits at.
+
+    Refused, with the reason, unless the Rollout is in StepPaused. Use --step where somebody else, or a script run
+    twice, might approve too: it cannot let a later step go on by mistake. Without --step the next StepPaused begins
+    no sooner than three seconds later, because clients may send such an approval more than once. With --message the
+    step that waits now is approved and no other one; the text is kept in status, history and an Event.
+
+    \b
+    Examples:
+      kubectl moonshift approve web
+      kubectl moonshift approve rollout/web --step 2 --wait
+      kubectl moonshift approve web --message 'errors are those of the load test'
+      kubectl-kruise rollout approve rollout/web     # the same program under that name
+
+    Exit codes: 0 approved, 1 not approved, 5 --wait timed out (approved, but not taken up yet).
+    """
+    names = rollout_names(words)
+    if step is not None and len(names) > 1:
+        raise click.UsageError("--step is about one Rollout: give one NAME")
+    run(
+        lambda session: _approve_all(session, names, Wish(step, message), timeout if wait else None)
+    )
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """Which step, and why; no step is the one that waits."""
+
+    step: int | None
+    message: str
+
+
+async def _approve_all(
+    session: Session, names: tuple[str, ...], wish: Wish, wait: timedelta | None
+) -> None:
+    """All of them, as far as possible; the first failure is the command's own."""
+    failures: list[Failure] = []
+    for name in names:
+        try:
+            await _approve(session, name, wish, wait)
+        except Failure as failure:
+            failures.append(failure)
+    for also in failures[1:]:
+        also.show()
+    if failures:
+        raise failures[0]
+
+
+async def _approve(session: Session, name: str, wish: Wish, wait: timedelta | None) -> None:
+    rollout = await read_rollout(session, name)
+    step = wish.step
+    if (problem := not_approvable(rollout, step)) != "":
+        raise Failure(await _with_what_is_known(session, rollout, problem))
+    if wish.message and step is None:
+        step = current_step(rollout.status)
+        if (problem := not_approvable(rollout, step)) != "":
+            raise Failure(problem)
+    if step is None:
+        await session.client.merge_patch(
+            ROLLOUTS, session.namespace, name, plain_patch(rollout), "status"
+        )
+    else:
+        await approve_exactly(session, name, step, wish.message)
+    say(f"{NAMED}/{name} approved")
+    # who waits is told in the end, and then only where nobody answered
+    unseen = wait is None
+    if unattended := await nobody_at_work(session.client, datetime.now(UTC), waited=unseen):
+        say(f"warning: {unattended}", err=True)
+    if wait is not None:
+        await _wait_until_taken_up(session, rollout, wait)
+
+
+async def _with_what_is_known(session: Session, rollout: Rollout, problem: str) -> str:
+    """The refusal; of a release that seems to stand still with what is known of the controller."""
+    now = datetime.now(UTC)
+    if not seems_to_stand_still(rollout, now):
+        return problem
+    unattended = await nobody_at_work(session.client, now, waited=True)
+    return f"{problem}; {unattended}" if unattended else problem
+
+
+async def approve_exactly(session: Session, name: str, step: int, message: str = "") -> None:
+    """Approve step `step` and no other; a Failure says where the release is instead."""
+    operations = exact_patch(step, datetime.now(UTC), message)
+    try:
+        await session.client.json_patch(ROLLOUTS, session.namespace, name, operations, "status")
+    except Conflict as moved:
+        now = await read_rollout(session, name)
+        text = not_approvable(now, step) or f"Rollout {now.metadata.key} changed meanwhile"
+        raise Failure(f"{text}; nothing was approved") from moved
+
+
+# --- what is sent -------------------------------------------------------------------------------
+
+
+def plain_patch(rollout: Rollout) -> dict[str, object]:
+    """The merge patch on the status, byte for byte what clients of the original send."""
+    blue_green = isinstance(rollout.status.of_release, BlueGreenStatus)
+    part = "blueGreenStatus" if blue_green else "canaryStatus"
+    return {"status": {part: {"currentStepState": StepState.STEP_READY.value}}}
+
+
+def exact_patch(step: int, now: datetime, message: str = "") -> list[dict[str, object]]:
+    """The JSON patch on the status that holds for step `step` only; admission adds who sent it."""
+    said: dict[str, object] = {"step": step, "at": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    if message:
+        said["message"] = message
+    return [
+        {"op": "test", "path": "/status/moonshift/step", "value": step},
+        {"op": "test", "path": "/status/moonshift/state", "value": StepState.STEP_PAUSED.value},
+        {"op": "add", "path": "/status/moonshift/approval", "value": said},
+    ]
+
+
+def not_approvable(rollout: Rollout, step: int | None) -> str:
+    """Why there is nothing to approve; empty when there is."""
+    status, key = rollout.status, rollout.metadata.key
+    state, now = current_state(status), current_step(status)
+    if status.of_release is not None:
+        # clients of the original look here, and an approval under way shows here first
+        state = status.of_release.current_step_state or state
+    at = f"step {now}/{len(steps_of(rollout.spec.strategy))}"
+    if status.phase != "Progressing":
+        phase = status.phase or "not looked at by a controller yet"
+        return f"Rollout {key} has no release under way ({phase}): nothing to approve"
+    if step is not None and not moonshift_status(status).state:
+        return f"Rollout {key} is not led by Moonshift, which --step needs: approve without --step"
+    if step is not None and step != now:
+        return f"Rollout {key} is at {at} ({state}), not at step {step}: look at it with get, then repeat"
+    if state == StepState.STEP_READY:
+        return f"Rollout {key} is at {at} and was approved already: the controller has not taken it up yet"
+    if state != StepState.STEP_PAUSED:
+        return f"Rollout {key} is at {at} in {state}, not in StepPaused: it waits for {waits_for(rollout)}"
+    return ""
+
+
+# --- --wait -------------------------------------------------------------------------------------
+
+
+async def _wait_until_taken_up(session: Session, before: Rollout, wait: timedelta) -> None:
+    key, seconds = before.metadata.key, wait.total_seconds()
+
+    def look(rollout: Rollout | None, _: Deployment | None) -> Answer | None:
+        return answer_to(before, rollout)
+
+    try:
+        async with asyncio.timeout(seconds):
+            patched = await read_rollout(session, key.name)
+            answer = await follow_rollout(session.client, patched, None, look)
+    except TimeoutError as late:
+        known = await why_unanswered(session.client, datetime.now(UTC))
+        raise Failure(
+            f"Rollout {key} was approved, but the approval was not taken up within {seconds:g} s: {known}",
+            ExitCode.TIMED_OUT,
+        ) from late
+    if not answer.honoured:
+        raise Failure(f"Rollout {key} {answer.text}")
+    say(f"{NAMED}/{key.name} {answer.text}")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The result of an approval."""
+
+    honoured: bool
+    text: str
+
+
+def answer_to(before: Rollout, now: Rollout | None) -> Answer | None:
+    """The controller's answer to an approval sent after `before` was seen; None while there is none."""
+    if now is None:
+        return Answer(False, "was deleted")
+    step, ours = current_step(now.status), moonshift_status(now.status)
+    if step != current_step(before.status) or now.status.phase != before.status.phase:
+        total = len(steps_of(now.spec.strategy))
+        return Answer(True, f"is at step {step}/{total} ({current_state(now.status)})")
+    if (
+        ours.approved_at is not None
+        and ours.approved_at != moonshift_status(before.status).approved_at
+    ):
+        return Answer(True, f"went on from step {step}")
+    inner = now.status.of_release
+    if (
+        inner is not None
+        and inner.current_step_state == StepState.STEP_PAUSED
+        and ours.approval is None
+    ):
+        # our patch is in this status or an earlier one: the mailbox was emptied without an approval
+        return Answer(
+            False,
+            f"is still at step {step}: the controller put the approval back: see its Events, then repeat",
+        )
+    return None

@@ -1,0 +1,48 @@
+"""`pause` and what it shares with `resume`: the switch `spec.strategy.paused`.
+
+Invariant: the bodies are those clients of the original send (`null`, not `false`, takes the pause off).
+"""
+
+import click
+
+from controller.api.names import GROUP
+from controller.cli.commands.approve import NAMED
+from controller.cli.failures import Failure
+from controller.cli.options import connection_options
+from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.session import Session, run
+from controller.cli.reading.targets import rollout_names
+from controller.cli.terminal import say
+from controller.kube.resources import ROLLOUTS
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME...")
+@connection_options
+def pause(words: tuple[str, ...]) -> None:
+    """Hold a release where it is.
+
+    Pods and routes stay as they are until `resume`. A rollback of the workload is still acted upon.
+
+    \b
+    Example:
+      kubectl moonshift pause web
+    """
+    names = rollout_names(words)
+    run(lambda session: switch_all(session, names, paused=True))
+
+
+async def switch_all(session: Session, names: tuple[str, ...], *, paused: bool) -> None:
+    """Pause or resume all of them; the first that is so already, or does not exist, fails the command."""
+    for name in names:
+        rollout = await read_rollout(session, name)
+        if rollout.spec.strategy.paused == paused:
+            raise Failure(already(name, paused))
+        body = {"spec": {"strategy": {"paused": True if paused else None}}}
+        await session.client.merge_patch(ROLLOUTS, session.namespace, name, body)
+        say(f"{NAMED}/{name} {'paused' if paused else 'resumed'}")
+
+
+def already(name: str, paused: bool) -> str:
+    """In the words of kubectl's own `rollout pause` and `resume`."""
+    return f'rollouts.{GROUP} "{name}" is {"already" if paused else "not"} paused'

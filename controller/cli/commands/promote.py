@@ -1,0 +1,165 @@
+"""`promote`: go on past the present pause, or with `--full` past all that are left.
+
+It stands on what `approve`, `resume` and `jump` send, so that admission writes down who went on and where to.
+Invariant: each request names the step that was seen; a release that moved meanwhile is looked at again by a person, not
+pushed further.
+"""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+
+import click
+
+from controller.api.rollout import Rollout, StepState
+from controller.api.workloads import Deployment
+from controller.cli.commands.approve import NAMED, approve_exactly, not_approvable
+from controller.cli.commands.jump import impossible, send_jump
+from controller.cli.durations import DURATION
+from controller.cli.failures import ExitCode, Failure
+from controller.cli.options import connection_options
+from controller.cli.reading.following import follow_rollout
+from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.session import Session, run
+from controller.cli.reading.targets import one_rollout
+from controller.cli.terminal import say
+from controller.cli.views.steps import (
+    current_state,
+    current_step,
+    goes_on_by_itself,
+    steps_of,
+    under_way,
+)
+from controller.cli.views.waiting import REPLICAS, at_zero, may_go_on, stalled, waits_for
+from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.rollout.status import condition
+from controller.kube.resources import ROLLOUTS
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME")
+@click.option("--full", is_flag=True, help="Leave out every step between and every pause left.")
+@click.option(
+    "--timeout", type=DURATION, default="30m", show_default=True, help="How long --full waits."
+)
+@connection_options
+def promote(words: tuple[str, ...], full: bool, timeout: timedelta) -> None:
+    """Go on past the pause a release waits at.
+
+    Without --full it is `approve --step N` of the present step, whether a person or the clock is waited for, and
+    `resume` where the release was paused. With --full the release jumps to its last step now, and when the last step's
+    pods and routes are in place and it would wait, that pause is left out too: the command stays until then. Readiness,
+    grace periods and metric verdicts are never left out. Both are written down with your name, as approvals are.
+    If promote --full is interrupted, the release goes on by itself to its last step and waits there: give the command
+    again.
+
+    \b
+    Examples:
+      kubectl moonshift promote web
+      kubectl moonshift promote web --full
+
+    Exit codes: 0 promoted, 1 not promoted, 4 the release stalled on its way, 5 --full timed out.
+    """
+    name = one_rollout(words)
+    run(lambda session: _promote(session, name, timeout if full else None))
+
+
+async def _promote(session: Session, name: str, wait: timedelta | None) -> None:
+    rollout = await read_rollout(session, name)
+    if not under_way(rollout.status):
+        phase = rollout.status.phase or "not looked at by a controller yet"
+        raise Failure(f"Rollout {rollout.metadata.key} has no release under way ({phase})")
+    here = current_step(rollout.status)
+    if wait is None:
+        await _go_on(session, rollout, here)
+    else:
+        await _go_to_the_end(session, rollout, wait)
+
+
+async def _go_on(session: Session, rollout: Rollout, here: int) -> None:
+    paused = rollout.spec.strategy.paused
+    problem = not_approvable(rollout, here)
+    if problem and not paused:
+        raise Failure(problem)
+    if not problem:
+        await approve_exactly(session, rollout.metadata.name, here)
+    if paused:
+        await _resume(session, rollout)
+    said = f"promoted past step {here}" if not problem else "resumed"
+    say(f"{NAMED}/{rollout.metadata.name} {said}")
+
+
+async def _resume(session: Session, rollout: Rollout) -> None:
+    body = {"spec": {"strategy": {"paused": None}}}
+    name = rollout.metadata.name
+    await session.client.merge_patch(ROLLOUTS, session.namespace, name, body)
+
+
+# --- --full -------------------------------------------------------------------------------------
+
+
+async def _go_to_the_end(session: Session, rollout: Rollout, wait: timedelta) -> None:
+    name, last = rollout.metadata.name, len(steps_of(rollout.spec.strategy))
+    here = current_step(rollout.status)
+    if (problem := impossible(rollout, last)) != "":
+        raise Failure(problem)
+    if here != last:
+        await send_jump(session, rollout, last)
+        say(f"{NAMED}/{name} jumps from step {here} to step {last}, the last")
+    if rollout.spec.strategy.paused:
+        await _resume(session, rollout)
+    try:
+        async with asyncio.timeout(wait.total_seconds()):
+            seen = await read_rollout(session, name)
+            end = await follow_rollout(session.client, seen, None, _until(last))
+    except TimeoutError as late:
+        now = await read_rollout(session, name)
+        raise Failure(
+            f"Rollout {rollout.metadata.key} waits for {waits_for(now)}: its last step is not ready within "
+            f"{wait.total_seconds():g} s; nothing is undone, and promote --full may be given again",
+            ExitCode.TIMED_OUT,
+        ) from late
+    if isinstance(end, Failure):
+        raise end
+    if end:
+        await approve_exactly(session, name, last)
+    say(f"{NAMED}/{name} fully promoted")
+
+
+def _until(last: int) -> Callable[[Rollout | None, Deployment | None], bool | Failure | None]:
+    return lambda rollout, _: at_the_end(rollout, last)
+
+
+def at_the_end(rollout: Rollout | None, last: int) -> bool | Failure | None:
+    """True: the last step waits for somebody. False: it goes on by itself. A Failure: it does not. None: not yet."""
+    if rollout is None:
+        return Failure("the Rollout was deleted")
+    status, key = rollout.status, rollout.metadata.key
+    if (problem := stalled(status)) and not may_go_on(status):
+        return Failure(f"Rollout {key} is stalled: {problem}", ExitCode.STALLED)
+    if at_zero(status):
+        return Failure(f"Rollout {key} waits for {REPLICAS}; it starts again at step 1 then")
+    if ended := _ended(rollout):
+        return ended if isinstance(ended, Failure) else False
+    if current_step(status) != last:
+        return None  # the jump was not read yet
+    match current_state(status):
+        case StepState.STEP_PAUSED:
+            return not goes_on_by_itself(rollout, last)
+        case StepState.STEP_READY | StepState.COMPLETED:
+            return False
+        case _:
+            return None
+
+
+def _ended(rollout: Rollout) -> bool | Failure:
+    """Whether the release is past its steps; a Failure where it ended otherwise than by success."""
+    status, key = rollout.status, rollout.metadata.key
+    goal = moonshift_status(status).goal
+    if under_way(status) and goal in ("", Goal.SUCCESS):
+        return bool(goal)
+    succeeded = condition(status, "Succeeded")
+    if not under_way(status) and succeeded is not None and succeeded.status == "True":
+        return True
+    return Failure(f"Rollout {key} was not promoted: it ends with {goal or status.phase}")

@@ -1,0 +1,24 @@
+"""`resume`: take the pause of `pause` off again."""
+
+import click
+
+from controller.cli.commands.pause import switch_all
+from controller.cli.options import connection_options
+from controller.cli.reading.session import run
+from controller.cli.reading.targets import rollout_names
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME...")
+@connection_options
+def resume(words: tuple[str, ...]) -> None:
+    """Let a paused release go on.
+
+    This takes off `pause`; the step itself may still wait for `approve`.
+
+    \b
+    Example:
+      kubectl moonshift resume web
+    """
+    names = rollout_names(words)
+    run(lambda session: switch_all(session, names, paused=False))

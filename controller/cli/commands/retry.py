@@ -1,0 +1,68 @@
+"""`retry`: let a revision be tried again that was given up, or a gate be measured again that failed.
+
+Invariant: only the revision that was seen is let go; nothing about the workload is written, so the release begins as
+admission has let it in.
+"""
+
+import click
+
+from controller.api.analysis import Verdict
+from controller.cli.commands.approve import NAMED
+from controller.cli.failures import Failure
+from controller.cli.options import connection_options
+from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.session import Session, run
+from controller.cli.reading.targets import one_rollout
+from controller.cli.terminal import say
+from controller.domain.rollout.release_context import moonshift_status
+from controller.errors import Conflict
+from controller.kube.resources import ROLLOUTS
+
+_FAILED = "/status/moonshift/failedTemplate"
+_ANALYSES = "/status/moonshift/analyses"
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME")
+@connection_options
+def retry(words: tuple[str, ...]) -> None:
+    """Try a revision again that was given up, or measure a gate again that failed.
+
+    A revision that was taken back by a deadline or a gate is held when it is applied again, until the template changes
+    or this is said.
+
+    \b
+    Example:
+      kubectl moonshift retry web
+    """
+    name = one_rollout(words)
+    run(lambda session: _retry(session, name))
+
+
+async def _retry(session: Session, name: str) -> None:
+    rollout = await read_rollout(session, name)
+    ours = moonshift_status(rollout.status)
+    operations: list[dict[str, object]] = []
+    if ours.failed_template:
+        operations += [
+            {"op": "test", "path": _FAILED, "value": ours.failed_template},
+            {"op": "remove", "path": _FAILED},
+        ]
+    if any(run.verdict in (Verdict.FAILED, Verdict.INCONCLUSIVE) for run in ours.analyses):
+        operations.append({"op": "remove", "path": _ANALYSES})
+    if not operations:
+        raise Failure(
+            f"Rollout {rollout.metadata.key} has given no revision up, and no gate failed: nothing to try again"
+        )
+    try:
+        await session.client.json_patch(ROLLOUTS, session.namespace, name, operations, "status")
+    except Conflict as moved:
+        raise Failure(
+            f"Rollout {rollout.metadata.key} changed at the same moment: look, then repeat"
+        ) from moved
+    what = (
+        "the revision that was given up may be tried again"
+        if ours.failed_template
+        else "its metrics are measured again"
+    )
+    say(f"{NAMED}/{name}: {what}")

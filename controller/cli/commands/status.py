@@ -1,0 +1,152 @@
+"""`status`: wait for the outcome of a release; its exit code is for pipelines."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import click
+import msgspec
+
+from controller.api.rollout import Rollout
+from controller.api.workloads import Deployment
+from controller.cli.commands.get import picture_of
+from controller.cli.durations import DURATION
+from controller.cli.failures import ExitCode, Failure
+from controller.cli.options import connection_options
+from controller.cli.reading.following import follow_rollout
+from controller.cli.reading.leader import nobody_at_work, seems_to_stand_still
+from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.session import Session, run
+from controller.cli.reading.targets import one_rollout
+from controller.cli.terminal import say
+from controller.cli.views.progress import EXIT_CODES, Progress, Stage, progress_of
+from controller.cli.views.waiting import awaits_approval
+from controller.errors import MoonshiftError
+from controller.kube.resources import DEPLOYMENTS
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME")
+@click.option("--watch/--no-watch", "-w", default=True, help="Wait for the outcome, or only look.")
+@click.option(
+    "--timeout",
+    type=DURATION,
+    default="0",
+    metavar="5m",
+    help="Give up after this long; 0 waits without end (default).",
+)
+@click.option(
+    "--until",
+    type=click.Choice(["end", "approval"]),
+    default="end",
+    show_default=True,
+    help="Which moment to wait for; `approval` is also over at the end.",
+)
+@connection_options
+def status(words: tuple[str, ...], watch: bool, timeout: timedelta, until: str) -> None:
+    """Wait until a release has ended, and say how.
+
+    Every change is printed as a line. A release that waits for an approval is waited for; with --until approval that
+    ends the wait, so that a pipeline can ask a person.
+
+    \b
+    Examples:
+      kubectl set image deployment/web web=web:2 && kubectl moonshift status web --timeout 10m
+      kubectl moonshift status web --until approval
+      kubectl moonshift status web --no-watch
+
+    \b
+    Exit codes:
+      0  completed (with --until approval: or waiting for one; with --no-watch: or under way)
+      1  it could not be looked at     3  rolled back or cancelled
+      4  stalled, a person has to change something     5  timed out
+    """
+    name = one_rollout(words)
+    code = run(lambda session: _status(session, name, watch, timeout, until))
+    if code != ExitCode.OK:
+        raise SystemExit(int(code))
+
+
+async def _status(
+    session: Session, name: str, watch: bool, within: timedelta, until: str
+) -> ExitCode:
+    rollout = await read_rollout(session, name)
+    workload = await _workload(session, rollout)
+    now = datetime.now(UTC)
+    waited = seems_to_stand_still(rollout, now)
+    asks = watch or waited
+    if asks and (unattended := await nobody_at_work(session.client, now, waited=waited)):
+        say(f"warning: {unattended}", err=True)
+    if not watch:
+        said = progress_of(rollout, workload)
+        say(said.text)
+        return EXIT_CODES.get(said.stage, ExitCode.OK)
+    reporter = Reporter(session.program, rollout, until)
+    limit = within.total_seconds() or None
+    try:
+        async with asyncio.timeout(limit):
+            return await follow_rollout(session.client, rollout, workload, reporter.look)
+    except TimeoutError as late:
+        waits = await _what_it_waits_for(session, name)
+        raise Failure(
+            f"Rollout {rollout.metadata.key} has not ended within {limit:g} s: {waits}",
+            ExitCode.TIMED_OUT,
+        ) from late
+
+
+async def _what_it_waits_for(session: Session, name: str) -> str:
+    """The whole sentence, with the pod that is to blame: worth a few more requests, once."""
+    picture, _, rollout = await picture_of(session, name)
+    now = datetime.now(UTC)
+    view = picture.view(now)
+    if view is None:
+        return "it was deleted"
+    summary, unattended = view.summary, view.unattended
+    text = f"{summary.phase}, step {summary.step}/{summary.steps}, waits for {summary.waits_for}"
+    if not unattended and not (awaits_approval(rollout) or rollout.spec.strategy.paused):
+        unattended = await nobody_at_work(session.client, now, waited=True)
+    return f"{text}; {unattended}" if unattended else text
+
+
+async def _workload(session: Session, rollout: Rollout) -> Deployment | None:
+    """The workload, which tells whether a release was admitted; None when it cannot be read."""
+    ref = rollout.spec.workload_ref
+    if ref.kind != "Deployment":
+        return None
+    try:
+        body = await session.client.get(DEPLOYMENTS, session.namespace, ref.name)
+    except MoonshiftError:
+        return None
+    return msgspec.json.decode(body, type=Deployment)
+
+
+class Reporter:
+    """Prints each change once and knows when the wait is over."""
+
+    def __init__(self, program: str, rollout: Rollout, until: str) -> None:
+        self.last: Progress | None = None
+        self._program = program
+        self._uid = rollout.metadata.uid
+        self._key = rollout.metadata.key
+        self._until = until
+
+    def look(self, rollout: Rollout | None, workload: Deployment | None) -> ExitCode | None:
+        """The exit code once the wait is over."""
+        if rollout is None or rollout.metadata.uid != self._uid:
+            say(f"error: Rollout {self._key} was deleted", err=True)
+            return ExitCode.FAILED
+        said = progress_of(rollout, workload)
+        if said != self.last:
+            self._print(said)
+            self.last = said
+        if said.stage is Stage.AWAITING_APPROVAL:
+            return ExitCode.OK if self._until == "approval" else None
+        return EXIT_CODES.get(said.stage)
+
+    def _print(self, said: Progress) -> None:
+        text = said.text
+        if said.stage is Stage.AWAITING_APPROVAL:
+            text += f" ({self._program} approve {self._key.name} -n {self._key.namespace})"
+        if said.stage in (Stage.STALLED, Stage.ROLLED_BACK):
+            say(f"{said.stage}: {text}", err=said.stage is Stage.STALLED)
+        else:
+            say(text)

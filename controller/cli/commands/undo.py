@@ -1,0 +1,138 @@
+"""`undo`: put the stable template back on the workload; the controller then leads traffic and pods back.
+
+Invariant: only the template is written, and only over the generation that was looked at; what is stable is what the
+release recorded, never guessed from the order of revisions.
+"""
+
+import asyncio
+import sys
+
+import click
+import msgspec
+
+from controller.api.jsontree import JsonObject
+from controller.api.rollout import Rollout
+from controller.api.workloads import template_hash
+from controller.cli.commands.approve import NAMED
+from controller.cli.failures import Failure
+from controller.cli.options import connection_options
+from controller.cli.reading.kept import Kept, read_kept
+from controller.cli.reading.objects import read_rollout
+from controller.cli.reading.session import Session, run
+from controller.cli.reading.targets import rollout_names
+from controller.cli.render.words import counted
+from controller.cli.terminal import say
+from controller.cli.views.images import images_of
+from controller.cli.views.steps import steps_of, under_way
+from controller.domain.rollout.release_context import canary_status, moonshift_status
+from controller.effects.reverts import kept_template
+from controller.errors import Conflict
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME...")
+@click.option("--dry-run", is_flag=True, help="Let the API server check it; change nothing.")
+@click.option(
+    "-y", "--yes", is_flag=True, help="Do not ask where this starts a release of its own."
+)
+@connection_options
+def undo(words: tuple[str, ...], dry_run: bool, yes: bool) -> None:
+    """Go back to the revision that ran before the release, whatever the kind of the workload.
+
+    The stable revision's template is written to the workload, under the condition that nobody changed it meanwhile.
+    The controller then sends traffic back first and pods after. `abort` is the same command.
+
+    After a release has ended, this starts a release of its own to the revision before, with all of its steps. On a
+    terminal it asks first (--yes does not); in a script it goes on and says so.
+
+    \b
+    Examples:
+      kubectl moonshift undo web
+      kubectl moonshift undo web && kubectl moonshift status web   # exit code 3: rolled back
+    """
+    names = rollout_names(words)
+    asks = not yes and not dry_run and is_terminal()
+    run(lambda session: _undo_all(session, names, dry_run, asks))
+
+
+async def _undo_all(session: Session, names: tuple[str, ...], dry_run: bool, asks: bool) -> None:
+    for name in names:
+        rollout = await read_rollout(session, name)
+        await _undo(session, rollout, dry_run, asks)
+        done = "rolled back" if under_way(rollout.status) else "begins a release of its own, back"
+        suffix = " (server dry run)" if dry_run else ""
+        say(f"{NAMED}/{name} {done}{suffix}")
+
+
+async def _undo(session: Session, rollout: Rollout, dry_run: bool, asks: bool) -> None:
+    kept = await read_kept(session, rollout)
+    template = stable_template(rollout, kept)
+    if isinstance(template, str):
+        raise Failure(template)
+    if not under_way(rollout.status):
+        steps = len(steps_of(rollout.spec.strategy))
+        told = (
+            f"no release of Rollout {rollout.metadata.key} is under way: this starts one, of {counted(steps, 'step')}, "
+            f"back to {stable_of(rollout)} ({images_of(template) or 'no image'})"
+        )
+        say(told, err=True)
+        if asks and not await asyncio.to_thread(click.confirm, "Start it?", err=True):
+            raise Failure("nothing was changed")
+    meta = kept.workload.metadata
+    try:
+        await session.client.json_patch(
+            kept.resource,
+            session.namespace,
+            meta.name,
+            template_patch(meta.generation, template),
+            dry_run=dry_run,
+        )
+    except Conflict as moved:
+        raise Failure(
+            f"{kept.named} was changed at the same moment; nothing was undone: look, then repeat"
+        ) from moved
+
+
+def stable_template(rollout: Rollout, kept: Kept) -> JsonObject | str:
+    """The template to write, or why there is none."""
+    revision = stable_of(rollout)
+    if not revision:
+        return (
+            f"Rollout {rollout.metadata.key} has recorded no stable revision: nothing to go back to"
+        )
+    found = kept.templates.get(revision) or _kept_in_status(rollout, revision)
+    if found is None:
+        wanted = (
+            moonshift_status(rollout.status).stable_words or "the version you want to go back to"
+        )
+        return f"the {kept.keeper} of revision {revision} of {kept.named} is gone: apply the manifest of {wanted}"
+    if template_hash(bytes(found)) == template_hash(bytes(kept.workload.spec.template)):
+        image = images_of(msgspec.json.decode(found, type=JsonObject))
+        return f"{kept.named} has the template of its stable revision {revision} ({image or 'no image'}) already"
+    return kept_template({"spec": {"template": msgspec.json.decode(found, type=JsonObject)}})
+
+
+def _kept_in_status(rollout: Rollout, revision: str) -> msgspec.Raw | None:
+    """The stable template, as a release under way keeps it: its ReplicaSet may have been deleted."""
+    ours = moonshift_status(rollout.status)
+    known = ours.kept_template if ours.stable_revision == revision else ""
+    return msgspec.Raw(known.encode()) if known else None
+
+
+def stable_of(rollout: Rollout) -> str:
+    """The stable revision, as its pods are labelled; empty where none is recorded."""
+    status = rollout.status
+    return moonshift_status(status).stable_revision or canary_status(status).stable_revision
+
+
+def is_terminal() -> bool:
+    """Somebody can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def template_patch(generation: int, template: JsonObject) -> list[dict[str, object]]:
+    """The template over the very generation that was looked at."""
+    return [
+        {"op": "test", "path": "/metadata/generation", "value": generation},
+        {"op": "replace", "path": "/spec/template", "value": template},
+    ]

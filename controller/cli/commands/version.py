@@ -1,0 +1,104 @@
+"""`version`: of this program, the API server, and the controller where it can be found."""
+
+import click
+import msgspec
+
+from controller.api.meta import ObjectMeta
+from controller.api.names import CONTROLLER_ACCOUNT, DEFAULT_NAMESPACE
+from controller.cli.failures import explain
+from controller.cli.options import connection_options
+from controller.cli.output import show_data
+from controller.cli.reading.session import Session, run
+from controller.cli.terminal import say
+from controller.cli.views.view import View
+from controller.errors import MoonshiftError
+from controller.kube.resources import DEPLOYMENTS
+from controller.kube.watch import read_page
+from controller.version import program_version
+
+VERSION_LABEL = "app.kubernetes.io/version"
+
+
+class _Container(msgspec.Struct, frozen=True):
+    name: str = ""
+    image: str = ""
+
+
+class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
+    service_account_name: str = ""
+    containers: tuple[_Container, ...] = ()
+
+
+class _Template(msgspec.Struct, frozen=True):
+    spec: _PodSpec = _PodSpec()
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    template: _Template = _Template()
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A Deployment, in the part that tells which program it runs."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: _Spec = _Spec()
+
+
+class Versions(View, frozen=True):
+    """All three; a sentence where one is not known."""
+
+    client: str
+    server: str
+    controller: str
+
+
+@click.command()
+@click.option(
+    "--controller-namespace",
+    default=DEFAULT_NAMESPACE,
+    show_default=True,
+    metavar="NS",
+    help="Where the controller runs.",
+)
+@click.option("--client", "client_only", is_flag=True, help="Only this program's; no request.")
+@click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
+@connection_options
+def version(controller_namespace: str, client_only: bool, form: str | None) -> None:
+    """Show versions: this program's, the API server's, the controller's image.
+
+    \b
+    Example:
+      kubectl moonshift version
+    """
+    if client_only:
+        say(f"client: {program_version()}")
+        return
+    found = run(lambda session: _versions(session, controller_namespace))
+    if form is not None:
+        show_data(found, form)
+        return
+    for field in found.__struct_fields__:
+        say(f"{field + ':':<12}{getattr(found, field)}")
+
+
+async def _versions(session: Session, namespace: str) -> Versions:
+    server = await session.client.server_version()
+    found: list[Program] = []
+    try:
+        async for page in session.client.list_pages(DEPLOYMENTS, namespace):
+            items = read_page(page).items or ()
+            found += [msgspec.json.decode(item, type=Program) for item in items]
+    except MoonshiftError as failure:
+        return Versions(program_version(), server, f"not known ({explain(failure)})")
+    return Versions(program_version(), server, controller_text(found, namespace))
+
+
+def controller_text(present: list[Program], namespace: str) -> str:
+    """The controller among the Deployments of its namespace, by its ServiceAccount."""
+    for program in present:
+        spec = program.spec.template.spec
+        if spec.service_account_name == CONTROLLER_ACCOUNT and spec.containers:
+            said = program.metadata.labels.get(VERSION_LABEL, "")
+            image = spec.containers[0].image
+            return f"{said} ({image})" if said else image
+    return f"not found in namespace {namespace} (--controller-namespace)"

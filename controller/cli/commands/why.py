@@ -1,0 +1,41 @@
+"""`why`: the short answer to whoever is paged, or wonders."""
+
+from datetime import UTC, datetime
+
+import click
+
+from controller.cli.commands.describe import described
+from controller.cli.options import connection_options
+from controller.cli.output import show, show_data
+from controller.cli.reading.session import Session, run
+from controller.cli.reading.targets import rollout_names
+from controller.cli.remedies.choice import remedies
+from controller.cli.render.why import answer
+from controller.cli.render.words import hint
+from controller.cli.views.problems import why as why_of
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="NAME...")
+@click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
+@connection_options
+def why(words: tuple[str, ...], form: str | None) -> None:
+    """Say why a release does not go on: its present wait, its problems, the commands to type.
+
+    \b
+    Examples:
+      kubectl moonshift why web
+      kubectl moonshift why web -o json
+    """
+    names = rollout_names(words)
+    run(lambda session: _why(session, names, form))
+
+
+async def _why(session: Session, names: tuple[str, ...], form: str | None) -> None:
+    for name in names:
+        view = await described(session, name)
+        if form is not None:
+            found = remedies(view, session.program)
+            show_data(why_of(view, hint(view.summary, session.program), found), form)
+        else:
+            show(answer(view, datetime.now(UTC), session.program))

@@ -1,0 +1,52 @@
+"""Following one Rollout (and its workload) until something is so.
+
+Invariant: woken by watches only; a deleted Rollout ends the wait; the bound is the caller's.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from controller.api.meta import Key
+from controller.api.rollout import Rollout
+from controller.api.workloads import Deployment
+from controller.cli.live import Bell
+from controller.cli.reading.source import Source, named
+from controller.kube.client import KubeClient
+from controller.kube.resources import DEPLOYMENTS, ROLLOUTS
+from controller.kube.store import Store
+
+_T = TypeVar("_T")
+
+Look = Callable[[Rollout | None, Deployment | None], _T | None]
+"""Judges what is known; an answer other than None ends the wait. The first is None once the Rollout is gone."""
+
+
+async def follow_rollout(
+    client: KubeClient, rollout: Rollout, workload: Deployment | None, look: Look[_T]
+) -> _T:
+    """Ask `look` at every change, the present state first, until it answers."""
+    key = rollout.metadata.key
+    rollouts: Store[Rollout] = Store()
+    rollouts.put(rollout)
+    workloads: Store[Deployment] = Store()
+    if workload is not None:
+        workloads.put(workload)
+    name = rollout.spec.workload_ref.name
+    sources = (
+        Source(ROLLOUTS, rollouts, Rollout, namespace=key.namespace, fields=named(key.name)),
+        Source(DEPLOYMENTS, workloads, Deployment, namespace=key.namespace, fields=named(name)),
+    )
+    bell = Bell()
+    for store in (rollouts, workloads):
+        store.subscribe(lambda old, new: bell.ring())
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(source.reflector(client).run()) for source in sources]
+        while True:
+            answer = look(rollouts.get(key), workloads.get(Key(key.namespace, name)))
+            if answer is not None:
+                break
+            await bell.heard()
+        for task in tasks:
+            task.cancel()
+    return answer

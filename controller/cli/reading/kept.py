@@ -1,0 +1,99 @@
+"""A workload of any kind that is released, with the templates that Kubernetes keeps of its revisions.
+
+A Deployment's are in its ReplicaSets, all others' in ControllerRevisions. Invariant: a revision is named as pods are
+labelled with it, which is how a release records what is stable; what is another owner's is left out.
+"""
+
+import msgspec
+
+from controller.api.meta import Key, ObjectMeta
+from controller.api.podsets import ControllerRevision
+from controller.api.rollout import Rollout, WorkloadRef
+from controller.api.workload_kinds import WorkloadKind, workload_kind
+from controller.api.workloads import ReplicaSet
+from controller.cli.failures import Failure
+from controller.cli.reading.facts import selector_text
+from controller.cli.reading.gateways import look_up
+from controller.cli.reading.session import Session
+from controller.domain.pods.running import revision_name
+from controller.errors import NotFound
+from controller.kube.resources import (
+    CONTROLLER_REVISIONS,
+    DEPLOYMENTS,
+    REPLICA_SETS,
+    Resource,
+)
+from controller.kube.watch import read_page
+
+
+class WorkloadSpec(msgspec.Struct, frozen=True):
+    """Selector and template, raw."""
+
+    selector: msgspec.Raw = msgspec.Raw(b"{}")
+    template: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class AnyWorkload(msgspec.Struct, frozen=True):
+    """The fields that all kinds have in common."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: WorkloadSpec = WorkloadSpec()
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A workload, how it is called and addressed, and its revisions' templates by the revisions' names."""
+
+    named: str
+    resource: Resource
+    workload: AnyWorkload
+    keeper: str
+    templates: dict[str, msgspec.Raw] = {}
+
+
+async def read_kept(session: Session, rollout: Rollout) -> Kept:
+    """The workload that a Rollout names; a Failure in words when there is none to read."""
+    ref = rollout.spec.workload_ref
+    named = f"{ref.kind} {Key(session.namespace, ref.name)}"
+    resource = await _resource(session, ref)
+    try:
+        body = await session.client.get(resource, session.namespace, ref.name)
+    except NotFound as missing:
+        raise Failure(f"{named} does not exist") from missing
+    found = msgspec.json.decode(body, type=AnyWorkload)
+    kind = workload_kind(ref.group, ref.kind, found.metadata.labels)
+    if kind is None:
+        raise Failure(f"{named} is not of a kind that is released: put it back with its own tools")
+    keeper = REPLICA_SETS if kind is WorkloadKind.DEPLOYMENT else CONTROLLER_REVISIONS
+    items = await _selected(session, keeper, found)
+    templates = dict(_template(kind, item, found.metadata.uid) for item in items)
+    templates.pop("", None)
+    return Kept(named, resource, found, keeper.kind, templates)
+
+
+async def _resource(session: Session, ref: WorkloadRef) -> Resource:
+    if (ref.group, ref.kind) == ("apps", "Deployment"):
+        return DEPLOYMENTS
+    try:
+        return await look_up(session.client, (ref.api_version, ref.kind))
+    except NotFound as missing:
+        raise Failure(str(missing)) from missing
+
+
+async def _selected(session: Session, keeper: Resource, workload: AnyWorkload) -> list[msgspec.Raw]:
+    selected = selector_text(bytes(workload.spec.selector))
+    found: list[msgspec.Raw] = []
+    async for page in session.client.list_pages(keeper, session.namespace, selected):
+        found += read_page(page).items or ()
+    return found
+
+
+def _template(kind: WorkloadKind, item: msgspec.Raw, owner: str) -> tuple[str, msgspec.Raw]:
+    """A revision's name and template; no name where it is of another owner."""
+    if kind is WorkloadKind.DEPLOYMENT:
+        kept = msgspec.json.decode(item, type=ReplicaSet)
+        name, meta, template = kept.revision, kept.metadata, kept.spec.template
+    else:
+        revision = msgspec.json.decode(item, type=ControllerRevision)
+        meta, template = revision.metadata, revision.data.spec.template
+        name = revision_name(kind, meta)
+    return (name if meta.controller_uid == owner else "", template)

@@ -1,0 +1,93 @@
+"""Whether a controller is at work at all: the status of a Rollout cannot tell that.
+
+Why: without a controller a release stands still and its status keeps the last sentence, which then sends people to look
+at pods and routes. Invariant: only a Lease that somebody held and gave up renewing is called abandoned; no Lease, or no
+right to read it, says nothing of a controller (leader election may be off, or the controller live elsewhere). Who may
+not read it is told so, but only about a release that seems to stand still: most people have no such right, and of a
+release that moves it is no news.
+"""
+
+from datetime import datetime, timedelta
+
+from controller.api.names import DEFAULT_NAMESPACE, LEASE
+from controller.api.rollout import Phase, Rollout, StepState
+from controller.cli.failures import explain
+from controller.cli.render.words import span
+from controller.cli.views.look import since_when
+from controller.cli.views.waiting import at_zero, awaits_approval, pause_of
+from controller.domain.rollout.release_context import moonshift_status
+from controller.errors import Forbidden, MoonshiftError
+from controller.kube.client import KubeClient
+from controller.kube.lease import KubeLeaseStore
+from controller.runtime.leader import LeaseRecord
+
+SILENCE_TOLERATED = timedelta(seconds=30)
+"""Beyond twice the Lease's duration, so that a change of leader and unequal clocks are no alarm."""
+
+_UNDER_WAY = (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)
+NOT_KNOWN = f"you may not read the Lease {DEFAULT_NAMESPACE}/{LEASE}, so whether a controller is at work is not known"
+
+
+def seems_to_stand_still(rollout: Rollout, now: datetime) -> bool:
+    """A controller is waited for, and nothing has been seen of one for a while."""
+    status, since = rollout.status, since_when(rollout)
+    if since is None:
+        return False
+    if status.phase and rollout.metadata.generation <= status.observed_generation:
+        if status.phase not in _UNDER_WAY or at_zero(status):
+            return False
+        if awaits_approval(rollout) and not _was_approved(rollout):
+            return False
+        if rollout.spec.strategy.paused and status.phase == Phase.PROGRESSING:
+            return False
+        since += pause_of(rollout)
+    return now - since >= SILENCE_TOLERATED
+
+
+def _was_approved(rollout: Rollout) -> bool:
+    """An approval lies in the status, and nobody has taken it up."""
+    inner = rollout.status.of_release
+    sent = inner is not None and inner.current_step_state == StepState.STEP_READY
+    return sent or moonshift_status(rollout.status).approval is not None
+
+
+async def nobody_at_work(client: KubeClient, now: datetime, *, waited: bool) -> str:
+    """Why nothing will move; empty when a controller is at work, or when that cannot be known. Raises nothing.
+
+    With `waited`, who may not read the Lease is told that it is not known.
+    """
+    try:
+        lease = await KubeLeaseStore(client, DEFAULT_NAMESPACE, LEASE).read()
+    except Forbidden:
+        return NOT_KNOWN if waited else ""
+    except MoonshiftError:
+        return ""
+    return abandoned(lease, now)
+
+
+async def why_unanswered(client: KubeClient, now: datetime) -> str:
+    """The sentence for a command that waited in vain: the leader, or why it is not known. Raises nothing."""
+    try:
+        lease = await KubeLeaseStore(client, DEFAULT_NAMESPACE, LEASE).read()
+    except Forbidden as denied:
+        return f"{NOT_KNOWN} ({explain(denied)})"
+    except MoonshiftError as failure:
+        return f"whether a controller is at work cannot be seen ({explain(failure)})"
+    if lease is None:
+        return (
+            f"no Lease {DEFAULT_NAMESPACE}/{LEASE} is there: look whether a controller is installed"
+        )
+    return abandoned(lease, now) or "a controller renews its Lease: moonshift why may say more"
+
+
+def abandoned(lease: LeaseRecord | None, now: datetime) -> str:
+    """The sentence about a Lease that is not renewed any more; empty otherwise."""
+    if lease is None or lease.renewed_at is None:
+        return ""
+    silent = now - lease.renewed_at
+    if silent < max(SILENCE_TOLERATED, timedelta(seconds=2 * lease.duration)):
+        return ""
+    return (
+        f"no controller is at work: the Lease {DEFAULT_NAMESPACE}/{LEASE} was renewed {span(silent)} ago for the last "
+        f"time; look at the pods of namespace {DEFAULT_NAMESPACE}"
+    )

@@ -1,0 +1,64 @@
+"""One command's connection to the cluster, and its event loop.
+
+Invariant: whatever the API server or the way to it does, the person reads one line; Ctrl-C ends quietly.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
+
+import click
+import msgspec
+
+from controller.cli.failures import ExitCode, Failure, explain
+from controller.cli.options import Connection, connection_of, program_of
+from controller.cli.reading.kubeconfig import namespace_of
+from controller.errors import MoonshiftError
+from controller.kube.client import KubeClient
+from controller.version import program_version
+
+FIELD_MANAGER = "moonshift-cli"
+
+_T = TypeVar("_T")
+
+
+class Session(msgspec.Struct, frozen=True):
+    """The means of a command: client, terminal, clock. `program` is how hints spell this program."""
+
+    client: KubeClient
+    namespace: str
+    program: str
+
+
+@contextlib.asynccontextmanager
+async def connected(connection: Connection, program: str) -> AsyncIterator[Session]:
+    """Read the credentials; the first request opens the connection."""
+    source = connection.source()
+    namespace = connection.namespace or namespace_of(source)
+    client = await KubeClient.connect_by(
+        source,
+        user_agent=f"moonshift-cli/{program_version()}",
+        field_manager=FIELD_MANAGER,
+    )
+    try:
+        yield Session(client, namespace, program)
+    finally:
+        await client.aclose()
+
+
+def run(work: Callable[[Session], Awaitable[_T]]) -> _T:
+    """Do the work of the present command; failures become one line and an exit code."""
+    ctx = click.get_current_context()
+    connection, program = connection_of(ctx), program_of(ctx)
+
+    async def whole() -> _T:
+        async with connected(connection, program) as session:
+            return await work(session)
+
+    try:
+        return asyncio.run(whole())
+    except MoonshiftError as failure:
+        raise Failure(explain(failure)) from failure
+    except KeyboardInterrupt:
+        raise SystemExit(int(ExitCode.INTERRUPTED)) from None

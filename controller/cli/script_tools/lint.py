@@ -1,0 +1,128 @@
+"""Mistakes in a script that its test cases do not show.
+
+Errors are what the controller would refuse, or what would let it down: text that does not compile, modules that there
+are not, answers that differ from run to run, weights that do not add up, invented destinations, lost rules, claims that
+are not kept. Notes are what a careful reader would remark on. Invariant: every finding has a line; nothing is an error
+for style.
+"""
+
+from collections.abc import Iterator
+
+from controller.cli.script_tools.cases import BadCase, Case, read_case
+from controller.cli.script_tools.claims import CLAIMS
+from controller.cli.script_tools.engine import Engine
+from controller.cli.script_tools.finding import Finding
+from controller.cli.script_tools.lua_syntax import NotLua, syntax_of
+from controller.cli.script_tools.subjects import Subject
+from controller.cli.script_tools.trial import Trial
+from controller.scripts.answer import Refused
+from controller.scripts.lookup import FOLDER, MissingScript, Script
+from controller.scripts.modules import Modules
+
+KEYWORDS = ("name", "after", "siblings", "can", "announce", "use", "same-as")
+# fmt: off
+WORLD = frozenset(
+    {
+        "assert", "error", "getmetatable", "setmetatable", "ipairs", "next", "pairs",
+        "pcall", "xpcall", "rawequal", "rawget", "rawset", "select", "tonumber", "tostring",
+        "type", "unpack", "loadstring", "load", "print", "collectgarbage", "getfenv",
+        "setfenv", "math", "string", "table", "json", "_VERSION", "_G", "obj",
+    }
+)
+# fmt: on
+"""Globals that the sandbox has."""
+
+
+async def lint(engine: Engine, subject: Subject) -> list[Finding]:
+    """All findings, by line. Raises WorkerUnavailable and OSError."""
+    script = subject.complete()
+    if isinstance(script, MissingScript):
+        line = _line_with(subject.path.read_text(errors="replace"), ("--@use", "--@same-as"))
+        return [Finding(line, "error", script.reason)]
+    compiled = await engine.validate(script)
+    if isinstance(compiled, Refused):
+        return [Finding(max(1, compiled.line), "error", _without_position(compiled, script))]
+    findings = [*_header_findings(script.header_text)]
+    if not script.about:
+        findings += _global_findings(script)
+    cases = [read_case(path, subject) for path in subject.cases()]
+    usable = [case for case in cases if isinstance(case, Case)]
+    findings += [
+        Finding(1, "error", f"{case.path}: {case.problem}")
+        for case in cases
+        if isinstance(case, BadCase)
+    ]
+    if not usable:
+        findings.append(
+            Finding(
+                1, "note", "no test data: what the script does, and what it claims, was not tried"
+            )
+        )
+        return sorted(findings)
+    trial = Trial(engine, subject, script)
+    findings += await trial.cases(usable)
+    findings += await trial.claims(usable)
+    findings += await trial.repetition(usable)
+    return sorted(set(findings))
+
+
+# --- the text ----------------------------------------------------------------------------------------
+
+
+def _without_position(refused: Refused, script: Script) -> str:
+    """The engine's message without the name and line that the finding has already."""
+    prefix = f"{script.name}:{refused.line}:"
+    return refused.message.removeprefix(prefix).strip() or refused.code
+
+
+def _header_findings(text: str) -> Iterator[Finding]:
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        if bare and not bare.startswith("--"):
+            return
+        if not bare.startswith("--@"):
+            continue
+        keyword, _, rest = bare.removeprefix("--@").partition(" ")
+        if keyword not in KEYWORDS:
+            yield Finding(
+                number, "note", f"--@{keyword} means nothing; known: {', '.join(KEYWORDS)}"
+            )
+        if keyword == "can":
+            for word in rest.replace(",", " ").split():
+                if word not in CLAIMS:
+                    said = f"--@can {word} means nothing; known: {', '.join(CLAIMS)}"
+                    yield Finding(number, "note", said)
+
+
+def _line_with(text: str, beginnings: tuple[str, ...]) -> int:
+    lines = enumerate(text.splitlines(), 1)
+    return next((number for number, line in lines if line.strip().startswith(beginnings)), 1)
+
+
+def _global_findings(script: Script) -> Iterator[Finding]:
+    """The first use of every global name that the sandbox does not have, and modules that are asked for in vain."""
+    text = script.text.decode(errors="replace")
+    try:
+        uses = syntax_of(script.text).globals
+    except (NotLua, RecursionError):
+        return
+    assigned = {use.name for use in uses if use.assigned}
+    asked = frozenset(script.header.uses)
+    for name in sorted(asked - {use.name for use in uses}):
+        yield Finding(
+            _line_with(text, ("--@use",)), "note", f"--@use {name} is not needed: nothing uses it"
+        )
+    library = frozenset(Modules.read(FOLDER).names)
+    told: set[str] = set()
+    for use in sorted(uses, key=lambda use: use.line):
+        if use.name in told:
+            continue
+        if use.assigned:
+            told.add(use.name)
+            yield Finding(use.line, "note", f"assigns the global {use.name}; local keeps it here")
+        elif use.name not in WORLD | assigned | asked:
+            told.add(use.name)
+            advice = f"; --@use {use.name} asks for it" if use.name in library else ""
+            yield Finding(
+                use.line, "note", f"reads the global {use.name}, which nobody sets{advice}"
+            )

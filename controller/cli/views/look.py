@@ -1,0 +1,221 @@
+"""From an observation to what is shown of it. Pure: the clock is an argument, nothing is read.
+
+Invariant: pods, revisions and Services are told apart by the controller's own rules (owner and pod-template-hash, never
+by names).
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+import msgspec
+
+from controller.api.jsontree import JsonObject
+from controller.api.names import ROLLOUT_BATCH_ID
+from controller.api.rollout import Rollout, StepState
+from controller.api.workloads import Pod
+from controller.cli.gates.shown import gate_views
+from controller.cli.views.images import images_of
+from controller.cli.views.pods import unready_because
+from controller.cli.views.routes import route_views
+from controller.cli.views.steps import (
+    current_state,
+    current_step,
+    next_text,
+    step_views,
+    steps_of,
+    under_way,
+)
+from controller.cli.views.view import (
+    ApprovalView,
+    ConditionView,
+    PodView,
+    RevisionView,
+    Role,
+    RolloutView,
+    ServiceView,
+    Summary,
+)
+from controller.cli.views.waiting import awaits_approval, may_go_on, stalled, timers, waits_for
+from controller.domain.observation import Observation
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    moonshift_status,
+)
+from controller.domain.rollout.routing import goes_to_new_whole
+from controller.domain.rollout.services import pinned_to
+from controller.domain.rollout.status import condition
+from controller.kube.resources import DEPLOYMENTS, SERVICES
+
+
+def summary_of(rollout: Rollout, context: ReleaseContext | None = None) -> Summary:
+    """The line of the table."""
+    status, inner, ref = rollout.status, canary_status(rollout.status), rollout.spec.workload_ref
+    return Summary(
+        namespace=rollout.metadata.namespace,
+        name=rollout.metadata.name,
+        phase=status.phase,
+        step=current_step(status),
+        steps=len(steps_of(rollout.spec.strategy)),
+        state=current_state(status),
+        waits_for=waits_for(rollout, context),
+        workload=f"{ref.kind}/{ref.name}",
+        workload_group=ref.group,
+        since=since_when(rollout),
+        created=rollout.metadata.creation_timestamp,
+        stable_revision=inner.stable_revision,
+        canary_revision=_new_revision(rollout),
+        canary_replicas=inner.canary_replicas,
+        canary_ready_replicas=inner.canary_ready_replicas,
+        message=status.message,
+        paused=rollout.spec.strategy.paused,
+        stalled=bool(stalled(status)),
+        may_go_on=may_go_on(status) and awaits_approval(rollout),
+    )
+
+
+def _new_revision(rollout: Rollout) -> str:
+    """The value of its pods' label: `canaryRevision` of a Deployment is on no pod."""
+    inner = canary_status(rollout.status)
+    ours = rollout.spec.workload_ref.kind == DEPLOYMENTS.kind
+    return inner.pod_template_hash or ("" if ours else inner.canary_revision)
+
+
+def since_when(rollout: Rollout) -> datetime | None:
+    """When what is the case now began."""
+    status = rollout.status
+    stall = condition(status, "Stalled")
+    if stall is not None and stall.status == "True":
+        return stall.last_transition_time
+    entered = moonshift_status(status).state_since or canary_status(status).last_update_time
+    return entered or rollout.metadata.creation_timestamp
+
+
+def look_at(seen: Observation, now: datetime, gaps: Mapping[str, str]) -> RolloutView:
+    """Everything that is shown."""
+    rollout = seen.rollout
+    context = ReleaseContext(seen=seen, now=now)
+    replicas = context.replicas if seen.workload is not None else None
+    return RolloutView(
+        summary=summary_of(rollout, context),
+        replicas=replicas,
+        revisions=revision_views(context) if seen.workload is not None else (),
+        services=service_views(context) if SERVICES.name not in gaps else (),
+        routes=route_views(context) if seen.workload is not None or seen.routes else (),
+        next=next_text(rollout, replicas),
+        steps=step_views(rollout, replicas),
+        timers=timers(context),
+        gates=gate_views(rollout),
+        conditions=tuple(
+            ConditionView(c.type, c.status, c.reason, c.message, c.last_transition_time)
+            for c in rollout.status.conditions
+        ),
+        approvals=tuple(
+            ApprovalView(a.step, a.by, a.at, a.message)
+            for a in moonshift_status(rollout.status).approvals
+        ),
+        gaps=tuple(f"{resource}: {why}" for resource, why in gaps.items()),
+        overrun=_overrun(context) if seen.workload is not None else "",
+    )
+
+
+_PODS_ARE_THERE = (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED, StepState.STEP_READY)
+
+
+def _overrun(context: ReleaseContext) -> str:
+    """Said once the pods of the step are there: before, old ones may still take their part of the requests."""
+    ours = moonshift_status(context.seen.rollout.status)
+    if not under_way(context.seen.rollout.status) or ours.goal or ours.state not in _PODS_ARE_THERE:
+        return ""
+    return goes_to_new_whole(context, ours.step)
+
+
+def revision_views(context: ReleaseContext) -> tuple[RevisionView, ...]:
+    """Stable first, then the new revision, then what is left of others."""
+    status = context.seen.rollout.status
+    stable = moonshift_status(status).stable_revision or canary_status(status).stable_revision
+    busy = under_way(status)
+    new = context.new_revision if busy else ""
+    roles = {stable: Role.STABLE} | ({new: Role.CANARY} if new and new != stable else {})
+    pods = [*context.workload.pods, *(pod for extra in context.seen.canaries for pod in extra.pods)]
+    if not busy and pods:
+        # at rest the one revision that runs is the stable one, whatever the last release called it
+        running = context.present_revision
+        roles = {running: Role.STABLE} if running else {}
+    revisions = dict.fromkeys([*filter(None, roles), *(pod.revision for pod in pods)])
+    views = [
+        _revision(context, revision, roles.get(revision, Role.OTHER), pods)
+        for revision in revisions
+    ]
+    order = list(Role)
+    return tuple(sorted(views, key=lambda view: order.index(view.role)))
+
+
+def _revision(
+    context: ReleaseContext, revision: str, role: Role, pods: Iterable[Pod]
+) -> RevisionView:
+    mine = sorted(
+        (pod for pod in pods if pod.revision == revision),
+        key=lambda pod: (_batch_number(pod), pod.metadata.name),
+    )
+    wanted = None
+    if role is Role.CANARY:
+        wanted = context.wanted(moonshift_status(context.seen.rollout.status).step)
+    return RevisionView(
+        role=role,
+        revision=revision,
+        images=_images(context, revision),
+        pods=tuple(_pod(pod) for pod in mine),
+        ready=context.ready(mine).ready,
+        wanted=wanted,
+    )
+
+
+def _images(context: ReleaseContext, revision: str) -> str:
+    """The name by which people know the revision; empty where no template of it is at hand."""
+    kept = [
+        bytes(rs.spec.template)
+        for workload in (context.workload, *context.seen.canaries)
+        for rs, _ in workload.replica_sets
+        if rs.revision == revision
+    ]
+    if not kept and revision == context.present_revision:
+        kept = [bytes(context.workload.object.spec.template)]
+    return images_of(msgspec.json.decode(kept[-1], type=JsonObject)) if kept else ""
+
+
+def _batch_number(pod: Pod) -> int:
+    text = pod.metadata.labels.get(ROLLOUT_BATCH_ID, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _pod(pod: Pod) -> PodView:
+    ready = pod.ready_since
+    return PodView(
+        name=pod.metadata.name,
+        ready=ready is not None,
+        batch=pod.metadata.labels.get(ROLLOUT_BATCH_ID, ""),
+        since=ready or pod.metadata.creation_timestamp,
+        because=unready_because(pod),
+    )
+
+
+def service_views(context: ReleaseContext) -> tuple[ServiceView, ...]:
+    """Stable and canary Services; a canary Service is only missed while a release is under way."""
+    found: list[ServiceView] = []
+    for stable in context.stable_services:
+        found.append(_service(context, stable, Role.STABLE))
+        canary = context.canary_service_of(stable)
+        if canary != stable and context.service(canary) is not None:
+            found.append(_service(context, canary, Role.CANARY))
+    return tuple(found)
+
+
+def _service(context: ReleaseContext, name: str, role: Role) -> ServiceView:
+    return ServiceView(
+        name=name,
+        role=role,
+        exists=context.service(name) is not None,
+        pinned_to=pinned_to(context, name),
+        endpoints=len(context.ready_endpoints(name)),
+    )

@@ -1,0 +1,112 @@
+"""The problems of a release, found in everything that is known of it.
+
+Invariant: a problem is something that a person has to look at or change; work that merely takes time is the sentence of
+`waiting`. The
+gravest comes first, and each is said once.
+"""
+
+import re
+
+from controller.cli.views.pods import PASSING
+from controller.cli.views.view import (
+    ConditionView,
+    EventView,
+    PodView,
+    Remedy,
+    RolloutView,
+    RouteView,
+    View,
+)
+
+_BAD = frozenset({("Stalled", "True"), ("ConfigTracked", "False")})
+MAX_WARNINGS = 3
+"""Of the Events since the present state began, the last ones: older ones are in `describe`."""
+
+
+class Why(View, frozen=True):
+    """The short answer: the present wait, the command that would end it, the problems, and the commands to type."""
+
+    rollout: str
+    phase: str
+    step: int
+    steps: int
+    state: str
+    waits_for: str
+    command: str
+    problems: tuple[str, ...]
+    next: tuple[Remedy, ...] = ()
+
+
+def is_bad(said: ConditionView) -> bool:
+    """Somebody has to change something."""
+    return (said.type, said.status) in _BAD
+
+
+def problems_of(view: RolloutView) -> tuple[str, ...]:
+    """One sentence each."""
+    found = [view.unattended, view.overrun]
+    found += [
+        f"{said.type}: {said.message or said.reason}" for said in view.conditions if is_bad(said)
+    ]
+    found += [f"pod {pod.name}: {pod.because}" for pod in pods_in_trouble(view)]
+    found += [_about(route) for route in view.routes]
+    found += [f"{event.reason}: {event.message}" for event in _warnings(view)]
+    found += [f"cannot be seen: {gap}" for gap in view.gaps]
+    told: list[str] = []
+    for said in filter(None, found):
+        if not any(gist(said) in earlier for earlier in told):
+            told.append(said)
+    return tuple(told)
+
+
+_WHENCE = re.compile(r"(?:[\w./-]+: |not found: |step\(\d+\): )+(?=\S+ \S)")
+"""Words before a sentence that say where it comes from."""
+
+
+def gist(said: str) -> str:
+    """A sentence without the words that say where it comes from: a condition, its Event and its gate say the same."""
+    return _WHENCE.sub("", said, count=1) if _WHENCE.match(said) else said
+
+
+def pods_in_trouble(view: RolloutView) -> tuple[PodView, ...]:
+    """By reason, one pod of each: fifty pods that cannot pull one image are one problem."""
+    found: dict[str, PodView] = {}
+    for revision in view.revisions:
+        for pod in revision.pods:
+            if not pod.ready and pod.because not in PASSING:
+                found.setdefault(pod.because, pod)
+    return tuple(found.values())
+
+
+def _about(route: RouteView) -> str:
+    if route.problem:
+        return f"{route.kind}/{route.name}: {route.state}"
+    if route.drift:
+        return f"{route.kind}/{route.name}: somebody changed what the release wrote (describe shows it)"
+    return ""
+
+
+def _warnings(view: RolloutView) -> list[EventView]:
+    since = view.summary.since
+    found = [
+        event
+        for event in view.events
+        if event.type == "Warning" and (since is None or event.at is None or event.at >= since)
+    ]
+    return found[-MAX_WARNINGS:]
+
+
+def why(view: RolloutView, command: str, remedies: tuple[Remedy, ...] = ()) -> Why:
+    """`command` is what a person may type to let the release go on; empty where nothing would help."""
+    summary = view.summary
+    return Why(
+        rollout=f"{summary.namespace}/{summary.name}",
+        phase=summary.phase,
+        step=summary.step,
+        steps=summary.steps,
+        state=summary.state,
+        waits_for=summary.waits_for,
+        command=command,
+        problems=problems_of(view),
+        next=remedies,
+    )

@@ -1,0 +1,97 @@
+"""How far a release is, as one word and one sentence: what `status` ends with. Pure.
+
+Invariant: a release that was admitted but not looked at by the controller yet counts as under way, so that
+`kubectl set image …; moonshift status …` can never report the release before as the outcome of this one.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from controller.api.jsontree import JsonObject
+from controller.api.rollout import Phase, Rollout
+from controller.api.workloads import Deployment
+from controller.cli.failures import ExitCode
+from controller.cli.views.images import images_of
+from controller.cli.views.steps import current_state, current_step, steps_of
+from controller.cli.views.waiting import at_zero, awaits_approval, stalled, waits_for
+from controller.domain.pods.marks import marked_for
+from controller.domain.rollout.release_context import canary_status, moonshift_status
+from controller.domain.rollout.status import condition
+
+
+class Stage(StrEnum):
+    """Where a release stands."""
+
+    WORKING = "working"
+    AWAITING_APPROVAL = "awaiting approval"
+    COMPLETED = "completed"
+    ROLLED_BACK = "rolled back"
+    STALLED = "stalled"
+
+
+EXIT_CODES = {
+    Stage.COMPLETED: ExitCode.OK,
+    Stage.ROLLED_BACK: ExitCode.ROLLED_BACK,
+    Stage.STALLED: ExitCode.STALLED,
+}
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """The stage and a sentence without ages."""
+
+    stage: Stage
+    text: str
+
+
+def progress_of(rollout: Rollout, workload: Deployment | None) -> Progress:
+    """How far the release of this Rollout is."""
+    status = rollout.status
+    if not_seen_yet(rollout, workload):
+        return Progress(Stage.WORKING, "the controller has not taken up the latest change yet")
+    if problem := stalled(status):
+        return Progress(Stage.STALLED, problem)
+    if status.phase == Phase.DISABLED:
+        return Progress(Stage.COMPLETED, "the Rollout is disabled: nothing is released in steps")
+    if status.phase == Phase.HEALTHY:
+        return _at_rest(rollout, workload)
+    text = f"{_where(rollout)}waits for {waits_for(rollout)}"
+    if awaits_approval(rollout):
+        return Progress(Stage.AWAITING_APPROVAL, text)
+    return Progress(Stage.WORKING, text)
+
+
+def not_seen_yet(rollout: Rollout, workload: Deployment | None) -> bool:
+    """Something was changed after what the status is about."""
+    status, meta = rollout.status, rollout.metadata
+    if not status.phase or meta.generation > status.observed_generation:
+        return True
+    if status.phase != Phase.HEALTHY or workload is None:
+        return False
+    return marked_for(workload) == meta.name
+
+
+def _at_rest(rollout: Rollout, workload: Deployment | None) -> Progress:
+    succeeded, inner = condition(rollout.status, "Succeeded"), canary_status(rollout.status)
+    template = b"{}" if workload is None else bytes(workload.spec.template)
+    done = succeeded is not None and succeeded.status == "True"
+    # what pods are labelled with; the digest of ours is known to nobody
+    hashed = inner.pod_template_hash if done else inner.stable_revision
+    revision = images_of(msgspec.json.decode(template, type=JsonObject)) or f"revision {hashed}"
+    if succeeded is not None and not done:
+        return Progress(Stage.ROLLED_BACK, f"the release was rolled back; {revision} runs")
+    if succeeded is None:
+        return Progress(Stage.COMPLETED, f"no release was made yet; {revision} runs")
+    return Progress(Stage.COMPLETED, f"the release is completed; {revision} runs")
+
+
+def _where(rollout: Rollout) -> str:
+    status = rollout.status
+    if status.phase != Phase.PROGRESSING:
+        return f"{status.phase}: "
+    if (goal := moonshift_status(status).goal) and not at_zero(status):
+        return f"ending ({goal}): "
+    inner = canary_status(status)
+    pods = f"{inner.canary_ready_replicas}/{inner.canary_replicas} new pods ready"
+    steps = len(steps_of(rollout.spec.strategy))
+    return f"step {current_step(status)}/{steps} {current_state(status)}, {pods}: "

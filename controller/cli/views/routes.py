@@ -1,0 +1,92 @@
+"""How the gateway objects of a Rollout stand, in words, weights and a diff against the stored original.
+
+Invariant: standing and original are judged by the controller's own rules; nothing is compared in another way here.
+"""
+
+import difflib
+
+import yaml
+
+from controller.cli.views.shares import shares_in
+from controller.cli.views.view import RouteView
+from controller.domain.decision import Refusal
+from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, RouteUnreadable
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.routing import wanted_plan
+from controller.domain.traffic.drift.object_state import read_object_state
+from controller.domain.traffic.original.content import content_of
+from controller.domain.traffic.tree import Tree
+
+DIFF_CONTEXT = 2
+
+
+def route_views(context: ReleaseContext) -> tuple[RouteView, ...]:
+    """All gateway objects."""
+    plans = _plans(context)
+    return tuple(_route_view(route, plans) for route in context.seen.routes)
+
+
+def _plans(context: ReleaseContext) -> dict[str, int]:
+    """The identity of each step's plan."""
+    if not context.seen.routes:
+        return {}
+    status = context.seen.rollout.status
+    return {
+        wanted_plan(context, status, index).identity: index
+        for index in range(len(context.steps), 0, -1)
+        if context.step(index).routes_traffic
+    }
+
+
+def _route_view(route: RouteSeen, plans: dict[str, int]) -> RouteView:
+    kind, name = route.reference.kind, route.reference.name
+    match route.state:
+        case RouteAbsent():
+            return RouteView(kind, name, "does not exist", problem=True)
+        case RouteUnreadable(message=message):
+            # The object stands before the colon in conditions; here the line begins with it anyway.
+            subject, _, said = message.partition(": ")
+            text = said if subject.endswith(f"/{name}") else message
+            return RouteView(kind, name, text, problem=True)
+        case RoutePresent() as present:
+            return _present(kind, name, present, plans)
+
+
+def _present(kind: str, name: str, present: RoutePresent, plans: dict[str, int]) -> RouteView:
+    object_state = read_object_state(bytes(present.raw), f"{kind}/{name}")
+    if isinstance(object_state, Refusal):
+        return RouteView(kind, name, object_state.message, problem=True)
+    live = content_of(object_state.live)
+    if not object_state.in_use:
+        return RouteView(kind, name, "as its owner wrote it", shares=shares_in(live.get("spec")))
+    step = plans.get(present.plan)
+    state = f"follows step {step}" if step is not None else "follows another plan"
+    if present.touched:
+        state += f", changed by {present.editor or 'somebody else'}"
+        gone = [change for change in present.changes if change.endswith("which is gone")]
+        state += f": {', '.join(gone)}" if gone else ""
+    return RouteView(
+        kind,
+        name,
+        state,
+        follows=step,
+        shares=shares_in(live.get("spec")),
+        original_shares=shares_in(object_state.original.get("spec")),
+        diff=content_diff(object_state.original, live),
+        drift=content_diff(object_state.written, live)
+        if object_state.touched and object_state.written is not None
+        else (),
+        problem=present.touched,
+    )
+
+
+def content_diff(original: Tree, live: Tree) -> tuple[str, ...]:
+    """Unified diff of two contents as YAML, without file names."""
+    before, after = (_yaml(content) for content in (original, live))
+    lines = difflib.unified_diff(before, after, n=DIFF_CONTEXT, lineterm="")
+    return tuple(line for line in lines if not line.startswith(("---", "+++")))
+
+
+def _yaml(content: Tree) -> list[str]:
+    text: str = yaml.safe_dump(content, sort_keys=True, allow_unicode=True, width=1000)
+    return text.splitlines()

@@ -1,0 +1,201 @@
+"""The present wait of a release, in one sentence without ages, and the waits that end by the clock.
+
+Invariant: a stall outranks everything, as it does for the controller; the text names the object a person would look at.
+Reads the same observation the controller decides on, so that the sentence cannot be about another world.
+"""
+
+from datetime import datetime, timedelta
+
+from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus, StepState
+from controller.cli.gates.shown import waits_for_metrics
+from controller.cli.views.pods import PASSING, unready_because
+from controller.cli.views.steps import current_state, current_step, steps_of
+from controller.cli.views.view import TimerView
+from controller.domain import reasons
+from controller.domain.observation import RoutePresent
+from controller.domain.rollout import routing
+from controller.domain.rollout.finalising import Goal
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    canary_status,
+    moonshift_status,
+)
+from controller.domain.rollout.status import condition
+
+NOTHING = "nothing"
+APPROVAL = "an approval"
+REPLICAS = "the workload to have replicas: it is scaled to zero"
+RESUME = "being resumed: spec.strategy.paused is true"
+
+_FINALISING = {
+    FinalisingStep.ROUTE_TO_STABLE: "the routes to be as their owners wrote them",
+    FinalisingStep.ROUTE_TO_NEW: "the routes to lead to the new revision",
+    FinalisingStep.RESTORE_STABLE_SERVICE: "the stable Service to lead to ready pods without its pin",
+    FinalisingStep.REMOVE_CANARY_SERVICE: "the canary Service and Deployment to be removed, after their grace period",
+    FinalisingStep.RESUME_WORKLOAD: "all pods of the workload to be ready",
+    FinalisingStep.RELEASE_WORKLOAD_CONTROL: "the workload to have its owner's own values again",
+}
+
+
+def stalled(status: RolloutStatus) -> str:
+    """Why only a person can help; empty when nothing is stalled."""
+    said = condition(status, "Stalled")
+    if said is None or said.status != "True":
+        return ""
+    return ": ".join(filter(None, (said.reason, said.message))) or "a person to change something"
+
+
+def at_zero(status: RolloutStatus) -> bool:
+    """The workload was scaled to zero in mid-release, which does not end the release."""
+    return status.phase == Phase.PROGRESSING and moonshift_status(status).goal == Goal.SCALED_AWAY
+
+
+def may_go_on(status: RolloutStatus) -> bool:
+    """The stall is one that going on may end: a side without pods, which the next step may take out of the routes."""
+    said = condition(status, "Stalled")
+    return (
+        said is not None and said.status == "True" and said.reason == reasons.SIDE_WITHOUT_ENDPOINTS
+    )
+
+
+def awaits_approval(rollout: Rollout) -> bool:
+    """A person has to let the present step go on."""
+    status = rollout.status
+    if status.phase != Phase.PROGRESSING or rollout.spec.strategy.paused:
+        return False
+    if current_state(status) != StepState.STEP_PAUSED or moonshift_status(status).goal:
+        return False
+    steps, now = steps_of(rollout.spec.strategy), current_step(status)
+    return not (0 < now <= len(steps)) or steps[now - 1].pause.duration is None
+
+
+def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
+    """The sentence; with a situation it says how far things are."""
+    status = rollout.status
+    if problem := stalled(status):
+        return problem
+    if not status.phase:
+        return "a controller: nobody has looked at this Rollout yet"
+    if status.phase == Phase.INITIAL:
+        return f"its workload: {status.message}" if status.message else "its workload"
+    if status.phase == Phase.HEALTHY and rollout.metadata.generation > status.observed_generation:
+        return "the controller to see the latest change"
+    if status.phase in (Phase.HEALTHY, Phase.DISABLED):
+        return NOTHING
+    if given_back := _given_back(status, context):
+        return given_back
+    if at_zero(status) and _finalising(status) == FinalisingStep.NONE:
+        return REPLICAS
+    if status.phase != Phase.PROGRESSING or moonshift_status(status).goal:
+        return _FINALISING.get(_finalising(status), "the release to be put in order")
+    if rollout.spec.strategy.paused:
+        return RESUME
+    return _in_step(rollout, context)
+
+
+def _given_back(status: RolloutStatus, context: ReleaseContext | None) -> str:
+    """The grace period between restored routes and the objects they referred to; empty when there is no such wait."""
+    ending = _finalising(status) == FinalisingStep.ROUTE_TO_STABLE
+    beginning = current_state(status) == StepState.BEFORE_STEP_UPGRADE
+    if not routing.says_given_back(moonshift_status(status).route_plan) or not (
+        ending or beginning
+    ):
+        return ""
+    named = "what they pointed at"
+    if context is not None:
+        below = [
+            f"{route.reference.kind} {route.reference.name}"
+            for route in context.seen.routes
+            if isinstance(route.state, RoutePresent) and route.state.in_use
+        ]
+        named = ", ".join(below) or named
+    return f"the grace period since the routes were given back: {named} follows then"
+
+
+def _finalising(status: RolloutStatus) -> FinalisingStep:
+    text = canary_status(status).finalising_step
+    return FinalisingStep(text) if text in frozenset(FinalisingStep) else FinalisingStep.NONE
+
+
+def _in_step(rollout: Rollout, context: ReleaseContext | None) -> str:
+    state = current_state(rollout.status)
+    match state:
+        case StepState.STEP_PAUSED if awaits_approval(rollout):
+            return APPROVAL
+        case StepState.STEP_PAUSED:
+            return "the pause of this step to end"
+        case StepState.STEP_UPGRADE if context is not None and context.seen.workload is not None:
+            return upgrade_text(context)
+        case StepState.STEP_TRAFFIC_ROUTING if (
+            context is not None and context.seen.workload is not None
+        ):
+            return routing_text(context)
+        case StepState.STEP_METRICS_ANALYSIS:
+            return waits_for_metrics(rollout, current_step(rollout.status))
+        case StepState.STEP_READY:
+            return "the controller to begin the next step"
+        case _:
+            pass
+    words: dict[str, str] = {
+        StepState.BEFORE_STEP_UPGRADE: "the step to begin",
+        StepState.STEP_UPGRADE: "the new pods of this step to be ready",
+        StepState.STEP_TRAFFIC_ROUTING: "the routes to follow this step",
+    }
+    return words.get(state, "the release to be put in order")
+
+
+def upgrade_text(context: ReleaseContext) -> str:
+    """How many of the step's pods are there, and what is wrong with the first that is not ready."""
+    wanted = context.batch(moonshift_status(context.seen.rollout.status).step)
+    counted = context.ready(context.new_pods)
+    text = f"{wanted} new pods to be ready: {counted.pods} made, {counted.ready} ready"
+    said = ((pod.metadata.name, unready_because(pod)) for pod in context.new_pods)
+    worst = next((f"{name}: {why}" for name, why in said if why not in PASSING), "")
+    return f"{text}; {worst}" if worst else text
+
+
+def routing_text(context: ReleaseContext) -> str:
+    """The missing part: endpoints, routes or a grace period."""
+    status = context.seen.rollout.status
+    index = moonshift_status(status).step
+    if not context.step(index).routes_traffic:
+        return "the old share of the pods to go"
+    new = {pod.metadata.uid for pod in context.new_pods if pod.ready_since is not None}
+    for stable in context.stable_services:
+        name = context.canary_service_of(stable)
+        if not new or not new <= context.ready_endpoints(name):
+            return f"Service {name} to lead to the new pods"
+    if routing.ensure_routes(context, status, index):
+        several = len(context.references) > 1
+        objects = f"{len(context.references)} gateway objects" if several else "the gateway object"
+        return f"{objects} to follow step {index}"
+    return "the grace period after the routes moved"
+
+
+def pause_of(rollout: Rollout) -> timedelta:
+    """How long the pause is that the release is in; 0 in any other state, and where a person ends it."""
+    status = rollout.status
+    steps, now = steps_of(rollout.spec.strategy), current_step(status)
+    paused = status.phase == Phase.PROGRESSING and current_state(status) == StepState.STEP_PAUSED
+    if not paused or moonshift_status(status).goal or not 0 < now <= len(steps):
+        return timedelta()
+    return timedelta(seconds=steps[now - 1].pause.duration or 0)
+
+
+def timers(context: ReleaseContext) -> tuple[TimerView, ...]:
+    """The waits that end by the clock and have not ended yet."""
+    status = context.seen.rollout.status
+    ours = moonshift_status(status)
+    found: list[tuple[str, datetime]] = []
+    rollout = context.seen.rollout
+    # the pause of a release that is paused as a whole does not end by the clock: it waits for being resumed
+    pause = timedelta() if rollout.spec.strategy.paused else pause_of(rollout)
+    if pause and ours.state_since is not None:
+        found.append(("pause of this step", ours.state_since + pause))
+    found += [
+        (f"grace period of Service {name}", since + context.grace)
+        for name, since in ours.endpoints_ready_since.items()
+    ]
+    if ours.routed_at is not None:
+        found.append(("grace period after the routes moved", ours.routed_at + context.grace))
+    return tuple(TimerView(what, until) for what, until in found if until > context.now)

@@ -1,0 +1,1 @@
+"""Objects that a release makes beside the objects of the user."""

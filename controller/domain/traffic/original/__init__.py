@@ -1,0 +1,1 @@
+"""The original of a gateway object, and our record of the release on it."""

@@ -1,0 +1,1 @@
+"""Checks before anything is written: a script's answer, companion objects, Services."""

@@ -1,0 +1,1 @@
+"""TrafficRoutings: routes that several Rollouts share while any of them progresses."""

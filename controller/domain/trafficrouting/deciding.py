@@ -1,0 +1,98 @@
+"""What happens next to a TrafficRouting: routes that several Rollouts share while any of them progresses.
+
+Invariants: pure; no route leads to a Service without new pods; a TrafficRouting goes after its gateway objects are
+restored (the original: before, B36).
+"""
+
+from datetime import datetime
+
+from msgspec import structs
+
+from controller.api.trafficrouting import (
+    PROGRESSING_FINALIZER_PREFIX,
+    TRAFFIC_ROUTING_FINALIZER,
+    TrafficRoutingStatus,
+)
+from controller.domain import reasons, shared_route_sides
+from controller.domain.conditions import settled_conditions
+from controller.domain.decision import (
+    Action,
+    Note,
+    Refusal,
+    SetFinalizers,
+    Severity,
+    Value,
+)
+from controller.domain.traffic.drift.policy import Drift, drift_among
+from controller.domain.trafficrouting.moving import Move, move_routes
+from controller.domain.trafficrouting.problems import problem_of
+from controller.domain.trafficrouting.seen import TrafficRoutingSeen, grace_of
+from controller.domain.trafficrouting.shared_routes import (
+    empty_sides,
+    open_shared_routes,
+    stable_goes_by_plan,
+)
+from controller.domain.trafficrouting.status import next_status, notes_of, with_condition
+
+
+class TrafficRoutingDecision(Value, frozen=True):
+    """The outcome of one pass."""
+
+    status: TrafficRoutingStatus
+    actions: tuple[Action, ...] = ()
+    notes: tuple[Note, ...] = ()
+    problem: Refusal | None = None
+    wake_at: datetime | None = None
+
+
+def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRoutingDecision:
+    """The decision of one pass, from all that is known at `now`."""
+    routing = seen.routing
+    sides = empty_sides(seen, now)
+    open_routes = () if routing.metadata.deleting else open_shared_routes(seen, sides)
+    drift = drift_among(seen.routes, routing.metadata.namespace, now) if open_routes else Drift()
+    problem = problem_of(seen, open_routes) or drift.held
+    move = Move(descent=routing.status.descent)
+    if problem is None:
+        move = move_routes(seen, open_routes, sides, now, now if drift.put_back else None)
+    told = problem
+    if told is None and not stable_goes_by_plan(seen):
+        told = shared_route_sides.empty_side_refusal(
+            sides, f"TrafficRouting {routing.metadata.key}"
+        )
+    settled = problem is None and not (move.actions or move.unfinished)
+    actions = (*_finalizer_actions(seen, restored=settled), *move.actions)
+    status = next_status(seen, open_routes, told, settled=settled, now=now)
+    status = structs.replace(status, descent=move.descent, empty_sides=sides)
+    notes = notes_of(routing.status, status, told)
+    if drift.put_back and problem is None:
+        text = f"{drift.put_back}; it is put back"
+        notes += (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
+    look = shared_route_sides.next_look(sides, grace_of(routing), now)
+    times = [time for time in (drift.wake_at, move.wake_at, look) if time is not None]
+    return TrafficRoutingDecision(status, actions, notes, problem, min(times, default=None))
+
+
+def _finalizer_actions(seen: TrafficRoutingSeen, *, restored: bool) -> tuple[Action, ...]:
+    """Our finalizer stays until the routes are restored; finalizers of Rollouts that cannot leave are removed."""
+    meta = seen.routing.metadata
+    strays = {PROGRESSING_FINALIZER_PREFIX + name for name in seen.strays}
+    wanted = tuple(name for name in meta.finalizers if name not in strays)
+    if not meta.deleting and TRAFFIC_ROUTING_FINALIZER not in wanted:
+        wanted += (TRAFFIC_ROUTING_FINALIZER,)
+    if meta.deleting and restored:
+        wanted = tuple(name for name in wanted if name != TRAFFIC_ROUTING_FINALIZER)
+    if wanted == meta.finalizers:
+        return ()
+    return (SetFinalizers(meta.key, meta.resource_version, wanted),)
+
+
+def refused_routing(
+    seen: TrafficRoutingSeen, decision: TrafficRoutingDecision, refusal: Refusal, now: datetime
+) -> TrafficRoutingDecision:
+    """The decision after the effect refused one of its actions."""
+    status = with_condition(decision.status, refusal, now)
+    conditions = settled_conditions(seen.routing.status.conditions, status.conditions)
+    status = structs.replace(status, message=refusal.message, conditions=conditions)
+    notes = notes_of(seen.routing.status, status, refusal)
+    return TrafficRoutingDecision(status, decision.actions, notes, refusal)

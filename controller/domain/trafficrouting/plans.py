@@ -1,0 +1,55 @@
+"""The plans of the gateway objects behind the open shared routes.
+
+Invariant: all members agree on the labels of their new pods before there is a plan that names them.
+"""
+
+from controller.api.rollout import PatchMetadata, Rollout
+from controller.domain.decision import (
+    RoutePlan,
+)
+from controller.domain.shared_route_sides import (
+    STABLE,
+    Sides,
+    is_away,
+)
+from controller.domain.traffic.plan.traffic_plan import all_to_new, references_of, route_plan
+from controller.domain.trafficrouting.seen import TrafficRoutingSeen, owner_of
+
+
+def plans_of(
+    seen: TrafficRoutingSeen, open_routes: tuple[str, ...], sides: Sides
+) -> tuple[RoutePlan, ...]:
+    """The plans of the gateway objects: all requests go to the new revision where the stable one has no ready pod."""
+    whole = tuple(route for route in open_routes if is_away(sides, STABLE, route))
+    divided = tuple(route for route in open_routes if route not in whole)
+    plans = (_plan(seen, divided),)
+    return (*plans, all_to_new(_plan(seen, whole))) if whole else plans
+
+
+def _plan(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> RoutePlan:
+    """The plan of the gateway objects of these Services."""
+    spec = seen.routing.spec
+    entries = tuple(entry for entry in spec.object_ref if entry.service in open_routes)
+    return route_plan(
+        namespace=seen.routing.metadata.namespace,
+        rollout=owner_of(seen.routing),
+        release=owner_of(seen.routing),
+        references=references_of(entries, disable_generate=True),
+        step=spec.strategy.as_step,
+        pod_metadata=common_metadata(seen) or PatchMetadata(),
+        rollout_uid=seen.routing.metadata.uid,
+    )
+
+
+def common_metadata(seen: TrafficRoutingSeen) -> PatchMetadata | None:
+    """Labels and annotations that all members give their new pods; None where they differ."""
+    given = [_metadata_of(member.rollout) for member in seen.members]
+    if not given:
+        return PatchMetadata()
+    return given[0] if all(each == given[0] for each in given) else None
+
+
+def _metadata_of(rollout: Rollout) -> PatchMetadata:
+    canary = rollout.spec.strategy.plan
+    patch = canary.patch_pod_template_metadata if canary is not None else None
+    return patch or PatchMetadata()

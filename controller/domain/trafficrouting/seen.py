@@ -1,0 +1,67 @@
+"""The input of a decision about a TrafficRouting: the routing, its members, their pods and routes.
+
+A Rollout joins by a finalizer of its own on the TrafficRouting and leaves by removing it. Invariant: values only;
+nothing is decided here.
+"""
+
+from datetime import timedelta
+
+from controller.api.networking import EndpointSlice
+from controller.api.rollout import Phase, Rollout
+from controller.api.trafficrouting import (
+    PROGRESSING_FINALIZER_PREFIX,
+    TrafficRouting,
+)
+from controller.api.workloads import Pod
+from controller.domain.decision import (
+    Value,
+)
+from controller.domain.observation import RouteSeen
+
+OWNER_PREFIX = "trafficrouting/"
+"""Stands before the name of a TrafficRouting in the records of gateway objects; no Rollout can have such a name."""
+
+
+class MemberSeen(Value, frozen=True):
+    """A Rollout that has joined, and the pods of its release."""
+
+    rollout: Rollout
+    new_pods: tuple[Pod, ...] = ()
+
+
+class TrafficRoutingSeen(Value, frozen=True):
+    """A TrafficRouting and everything that a decision about it needs."""
+
+    routing: TrafficRouting
+    members: tuple[MemberSeen, ...] = ()
+    routes: tuple[RouteSeen, ...] = ()
+    slices: tuple[EndpointSlice, ...] = ()
+    strays: tuple[str, ...] = ()
+    """Rollouts that joined and no longer exist, or now name another TrafficRouting: they cannot leave."""
+    living: frozenset[str] = frozenset()
+    """Names of the Rollouts that name this TrafficRouting and are in a release, members or not."""
+
+
+def owner_of(routing: TrafficRouting) -> str:
+    """The name of this TrafficRouting in the records of gateway objects."""
+    return OWNER_PREFIX + routing.metadata.name
+
+
+def joined(routing: TrafficRouting) -> tuple[str, ...]:
+    """Names of the Rollouts that have joined."""
+    return tuple(
+        name.removeprefix(PROGRESSING_FINALIZER_PREFIX)
+        for name in routing.metadata.finalizers
+        if name.startswith(PROGRESSING_FINALIZER_PREFIX)
+    )
+
+
+def grace_of(routing: TrafficRouting) -> timedelta:
+    """The time that proxies get to learn that a route has moved: the longest of all shared routes."""
+    longest = max((entry.grace_period_seconds for entry in routing.spec.object_ref), default=0)
+    return timedelta(seconds=longest)
+
+
+def is_under_way(rollout: Rollout) -> bool:
+    """A Rollout that may still wait for its shared routes to close."""
+    return rollout.status.phase in (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)

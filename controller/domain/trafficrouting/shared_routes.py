@@ -1,0 +1,107 @@
+"""Which shared routes are open: a shared route is the gateway objects of one Service.
+
+A shared route is open while new pods of a member are ready behind its Service (the original opens all, B38). Invariant:
+no route leads to a Service without new pods for longer than the grace period.
+"""
+
+from datetime import datetime
+
+from controller.api.rollout import MoonshiftStatus
+from controller.domain import shared_route_sides
+from controller.domain.observation import RoutePresent
+from controller.domain.shared_route_sides import (
+    NEW,
+    SharedRoute,
+    Sides,
+    is_away,
+    is_waited_for,
+)
+from controller.domain.trafficrouting.seen import MemberSeen, TrafficRoutingSeen, grace_of
+
+
+def _services(seen: TrafficRoutingSeen) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(entry.service for entry in seen.routing.spec.object_ref))
+
+
+def _behind(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
+    """UIDs of the pods that a Service leads to."""
+    parts = (part.ready_pod_uids for part in seen.slices if part.service == service)
+    return frozenset[str]().union(*parts)
+
+
+def _named_behind(seen: TrafficRoutingSeen, service: str) -> frozenset[str]:
+    """UIDs of all pods that a Service selects, ready or not."""
+    return frozenset(
+        endpoint.target_ref.uid
+        for part in seen.slices
+        if part.service == service
+        for endpoint in part.endpoints or ()
+        if endpoint.target_ref is not None
+    )
+
+
+def leads_to_new(seen: TrafficRoutingSeen, service: str) -> bool:
+    ready = _behind(seen, service)
+    return any(has_ready_pod_among(member, ready) for member in seen.members)
+
+
+def open_shared_routes(seen: TrafficRoutingSeen, sides: Sides) -> tuple[str, ...]:
+    """Services behind which a member has ready new pods, or had some less than a grace period ago."""
+    return tuple(
+        service
+        for service in _services(seen)
+        if not is_away(sides, NEW, service)
+        and (leads_to_new(seen, service) or is_waited_for(sides, NEW, service))
+    )
+
+
+def empty_sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
+    """The sides without ready pods while the other side has some; none without routed members."""
+    present = {member.rollout.metadata.name for member in seen.members}
+    led_members = any(m.routed and m.rollout in present for m in seen.routing.status.members)
+    known = seen.routing.status.empty_sides
+    if seen.routing.metadata.deleting or not (led_members or (known and present)):
+        return {}
+    new = {pod.metadata.uid for member in seen.members for pod in member.new_pods}
+    weight = seen.routing.spec.strategy.weight
+    routes = tuple(
+        SharedRoute(
+            service=service,
+            led=_is_led(seen, service) and (weight is None or weight < 100),
+            new=leads_to_new(seen, service),
+            stable=bool(_behind(seen, service) - new),
+            joined=bool(_named_behind(seen, service) & new),
+        )
+        for service in _services(seen)
+    )
+    return shared_route_sides.noted(known, routes, grace_of(seen.routing), now)
+
+
+def stable_goes_by_plan(seen: TrafficRoutingSeen) -> bool:
+    """The release of a member replaces all pods."""
+    for member in seen.members:
+        ours, plan = member.rollout.status.moonshift, member.rollout.spec.strategy.plan
+        if not isinstance(ours, MoonshiftStatus) or plan is None:
+            continue
+        takes_all = any(step.replicas == "100%" for step in plan.steps[ours.step - 1 : ours.step])
+        if ours.goal == "Success" or takes_all:
+            return True
+    return False
+
+
+def _is_led(seen: TrafficRoutingSeen, service: str) -> bool:
+    """Routes divide the requests of this Service."""
+    states = (r.state for r in seen.routes if r.reference.stable_service == service)
+    return any(isinstance(state, RoutePresent) and state.in_use for state in states)
+
+
+def has_ready_pod_among(member: MemberSeen, ready: frozenset[str]) -> bool:
+    return any(pod.metadata.uid in ready and pod.ready_since is not None for pod in member.new_pods)
+
+
+def is_routed(seen: TrafficRoutingSeen, member: MemberSeen, open_routes: tuple[str, ...]) -> bool:
+    """An open shared route leads to pods of this member."""
+    ready = frozenset().union(
+        *(part.ready_pod_uids for part in seen.slices if part.service in open_routes)
+    )
+    return has_ready_pod_among(member, ready)

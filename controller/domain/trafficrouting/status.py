@@ -1,0 +1,96 @@
+"""The status of a TrafficRouting, and the notes about its changes.
+
+`status.members` says since when a Rollout's routes are open or closed; the Rollout waits for that before it takes pods
+away. Invariant: a status that says the same is the same.
+"""
+
+from datetime import datetime
+
+from msgspec import structs
+
+from controller.api.trafficrouting import (
+    Member,
+    TrafficRoutingStatus,
+)
+from controller.domain import reasons
+from controller.domain.conditions import set_condition
+from controller.domain.decision import (
+    Note,
+    Refusal,
+    Severity,
+)
+from controller.domain.traffic.restoring.teardown_order import lowest_depth_in_use
+from controller.domain.trafficrouting.seen import TrafficRoutingSeen, joined
+from controller.domain.trafficrouting.shared_routes import is_routed, leads_to_new
+
+
+def _phase(seen: TrafficRoutingSeen) -> str:
+    if seen.routing.metadata.deleting:
+        return "Terminating"
+    if joined(seen.routing):
+        return "Progressing"
+    return "Healthy" if lowest_depth_in_use(seen.routes) is None else "Finalizing"
+
+
+def next_status(
+    seen: TrafficRoutingSeen,
+    open_routes: tuple[str, ...],
+    problem: Refusal | None,
+    *,
+    settled: bool,
+    now: datetime,
+) -> TrafficRoutingStatus:
+    phase = _phase(seen)
+    message = problem.message if problem is not None else f"TrafficRouting is {phase}"
+    status = structs.replace(
+        seen.routing.status,
+        observed_generation=seen.routing.metadata.generation,
+        phase=phase,
+        message=message,
+        members=_members(seen, open_routes, now) if settled else seen.routing.status.members,
+    )
+    return with_condition(status, problem, now)
+
+
+def _members(
+    seen: TrafficRoutingSeen, open_routes: tuple[str, ...], now: datetime
+) -> tuple[Member, ...]:
+    """Members, and since when their routes are open; one that left stays while its release lasts."""
+    before = {member.rollout: member for member in seen.routing.status.members}
+    members: list[Member] = []
+    present = {member.rollout.metadata.name: member for member in seen.members}
+    for name in sorted({*present, *before} & {*present, *seen.living}):
+        old = before.get(name)
+        routed = name in present and (
+            is_routed(seen, present[name], open_routes)
+            or (old is not None and old.routed and _is_waited_for(seen, open_routes))
+        )
+        since = old.since if old is not None and old.routed == routed else now
+        members.append(Member(rollout=name, routed=routed, since=since))
+    return tuple(members)
+
+
+def _is_waited_for(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> bool:
+    """A shared route is open although its new pods are not ready: the grace period is not over."""
+    return any(not leads_to_new(seen, route) for route in open_routes)
+
+
+def with_condition(
+    status: TrafficRoutingStatus, problem: Refusal | None, now: datetime
+) -> TrafficRoutingStatus:
+    value, reason, text = (
+        ("False", "", "") if problem is None else ("True", problem.reason, problem.message)
+    )
+    conditions = set_condition(status.conditions, "Stalled", value, reason, text, now)
+    return structs.replace(status, conditions=conditions)
+
+
+def notes_of(
+    before: TrafficRoutingStatus, after: TrafficRoutingStatus, problem: Refusal | None
+) -> tuple[Note, ...]:
+    if problem is not None:
+        said = any(c.status == "True" and c.message == problem.message for c in before.conditions)
+        return () if said else (Note(problem.reason, problem.message, Severity.WARNING),)
+    if before.phase == after.phase:
+        return ()
+    return (Note(reasons.TRAFFIC_ROUTING_PHASE, after.message),)

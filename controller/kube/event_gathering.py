@@ -1,0 +1,98 @@
+"""Joins frequent notes about one object into fewer Events, so that a fast release does not cost two for each step.
+
+Invariants: the first note of a reason is written at once, and so is every warning; no note is held longer than
+`HOLD_SECONDS`; the text of every note is a part of some Event. It must do no I/O and know no clock.
+"""
+
+from collections import OrderedDict
+
+import msgspec
+
+from controller.kube.event_notes import Note
+
+HOLD_SECONDS = 10.0
+"""After an Event, others of the same reason about the same object wait this long for company."""
+TICK_SECONDS = 0.001
+"""A timer of a loop may ring this much too early."""
+NOTE_BYTES = 1024
+"""The longest text that the API server takes."""
+OBJECTS = 4096
+"""Objects whose last Event we remember."""
+
+_Told = tuple[str, str, str]
+
+
+class _Group(msgspec.Struct):
+    """The notes about one object and reason that are held, and the instant of the last Event about them."""
+
+    let_at: float
+    held: list[Note] = []
+
+
+class Gathering:
+    """Events about the same object for the same reason that come one shortly after the other."""
+
+    def __init__(self, reasons: frozenset[str]) -> None:
+        self._reasons = reasons
+        self._groups: OrderedDict[_Told, _Group] = OrderedDict()
+
+    def take(self, note: Note, now: float) -> tuple[Note, ...]:
+        """The notes to write now; others are held. `now` is monotonic, in seconds."""
+        if note.type == "Warning" or note.reason not in self._reasons:
+            return (note,)
+        key = (note.metadata.uid, note.reason, note.action)
+        group = self._groups.get(key)
+        if group is None:
+            self._groups[key] = _Group(now)
+            return (note, *self._shortened())
+        if not group.held and _is_over(group, now):
+            group.let_at = now
+            self._groups.move_to_end(key)
+            return (note,)
+        if any(note.message == held.message for held in group.held):
+            return ()
+        full = len(_text([*group.held, note]).encode()) > NOTE_BYTES
+        out = self._let(group, now) if full else ()
+        group.held.append(note)
+        return out
+
+    def due(self, now: float) -> tuple[Note, ...]:
+        """The notes that were held long enough."""
+        return tuple(
+            note
+            for group in self._groups.values()
+            if group.held and _is_over(group, now)
+            for note in self._let(group, now)
+        )
+
+    def everything(self, now: float) -> tuple[Note, ...]:
+        """All held notes, due or not: the process ends."""
+        return tuple(n for group in self._groups.values() for n in self._let(group, now))
+
+    def wait(self, now: float) -> float | None:
+        """Seconds until something is due; None while nothing is held."""
+        left = [g.let_at + HOLD_SECONDS - now for g in self._groups.values() if g.held]
+        return max(0.0, min(left)) if left else None
+
+    def _shortened(self) -> tuple[Note, ...]:
+        """Forget the object that was told of the longest ago; what was held of it is let go."""
+        if len(self._groups) <= OBJECTS:
+            return ()
+        _, oldest = self._groups.popitem(last=False)
+        return self._let(oldest, oldest.let_at)
+
+    @staticmethod
+    def _let(group: _Group, now: float) -> tuple[Note, ...]:
+        if not group.held:
+            return ()
+        together = msgspec.structs.replace(group.held[0], message=_text(group.held))
+        group.held, group.let_at = [], now
+        return (together,)
+
+
+def _is_over(group: _Group, now: float) -> bool:
+    return now >= group.let_at + HOLD_SECONDS - TICK_SECONDS
+
+
+def _text(notes: list[Note]) -> str:
+    return "; ".join(note.message for note in notes)

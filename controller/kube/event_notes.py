@@ -1,0 +1,35 @@
+"""What is told about an object: the content of an Event. It must do no I/O."""
+
+import hashlib
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from controller.api.meta import ObjectMeta
+from controller.kube.resources import Resource
+
+
+class Note(msgspec.Struct, frozen=True):
+    """One thing to tell about one object."""
+
+    resource: Resource
+    metadata: ObjectMeta
+    type: Literal["Normal", "Warning"]
+    reason: str
+    message: str
+    action: str
+    told_at: datetime
+    """When it was told first."""
+
+    @property
+    def namespace(self) -> str:
+        """Where the Event lives; those of cluster-scoped objects live in `default`."""
+        return self.metadata.namespace or "default"
+
+    @property
+    def event_name(self) -> str:
+        """The same for the same note, different for any other."""
+        said = "\0".join((self.metadata.uid, self.type, self.reason, self.action, self.message))
+        digest = hashlib.sha256(f"{self.resource.name}\0{said}".encode()).hexdigest()[:16]
+        return f"{self.metadata.name[:230].rstrip('.-')}.{digest}"

@@ -1,0 +1,84 @@
+"""Writes docs/benchmarks.md: what was measured, on which machine, and how to measure it again.
+
+Invariant: every figure of the page is a row of one run; what was not measured in it is named. It must not measure or
+judge.
+"""
+
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from localcluster.build import KUBERNETES_VERSION
+from tests.bench.registry import Measurement, Row
+
+HEAD = """# Benchmarks
+
+Written by `{command}`; do not edit it. What the figures are good for: [README](../README.md#figures).
+What else is proved of releases: [reliability.md](reliability.md).
+
+| | |
+|---|---|
+| machine | {cores} cores, {memory:.0f} GiB of memory, {system} |
+| versions | Kubernetes {kubernetes} (etcd and controllers on the same cores), KWOK, Python {python} |
+| when | {when}; others used {others:.0f} % of the machine's CPU meanwhile |
+
+**Method.** One control plane and one Moonshift (controller and worker, as installed) for all; one release of
+each style before, whose figures are thrown away. A release has five automatic steps, a VirtualService, a
+grace period of 1 s; pods are ready after 300 ms. Canary style makes 5 pods beside 5, partition style moves
+half of 10. Requests are counted in the API server's audit log, by the controller's user: Events and labels of
+pods count, watches and renewals of the Lease do not. CPU and memory are those of all processes of controller
+and worker, from the kernel (memory: proportional). Times are longer where others use the machine; requests
+are not.
+"""
+
+
+def page(
+    rows: Sequence[Row], left_out: Sequence[Measurement], others: float, arguments: Sequence[str]
+) -> str:
+    """The whole page."""
+    parts = [_head(others, arguments), _table(rows)]
+    parts += [_breakdown(row) for row in rows if row.details]
+    if left_out:
+        names = "\n".join(f"- {m.about}: `python -m tests.bench --only {m.name}`" for m in left_out)
+        parts.append(f"## Not measured in this run\n\n{names}\n")
+    return "\n".join(parts)
+
+
+def _head(others: float, arguments: Sequence[str]) -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return HEAD.format(
+        command=" ".join(("python -m tests.bench", *arguments)),
+        cores=os.cpu_count(),
+        memory=memory,
+        system=f"{platform.system()} {platform.machine()}",
+        kubernetes=KUBERNETES_VERSION,
+        python=platform.python_version(),
+        when=datetime.now(UTC).strftime("%Y-%m-%d"),
+        others=others,
+    )
+
+
+def _table(rows: Sequence[Row]) -> str:
+    lines = ["| what | the original | goal | measured |", "|---|---|---|---|"]
+    for row in rows:
+        value = "not measured" if row.value is None else _number(row.value, row.unit)
+        note = f" ({row.note})" if row.note else ""
+        missed = "" if row.ok else " **missed**"
+        goal = _number(row.limit, row.unit)
+        lines.append(f"| {row.name} | {row.original} | <= {goal} | {value}{missed}{note} |")
+    return "\n".join((*lines, ""))
+
+
+def _breakdown(row: Row) -> str:
+    lines = [f"## {row.name}", "", "| request | per Rollout | |", "|---|---:|---|"]
+    most = max(row.details.values())
+    for label, number in row.details.items():
+        bar = "█" * max(1, round(24 * number / most))
+        lines.append(f"| {label} | {number:.2f} | {bar} |")
+    return "\n".join((*lines, ""))
+
+
+def _number(value: float, unit: str) -> str:
+    text = f"{value:.0f}" if value == int(value) else f"{value:.2f}"
+    return f"{text} {unit}".strip()

@@ -1,0 +1,43 @@
+"""What a release costs does not grow unnoticed: requests of one release, counted by the API server.
+
+Why counts: a shared machine makes seconds mean nothing, a count is the same everywhere. The limits are a little above
+what was counted; whoever adds a request to every step meets them.
+"""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from localcluster.progress import SilentReporter
+from tests.bench.fleet import fleet, quiet, release
+from tests.bench.ground import Ground, ground
+from tests.bench.objects import Style
+from tests.bench.requests import breakdown, ours_since
+
+MOST = {Style.CANARY: 57, Style.PARTITION: 72}
+"""Requests of one release alone, of five automatic steps."""
+
+
+@pytest.fixture(scope="module")
+async def measured(
+    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Ground]:
+    """Give what measurements stand on, on a plane of its own."""
+    async with ground(tmp_path_factory.mktemp("cost"), SilentReporter()) as made:
+        yield made
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("style", Style)
+async def test_a_release_makes_no_more_requests_than_it_did(measured: Ground, style: Style) -> None:
+    async with fleet(measured, f"cost-{style}", style, 1) as made:
+        mark = measured.plane.audit.mark()
+        await release(measured, made)
+        await quiet(measured, made.namespace)
+        # The Events of an earlier release may be written when its namespace is going already.
+        about = ("", made.namespace)
+        ours = ours_since(measured.plane.audit, mark)
+        counted = breakdown((one for one in ours if one.namespace in about), 1)
+    assert sum(counted.values()) <= MOST[style], counted
+    refused = [label for label in counted if " -> 403" in label]
+    assert not refused

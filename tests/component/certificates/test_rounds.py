@@ -1,0 +1,240 @@
+"""Whole rounds: both sides of the worker trust the same authority, and a failure ends nothing."""
+
+import asyncio
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from controller.api.jsontree import JsonObject, child, items
+from controller.certificates.authority import Pair, facts, issued_by, matches
+from controller.certificates.directory import read_files
+from controller.certificates.keeper import CertificateKeeper, Places
+from controller.certificates.publish import (
+    CRD,
+    MUTATING,
+    VALIDATING,
+    Address,
+    Publisher,
+    Wanted,
+    configured,
+)
+from controller.certificates.rotation import Step, rotated
+from controller.certificates.worker import (
+    CLIENT_NAME,
+    CLIENT_SECRET,
+    WORKER_SECRET,
+    ensure_side,
+    worker_names,
+)
+from controller.errors import (
+    Conflict,
+    Forbidden,
+    MoonshiftError,
+    NotFound,
+    Postponed,
+    Unreachable,
+)
+from controller.webhook import endpoint as endpoint_module
+from controller.webhook.endpoint import Endpoint
+from controller.webhook.server import NoMetrics, webhook_app
+from controller.webhook.stores import FolderSecrets
+from tests.component.certificates.doubles import (
+    NAMES,
+    SERVED,
+    START,
+    US,
+    Configurations,
+    Secrets,
+    configuration,
+)
+
+
+async def test_both_sides_of_the_worker_trust_the_same_authority() -> None:
+    secrets = Secrets()
+    bundle = rotated(None, Step.START_OVER, NAMES, START)
+    names = worker_names("lua", "ms")
+    server, written = await ensure_side(secrets, "w", bundle, names, START, client=False)
+    assert written
+    again = await ensure_side(secrets, "w", bundle, names, START, client=False)
+    assert again == (server, False)
+    assert secrets.writes == 1
+    assert issued_by(server["tls.crt"], bundle.authority.certificate)
+    assert matches(Pair(server["tls.crt"], server["tls.key"]))
+    seen = facts(server["tls.crt"])
+    assert seen is not None
+    assert {"lua.ms.svc", "lua", "*.lua.ms.svc"} <= seen.names
+    following = rotated(bundle, Step.ADD_AUTHORITY, NAMES, START)
+    wider, _ = await ensure_side(secrets, "w", following, names, START, client=False)
+    assert wider["tls.crt"] == server["tls.crt"]
+    assert wider["ca.crt"] == following.trusted
+    secrets.always_busy = True
+    with pytest.raises(Postponed):
+        await ensure_side(secrets, "c", bundle, (CLIENT_NAME,), START, client=True)
+
+
+class Calendar:
+    """A clock that stands."""
+
+    def now(self) -> datetime:
+        return START
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+async def test_one_round_puts_everything_in_place(tmp_path: Path) -> None:
+    store, secrets = Configurations(), FolderSecrets(tmp_path / "secrets")
+    places = Places("s", tmp_path / "serving", "lua", tmp_path / "client")
+    address = Address(url="https://127.0.0.1:1")
+    keeper = CertificateKeeper(
+        secrets, Publisher(store, address, SERVED, US), address, places, Calendar()
+    )
+    assert await keeper.ensure() == ()
+    assert await keeper.ensure() == ()
+    assert len(store.writes) == 3
+    serving, client = read_files(tmp_path / "serving"), read_files(tmp_path / "client")
+    assert serving.keys() == {"tls.crt", "tls.key"}, "the authority's key is no file of the server"
+    assert client.keys() == {"ca.crt", "tls.crt", "tls.key"}
+    assert (tmp_path / "serving" / "tls.key").stat().st_mode & 0o777 == 0o600
+    assert await secrets.read(WORKER_SECRET) is not None
+    assert await secrets.read(CLIENT_SECRET) is not None
+
+
+async def test_a_directory_holds_what_was_written_last(tmp_path: Path) -> None:
+    store = FolderSecrets(tmp_path)
+    assert await store.read("s") is None
+    await store.create("s", {"a": b"1", "b": b"2"})
+    await store.replace("s", {"a": b"3"}, "")
+    seen = await store.read("s")
+    assert seen is not None
+    assert seen.data == {"a": b"3"}
+
+
+class Reluctant(Secrets):
+    """Busy for as many writes as one round tries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refusals = 5
+
+    def _somebody_else(self, name: str) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise Conflict("busy", status=409)
+
+
+class Late(Configurations):
+    """One object is installed only after it was missed once; `done` when it was written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.missed = False
+        self.done = asyncio.Event()
+
+    async def read(self, kind: str, name: str) -> JsonObject:
+        if kind == VALIDATING and not self.missed:
+            self.missed = True
+            raise NotFound("no", status=404)
+        return await super().read(kind, name)
+
+    async def replace(self, kind: str, name: str, obj: JsonObject) -> None:
+        await super().replace(kind, name, obj)
+        if kind == VALIDATING:
+            self.done.set()
+
+
+async def test_rounds_go_on_after_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("RETRY", "HEARD", "LOOK_FOR_MISSING"):
+        monkeypatch.setattr(endpoint_module, name, timedelta(0))
+    store, places = Late(), Places("s", tmp_path / "serving")
+    publisher = Publisher(store, Address(), SERVED, US)
+    keeper = CertificateKeeper(Reluctant(), publisher, Address(), places, Calendar())
+    app = webhook_app({}, NoMetrics())
+    endpoint = Endpoint(app, port=0, keeper=keeper, files=tmp_path / "serving")
+    task = asyncio.create_task(endpoint.run())
+    async with asyncio.timeout(10):
+        await store.done.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert endpoint.certified.is_set()
+    said = " ".join(str(getattr(record, "error", "")) for record in caplog.records)
+    assert "being written by others" in said
+    assert "not installed" in said
+
+
+class Counting(Configurations):
+    """Configurations that fail in the rounds one says; `rounds` counts."""
+
+    def __init__(self, *failures: MoonshiftError | None) -> None:
+        super().__init__()
+        self.failures = [*failures]
+        self.passed = asyncio.Event()
+
+    async def read(self, kind: str, name: str) -> JsonObject:
+        if kind == CRD:
+            failure = self.failures.pop(0) if self.failures else None
+            if failure is not None:
+                raise failure
+            if not self.failures:
+                self.passed.set()
+        return await super().read(kind, name)
+
+
+async def problem_after(
+    store: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> str | None:
+    """What readiness says once all failures were met."""
+    for name in ("RETRY", "HEARD", "LOOK_AGAIN", "LOOK_FOR_MISSING"):
+        monkeypatch.setattr(endpoint_module, name, timedelta(0))
+    places = Places("s", tmp_path / "serving")
+    keeper = CertificateKeeper(
+        Secrets(), Publisher(store, Address(), SERVED, US), Address(), places, Calendar()
+    )
+    app = webhook_app({}, NoMetrics())
+    endpoint = Endpoint(app, port=0, keeper=keeper, files=tmp_path / "serving")
+    task = asyncio.create_task(endpoint.run())
+    async with asyncio.timeout(10):
+        await store.passed.wait()
+        await endpoint.certified.wait()
+    seen = endpoint.problem
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return seen
+
+
+async def test_a_missing_crd_keeps_no_webhook_without_endpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Counting(NotFound("no CRD", status=404), NotFound("no CRD", status=404), None)
+    assert await problem_after(store, tmp_path, monkeypatch) is None
+
+
+async def test_who_was_ready_stays_so_while_the_api_server_is_away_and_not_when_it_may_not_publish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = Counting(None, Unreachable("away"), Unreachable("away"), None)
+    assert await problem_after(away, tmp_path / "away", monkeypatch) is None
+
+    class Ending(Counting):
+        async def read(self, kind: str, name: str) -> JsonObject:
+            if not self.failures:
+                self.passed.set()
+                raise Forbidden("you cannot update webhooks", status=403)
+            return await super().read(kind, name)
+
+    forbidden = Ending(None, None)
+    said = await problem_after(forbidden, tmp_path / "forbidden", monkeypatch)
+    assert said == "certificates: you cannot update webhooks"
+
+
+def test_our_own_namespace_is_left_out_whatever_it_is_called() -> None:
+    out = {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
+    entry = child(items(configuration(MUTATING, "m", *SERVED), "webhooks")[0])
+    selector = {"matchExpressions": [{**out, "values": ["kube-system", "kruise-rollout"]}]}
+    obj: JsonObject = {"kind": MUTATING, "webhooks": [{**entry, "namespaceSelector": selector}]}
+    made = configured(obj, Wanted(Address(namespace="releases"), b"ca", SERVED, "us"))
+    seen = child(items(made, "webhooks")[0], "namespaceSelector")
+    assert seen == {"matchExpressions": [{**out, "values": ["kube-system", "releases"]}]}

@@ -1,0 +1,3 @@
+"""What the commands' tests share: a workload, paths, and conditions of a Rollout."""
+
+JSON = "application/json-patch+json"

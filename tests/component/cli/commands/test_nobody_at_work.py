@@ -1,0 +1,115 @@
+"""It is said when no controller is at work, and when that cannot be known."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.component.cli.double import (
+    ROLLOUTS,
+    Cluster,
+    cluster,
+    make_rollout,
+)
+from tests.component.kube.faulty_server import status
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kruise-rollout/leases"
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        pytest.param("get web", 0, id="get"),
+        pytest.param("approve web", 0, id="approve"),
+        pytest.param("status web --until approval", 0, id="status"),
+        pytest.param("status web --timeout 50ms", 5, id="status in vain"),
+    ],
+)
+async def test_it_is_said_when_no_controller_is_at_work(
+    tmp_path: Path, line: str, code: int
+) -> None:
+    spec = {"leaseDurationSeconds": 15, "renewTime": "2026-05-04T12:00:00.000000Z"}
+    lease = {"metadata": {"name": "71ddec2c.kruise.io"}, "spec": spec}
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.collections[LEASES] = [lease]
+        result = await api.run(*line.split())
+    assert result.exit_code == code
+    assert "no controller is at work" in result.output
+
+
+def without_the_right(api: Cluster) -> None:
+    """Who asks may not read the controller's Lease."""
+    denied = (
+        'leases.coordination.k8s.io "71ddec2c.kruise.io" is forbidden: User "jane" cannot get resource "leases" in '
+        'API group "coordination.k8s.io" in the namespace "kruise-rollout"'
+    )
+    path = f"{LEASES}/71ddec2c.kruise.io"
+    api.overrides["GET", path] = (403, status(403, "Forbidden", denied))
+
+
+NOT_KNOWN = (
+    "you may not read the Lease kruise-rollout/71ddec2c.kruise.io, "
+    "so whether a controller is at work is not known"
+)
+
+
+def standing(**more: Any) -> dict[str, Any]:
+    """Of a release in whose status nothing has happened for months."""
+    rollout = make_rollout(**more)
+    rollout["status"]["moonshift"]["stateSince"] = "2026-05-04T12:00:00Z"
+    return rollout
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["get web", "why web", "describe web", "status web --no-watch", "status web --timeout 100ms"],
+)
+async def test_of_a_release_that_stands_still_who_may_not_read_the_lease_is_told_so(
+    tmp_path: Path, line: str
+) -> None:
+    async with cluster(tmp_path, standing(state="StepUpgrade")) as api:
+        without_the_right(api)
+        said = (await api.run(*line.split())).output
+    assert NOT_KNOWN in said
+    assert "no controller" not in said
+
+
+async def test_an_approval_says_that_nobody_may_be_there_to_take_it_up(tmp_path: Path) -> None:
+    taken = standing()
+    taken["status"]["canaryStatus"]["currentStepState"] = "StepReady"
+    async with cluster(tmp_path, standing()) as api:
+        without_the_right(api)
+        sent = await api.run("approve", "web")
+        api.collections[ROLLOUTS] = [taken]
+        refused = await api.run("approve", "web")
+    assert (sent.exit_code, sent.stderr) == (0, f"warning: {NOT_KNOWN}\n")
+    assert refused.exit_code == 1
+    assert f"the controller has not taken it up yet; {NOT_KNOWN}" in refused.stderr
+
+
+async def test_a_status_that_waited_in_vain_says_so(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
+        without_the_right(api)
+        said = await api.run("status", "web", "--timeout", "100ms")
+    assert said.exit_code == 5
+    assert said.stderr.count(NOT_KNOWN) == 1
+
+
+@pytest.mark.parametrize(
+    "rollout",
+    [
+        pytest.param(standing(), id="a person is waited for"),
+        pytest.param(standing(state="StepUpgrade", paused=True), id="paused by a person"),
+        pytest.param(standing(phase="Healthy"), id="at rest"),
+        pytest.param(make_rollout(state="StepUpgrade"), id="nobody knows for how long"),
+    ],
+)
+async def test_where_it_does_not_matter_the_lease_is_not_spoken_of(
+    tmp_path: Path, rollout: dict[str, Any]
+) -> None:
+    async with cluster(tmp_path, rollout) as api:
+        without_the_right(api)
+        said = [
+            await api.run(*line.split()) for line in ("get web", "get", "status web --no-watch")
+        ]
+    assert not any("Lease" in result.output for result in said)

@@ -1,0 +1,81 @@
+"""`status` waits for the outcome and says it by its exit code."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.component.cli.double import (
+    ROLLOUTS,
+    cluster,
+    make_rollout,
+)
+from tests.component.kube.faulty_server import event
+
+SUCCEEDED = {"type": "Succeeded", "status": "True"}
+
+
+CANCELED = {"type": "Succeeded", "status": "False"}
+
+
+STALLED = {"type": "Stalled", "status": "True", "reason": "ServiceNotFound", "message": "no web"}
+
+
+@pytest.mark.parametrize(
+    ("last", "code", "text"),
+    [
+        (make_rollout(phase="Healthy", conditions=[SUCCEEDED], version="6"), 0, "is completed"),
+        (make_rollout(phase="Healthy", conditions=[CANCELED], version="6"), 3, "rolled back"),
+        (make_rollout(conditions=[STALLED], version="6"), 4, "ServiceNotFound: no web"),
+    ],
+)
+async def test_status_waits_for_the_outcome(
+    tmp_path: Path, last: dict[str, Any], code: int, text: str
+) -> None:
+    async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
+        api.changes_to(last)
+        result = await api.run("status", "web", "--timeout", "20s")
+    assert result.exit_code == code
+    assert "step 1/2 StepUpgrade" in result.output
+    assert text in result.output
+    assert len([r for r in api.server.listed if r.path == f"{ROLLOUTS}/web"]) == 1
+
+
+async def test_status_gives_up_with_a_code_of_its_own(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
+        result = await api.run("status", "web", "--timeout", "100ms")
+    assert result.exit_code == 5
+    assert "has not ended within 0.1 s: Progressing, step 1/2, waits for" in result.stderr
+
+
+async def test_status_until_approval_hands_over_to_a_person(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        result = await api.run("status", "web", "--until", "approval")
+    assert result.exit_code == 0
+    assert "waits for an approval (kubectl moonshift approve web -n default)" in result.output
+
+
+@pytest.mark.parametrize(
+    ("rollout", "code"),
+    [
+        (make_rollout(), 0),
+        (make_rollout(conditions=[STALLED]), 4),
+        (make_rollout(phase="Healthy", conditions=[CANCELED]), 3),
+    ],
+)
+async def test_status_without_watching_only_looks(
+    tmp_path: Path, rollout: dict[str, Any], code: int
+) -> None:
+    async with cluster(tmp_path, rollout) as api:
+        result = await api.run("status", "web", "--no-watch")
+    assert result.exit_code == code
+    assert api.server.watched == []
+
+
+async def test_status_of_a_deleted_rollout_fails(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
+        gone = event("DELETED", make_rollout(version="6"))
+        api.events[ROLLOUTS] = [gone]
+        result = await api.run("status", "web", "--timeout", "20s")
+    assert result.exit_code == 1
+    assert "was deleted" in result.stderr

@@ -1,0 +1,147 @@
+"""`undo` writes the stable template, over the generation that it saw."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.component.cli.commands.scenes import JSON
+from tests.component.cli.double import (
+    DEPLOYMENTS,
+    REPLICA_SETS,
+    Cluster,
+    cluster,
+    make_rollout,
+)
+
+
+def template(image: str, **labels: str) -> dict[str, Any]:
+    return {"metadata": {"labels": {"app": "x", **labels}}, "spec": {"image": image}}
+
+
+def with_workload(api: Cluster) -> None:
+    selector = {"matchLabels": {"app": "x"}}
+    workload = {
+        "metadata": {"name": "app", "namespace": "default", "uid": "u", "generation": 4},
+        "spec": {"selector": selector, "template": template("new")},
+    }
+    replica_set = {
+        "metadata": {
+            "name": "app-old1",
+            "labels": {"pod-template-hash": "old1"},
+            "ownerReferences": [{"uid": "u", "controller": True}],
+        },
+        "spec": {"template": template("old", **{"pod-template-hash": "old1"})},
+    }
+    api.collections[DEPLOYMENTS] = [workload]
+    api.collections[REPLICA_SETS] = [replica_set]
+
+
+async def test_undo_writes_the_stable_template_over_the_generation_it_saw(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        with_workload(api)
+        result = await api.run("rollout", "undo", "rollout/web")
+    assert (result.exit_code, result.output) == (0, "rollout.rollouts.kruise.io/web rolled back\n")
+    assert api.patches == [
+        (
+            f"{DEPLOYMENTS}/app",
+            JSON,
+            [
+                {"op": "test", "path": "/metadata/generation", "value": 4},
+                {"op": "replace", "path": "/spec/template", "value": template("old")},
+            ],
+        )
+    ]
+
+
+async def test_a_dry_run_asks_the_server_only(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        with_workload(api)
+        result = await api.run("undo", "web", "--dry-run")
+    assert "rolled back (server dry run)" in result.output
+    assert [r.query["dryRun"] for r in api.server.requests if r.method == "PATCH"] == ["All"]
+
+
+async def test_undo_without_a_workload_says_so(tmp_path: Path) -> None:
+    async with cluster(tmp_path, make_rollout()) as api:
+        result = await api.run("undo", "web")
+    assert result.exit_code == 1
+    assert result.stderr == "error: Deployment default/app does not exist\n"
+
+
+STATEFUL_SETS = "/apis/apps/v1/namespaces/default/statefulsets"
+
+
+CLONE_SETS = "/apis/apps.kruise.io/v1alpha1/namespaces/default/clonesets"
+
+
+REVISIONS = "/apis/apps/v1/namespaces/default/controllerrevisions"
+
+
+SERVED = {
+    "/apis/apps/v1": ("statefulsets", "StatefulSet"),
+    "/apis/apps.kruise.io/v1alpha1": ("clonesets", "CloneSet"),
+}
+
+
+def of_kind(api_version: str, kind: str, stable: str) -> dict[str, Any]:
+    """A Rollout of another kind of workload."""
+    rollout = make_rollout()
+    ref = {"apiVersion": api_version, "kind": kind, "name": "app"}
+    rollout["spec"]["workloadRef"] = ref
+    rollout["status"]["moonshift"]["stableRevision"] = stable
+    return rollout
+
+
+def with_set(api: Cluster, collection: str) -> None:
+    """A set of pods of the image `new`, and the revision that keeps `old`; one of another owner besides."""
+    selector = {"matchLabels": {"app": "x"}}
+    pod_set = {
+        "metadata": {"name": "app", "namespace": "default", "uid": "u", "generation": 4},
+        "spec": {"selector": selector, "template": template("new")},
+    }
+    revisions = [
+        {
+            "metadata": {
+                "name": "app-old1",
+                "ownerReferences": [{"uid": owner, "controller": True}],
+            },
+            "data": {"spec": {"template": {"$patch": "replace", **template(image)}}},
+        }
+        for owner, image in (("u", "old"), ("another", "foreign"))
+    ]
+    api.collections |= {collection: [pod_set], REVISIONS: revisions}
+    for path, (plural, kind) in SERVED.items():
+        api.overrides["GET", path] = (200, {"resources": [{"name": plural, "kind": kind}]})
+
+
+@pytest.mark.parametrize(
+    ("rollout", "collection"),
+    [
+        (of_kind("apps/v1", "StatefulSet", "app-old1"), STATEFUL_SETS),
+        (of_kind("apps.kruise.io/v1alpha1", "CloneSet", "old1"), CLONE_SETS),
+    ],
+)
+async def test_undo_of_a_set_writes_what_its_stable_revision_keeps(
+    tmp_path: Path, rollout: dict[str, Any], collection: str
+) -> None:
+    async with cluster(tmp_path, rollout) as api:
+        with_set(api, collection)
+        result = await api.run("undo", "web")
+    assert (result.exit_code, result.output) == (0, "rollout.rollouts.kruise.io/web rolled back\n")
+    ((path, kind, (tested, written)),) = api.patches
+    assert (path, kind) == (f"{collection}/app", JSON)
+    assert tested == {"op": "test", "path": "/metadata/generation", "value": 4}
+    assert written == {"op": "replace", "path": "/spec/template", "value": template("old")}
+
+
+async def test_undo_of_a_kind_that_is_not_served_or_not_released_says_so(tmp_path: Path) -> None:
+    async with cluster(tmp_path, of_kind("apps/v1", "ReplicaSet", "old1")) as api:
+        with_set(api, REPLICA_SETS)
+        unserved = await api.run("undo", "web")
+        kinds = {"resources": [{"name": "replicasets", "kind": "ReplicaSet"}]}
+        api.overrides["GET", "/apis/apps/v1"] = (200, kinds)
+        unreleased = await api.run("undo", "web")
+    assert "is not served by this cluster" in unserved.stderr
+    assert "is not of a kind that is released" in unreleased.stderr
+    assert api.patches == []

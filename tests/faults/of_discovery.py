@@ -1,0 +1,55 @@
+"""What goes wrong when a controller starts: the API server does not say which kinds there are, or not all."""
+
+import asyncio
+
+from aiohttp import web
+
+from tests.faults.of_requests import status
+from tests.faults.proxy import Fault
+
+SECONDS = 4.0
+GATEWAYS = "/apis/networking.istio.io"
+
+
+class HidesDiscovery(Fault):
+    """From the start of a new controller on, for some seconds, no question which kinds are served is answered."""
+
+    restarts = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._until: float | None = None
+
+    async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:
+        """503 to what this fault hides."""
+        if request.method != "GET" or not self.hides(request.path) or not self._now():
+            return None
+        self.times += 1
+        return self.answer()
+
+    def hides(self, path: str) -> bool:
+        """Whether a path is one of the discovery's: none of them leads to objects."""
+        parts = path.strip("/").split("/")
+        return parts[0] in ("api", "apis") and len(parts) <= 3 - (parts[0] == "api")
+
+    def answer(self) -> web.StreamResponse:
+        """What is said instead."""
+        return status(503, "ServiceUnavailable")
+
+    def _now(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        if self._until is None:
+            self._until = now + SECONDS
+        return now < self._until
+
+
+class ForgetsKinds(HidesDiscovery):
+    """For some seconds gateway kinds are not served, as while their definitions are installed anew."""
+
+    def hides(self, path: str) -> bool:
+        """Only the gateways' group: its versions, its kinds, and their objects."""
+        return path.startswith(GATEWAYS)
+
+    def answer(self) -> web.StreamResponse:
+        """Nothing is there."""
+        return status(404, "NotFound")

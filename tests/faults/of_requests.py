@@ -1,0 +1,90 @@
+"""What goes wrong with requests: refusals, lost answers, slowness, an API server that is away."""
+
+import asyncio
+
+from aiohttp import web
+
+from tests.faults.proxy import Fault
+from tests.kill.proxy import cut
+
+DISCOVERY_SECONDS = 4.0
+
+
+class Refuses(Fault):
+    """Every so manieth request is refused by a status, and not passed on; writes only, or every verb."""
+
+    def __init__(self, code: int, reason: str, *, writes: bool = True, every: int = 3) -> None:
+        super().__init__()
+        self._code, self._reason, self._writes, self._every = code, reason, writes, every
+        self._seen = 0
+
+    async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:
+        """The status, as the API server words it."""
+        if self._writes and write is None:
+            return None
+        self._seen += 1
+        if self._seen % self._every:
+            return None
+        self.times += 1
+        return status(self._code, self._reason)
+
+
+class LosesAnswers(Fault):
+    """Every so manieth write is carried out, and its answer is lost."""
+
+    def __init__(self, every: int = 3) -> None:
+        super().__init__()
+        self._every, self._seen = every, 0
+
+    def loses(self, request: web.Request, write: str | None) -> bool:
+        """Whether this is one of them."""
+        self._seen += write is not None
+        return write is not None and self._seen % self._every == 0
+
+
+class IsSlow(Fault):
+    """Every request takes longer."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:
+        """No refusal, but later."""
+        self.times += 1
+        await asyncio.sleep(self._seconds)
+        return None
+
+
+class IsAway(Fault):
+    """From one write on every connection is cut for some seconds: the API server starts anew."""
+
+    def __init__(self, at_write: int, seconds: float) -> None:
+        super().__init__()
+        self._at, self._seconds = at_write, seconds
+        self._writes, self._until = 0, 0.0
+
+    async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:
+        """Nobody answers."""
+        now = asyncio.get_running_loop().time()
+        self._writes += write is not None
+        if self._writes == self._at and not self._until:
+            self._until = now + self._seconds
+        if now >= self._until:
+            return None
+        self.times += 1
+        return cut(request)
+
+
+def status(code: int, reason: str) -> web.Response:
+    """A Status, as the API server answers."""
+    body = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "reason": reason,
+        "message": "a fault of the test",
+        "code": code,
+    }
+    headers = {"Retry-After": "1"} if code == 429 else {}
+    return web.json_response(body, status=code, headers=headers)

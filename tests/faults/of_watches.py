@@ -1,0 +1,147 @@
+"""What goes wrong with watches and lists: ends, gaps, silence, what is old.
+
+Invariant: the order of events within one watch is kept, and the last state of an object is always told.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+from aiohttp import web
+
+from tests.faults.proxy import Fault
+
+PODS_AND_ROLLOUTS = ("/pods", "/rollouts", "/deployments", "/endpointslices")
+EXPIRED = {
+    "type": "ERROR",
+    "object": {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "reason": "Expired",
+        "message": "too old resource version",
+        "code": 410,
+    },
+}
+
+
+class EndsWatches(Fault):
+    """Every watch ends after so many events, as when the API server closes it."""
+
+    least = 5
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self._after = after
+
+    async def lines(
+        self, request: web.Request, lines: AsyncIterator[bytes]
+    ) -> AsyncIterator[bytes]:
+        """The first events."""
+        told = 0
+        async for line in lines:
+            yield line
+            told += 1
+            if told == self._after:
+                self.times += 1
+                return
+
+
+class ExpiresWatches(EndsWatches):
+    """After so many events the version is too old: everything has to be listed again."""
+
+    async def lines(
+        self, request: web.Request, lines: AsyncIterator[bytes]
+    ) -> AsyncIterator[bytes]:
+        """The first events, and an error."""
+        async for line in super().lines(request, lines):
+            yield line
+        yield json.dumps(EXPIRED).encode() + b"\n"
+
+
+class ListsAreOld(ExpiresWatches):
+    """Watches expire, and what is listed then is what was listed first: a replica of the API server that lags."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__(after)
+        self._first: dict[str, bytes] = {}
+        self._again: set[str] = set()
+
+    def body(self, request: web.Request, body: bytes) -> bytes:
+        """Every second list of a kind is the one before."""
+        at = request.path_qs
+        if "resourceVersion" not in body.decode(errors="ignore") or '"items":' not in body.decode():
+            return body
+        if at in self._again or at not in self._first:
+            self._again.discard(at)
+            self._first[at] = body
+            return body
+        self._again.add(at)
+        self.times += 1
+        return self._first[at]
+
+
+class IsSilent(Fault):
+    """Watches stay open and say nothing for some seconds, again and again."""
+
+    def __init__(self, seconds: float, after: int) -> None:
+        super().__init__()
+        self._seconds, self._after = seconds, after
+
+    async def lines(
+        self, request: web.Request, lines: AsyncIterator[bytes]
+    ) -> AsyncIterator[bytes]:
+        """All events, some of them late."""
+        told = 0
+        async for line in lines:
+            if told % self._after == 0:
+                self.times += 1
+                await asyncio.sleep(self._seconds)
+            told += 1
+            yield line
+
+
+class Coalesces(Fault):
+    """Of the events of an object within a moment only the last one is told: states in between are never seen."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    async def lines(
+        self, request: web.Request, lines: AsyncIterator[bytes]
+    ) -> AsyncIterator[bytes]:
+        """The last event of each object in each moment."""
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+        async def read() -> None:
+            with suppress(Exception):
+                async for line in lines:
+                    queue.put_nowait(line)
+            queue.put_nowait(None)
+
+        reading = asyncio.create_task(read())
+        try:
+            while (line := await queue.get()) is not None:
+                await asyncio.sleep(self._seconds)
+                moment = [line]
+                while not queue.empty() and queue._queue[0] is not None:  # type: ignore[attr-defined] # no peek
+                    moment.append(queue.get_nowait() or b"")
+                for kept in self._last_ones(moment):
+                    yield kept
+        finally:
+            reading.cancel()
+
+    def _last_ones(self, moment: list[bytes]) -> list[bytes]:
+        told: dict[str, bytes] = {}
+        for line in moment:
+            event = json.loads(line)
+            uid = event["object"].get("metadata", {}).get("uid", event["type"])
+            if uid in told:
+                self.times += 1
+                first = json.loads(told.pop(uid))["type"]
+                if first == "ADDED" and event["type"] == "MODIFIED":
+                    event["type"] = first
+            told[uid] = json.dumps(event).encode() + b"\n"
+        return list(told.values())

@@ -1,0 +1,1 @@
+"""The end-to-end tests of OpenKruise Rollouts, unmodified, against Moonshift."""

@@ -1,0 +1,61 @@
+"""Skipper RouteGroup: the path tree first (an exact path, then the longest subtree), then the strictest predicates.
+
+How strict a route is: the number of its predicates, of which a method is one.
+"""
+
+import re
+from collections.abc import Sequence
+
+from tests.routing.model import Request, Shares, Tree, below, divided
+
+DEFAULT_ROUTES = ({"pathSubtree": "/"},)
+CALL = re.compile(r'(\w+)\("((?:[^"\\]|\\.)*)"(?:, "((?:[^"\\]|\\.)*)")?\)')
+
+
+def route_group(spec: Tree, request: Request) -> Shares:
+    """Routes without backends of their own lead to the default ones; without routes there is one for all."""
+    services = {backend["name"]: backend["serviceName"] for backend in spec["backends"]}
+    routes: Sequence[Tree] = spec.get("routes") or DEFAULT_ROUTES
+    fitting = [route for route in routes if _path(route, request) and _rest(route, request)]
+    if not fitting:
+        return {}
+    best = max(fitting, key=_rank)
+    found = best.get("backends") or spec.get("defaultBackends", ())
+    even = not any("weight" in entry for entry in found)
+    return divided((services[e["backendName"]], 1 if even else e.get("weight", 0)) for e in found)
+
+
+def _rank(route: Tree) -> tuple[bool, int, int]:
+    path = route.get("path") or route.get("pathSubtree") or "/"
+    strict = len(route.get("predicates", ())) + bool(route.get("methods"))
+    return "path" in route, len(path.rstrip("/")), strict
+
+
+def _path(route: Tree, request: Request) -> bool:
+    if "path" in route:
+        return bool(request.path == route["path"])
+    if "pathSubtree" in route:
+        return below(route["pathSubtree"], request.path)
+    return "pathRegexp" not in route or bool(re.search(route["pathRegexp"], request.path))
+
+
+def _rest(route: Tree, request: Request) -> bool:
+    methods = route.get("methods") or (request.method,)
+    return request.method in methods and all(
+        _predicate(text, request) for text in route.get("predicates", ())
+    )
+
+
+def _predicate(text: str, request: Request) -> bool:
+    found = CALL.fullmatch(text)
+    assert found is not None, text
+    name, key, wanted = (re.sub(r"\\(.)", r"\1", part or "") for part in found.groups())
+    if name == "Header":
+        return request.headers.get(key.lower()) == wanted
+    sources = {
+        "HeaderRegexp": request.headers.get(key.lower()),
+        "QueryParam": request.query.get(key),
+        "Cookie": request.cookies.get(key),
+    }
+    value = sources[name]
+    return value is not None and re.search(wanted, value) is not None

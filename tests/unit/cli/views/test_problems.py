@@ -1,0 +1,101 @@
+"""What is told as standing in a release's way, and what is not."""
+
+from datetime import timedelta
+
+from msgspec import structs
+
+from controller.cli.output import plain
+from controller.cli.render.why import answer
+from controller.cli.views.look import look_at
+from controller.cli.views.problems import MAX_WARNINGS, problems_of, why
+from controller.cli.views.view import (
+    ConditionView,
+    EventView,
+    PodView,
+    RevisionView,
+    Role,
+    RolloutView,
+    RouteView,
+    Summary,
+)
+from tests.unit.cli.builders import NEW, NOW, make_deployment, make_observation, make_pod
+
+SUMMARY = Summary(
+    "shop", "web", "Progressing", 2, 3, "StepUpgrade", "pods", "Deployment/web", since=NOW
+)
+QUIET = RolloutView(SUMMARY)
+
+
+def test_what_merely_takes_its_time_is_no_problem() -> None:
+    pods = tuple(
+        PodView(f"p{i}", False, because=why) for i, why in enumerate(("", "Pending", "not ready"))
+    )
+    view = structs.replace(
+        QUIET,
+        revisions=(RevisionView(Role.CANARY, "new", pods),),
+        routes=(RouteView("HTTPRoute", "web", "follows step 1", 1),),
+        conditions=(ConditionView("Ready", "False"), ConditionView("Stalled", "False")),
+        events=(EventView("Normal", "Routed", "routes follow step 1", NOW),),
+    )
+    assert problems_of(view) == ()
+
+
+def test_pods_with_one_trouble_are_one_problem() -> None:
+    pods = tuple(PodView(f"p{i}", False, because="ErrImagePull") for i in range(50))
+    view = structs.replace(QUIET, revisions=(RevisionView(Role.CANARY, "new", pods),))
+    assert problems_of(view) == ("pod p0: ErrImagePull",)
+
+
+def test_nobody_at_work_comes_before_everything() -> None:
+    stalled = ConditionView("Stalled", "True", "ServiceNotFound")
+    view = structs.replace(QUIET, unattended="no controller is at work", conditions=(stalled,))
+    assert problems_of(view) == ("no controller is at work", "Stalled: ServiceNotFound")
+
+
+def test_a_small_workload_whose_only_pod_is_new_is_a_problem() -> None:
+    pods = (make_pod("p", NEW),)
+    view = look_at(make_observation(pods=pods, workload=make_deployment(replicas=1)), NOW, {})
+    (said,) = problems_of(view)
+    assert said.startswith("step(1) asks for ")
+    assert said.endswith("all of the traffic goes to the new version")
+
+
+def test_a_changed_route_is_a_problem() -> None:
+    route = RouteView("HTTPRoute", "web", "changed", drift=("-a", "+b"))
+    (said,) = problems_of(structs.replace(QUIET, routes=(route,)))
+    assert said.startswith("HTTPRoute/web: somebody changed")
+
+
+def test_warnings_of_the_present_state_are_told_once_and_older_ones_not() -> None:
+    old = EventView("Warning", "Old", "long ago", NOW - timedelta(hours=1))
+    new = [EventView("Warning", f"New{i}", "now", NOW + timedelta(seconds=i)) for i in range(5)]
+    view = structs.replace(QUIET, events=(old, *new, new[-1]))
+    told = problems_of(view)
+    assert told == ("New3: now", "New4: now")
+    assert len(told) < MAX_WARNINGS < len(new)
+
+
+def test_programs_get_the_same_and_the_command() -> None:
+    view = structs.replace(QUIET, gaps=("pods: forbidden",))
+    found = why(view, "moonshift resume web")
+    assert (found.rollout, found.step, found.waits_for) == ("shop/web", 2, "pods")
+    assert (found.command, found.problems) == ("moonshift resume web", problems_of(view))
+
+
+def test_one_sentence_is_told_once_whoever_says_it() -> None:
+    text = "Service shop/web does not exist"
+    summary = structs.replace(SUMMARY, waits_for=f"ServiceNotFound: {text}", stalled=True)
+    view = structs.replace(
+        QUIET,
+        summary=summary,
+        conditions=(ConditionView("Stalled", "True", "ServiceNotFound", text),),
+        events=(EventView("Warning", "ServiceNotFound", text, NOW),),
+    )
+    assert problems_of(view) == (f"Stalled: {text}",)
+    assert plain(answer(view, NOW)).count(text) == 1
+
+
+def test_no_length_is_told_of_what_began_just_now() -> None:
+    assert "for" not in plain(answer(QUIET, NOW)).splitlines()[0].split()
+    later = plain(answer(QUIET, NOW + timedelta(seconds=5)))
+    assert later.splitlines()[0].endswith("for 5s")

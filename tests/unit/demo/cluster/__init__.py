@@ -1,0 +1,1 @@
+"""Images and the install, as far as no node is needed."""

@@ -1,0 +1,79 @@
+"""Every link of the documents leads to a file of the repository, and to a heading of it where it names one.
+
+Anchors are those of GitHub: a heading in lower case, without punctuation, with hyphens for blanks. Links to other sites
+are not followed. Invariant: needs no network and no site generator; `make docs-site` checks the same of the site.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.documents.pages import ROOT
+
+DOCUMENTS = sorted(
+    [ROOT / "README.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md")],
+)
+LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]*(?:\([^()\s]*\))?[^()\s]*)\)")
+FENCE = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
+HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
+
+
+def links(page: Path) -> Iterator[str]:
+    """What a page leads to, but for other sites."""
+    for target in LINK.findall(FENCE.sub("", page.read_text())):
+        if not re.match(r"[a-z]+:", target):
+            yield target
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings; one that comes again gets a number."""
+    found: dict[str, int] = {}
+    made: set[str] = set()
+    for heading in HEADING.findall(FENCE.sub("", page.read_text())):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        anchor = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+        made.add(f"{anchor}-{found[anchor]}" if anchor in found else anchor)
+        found[anchor] = found.get(anchor, 0) + 1
+    return made
+
+
+def problem(page: Path, target: str) -> str:
+    """What is wrong with a link; empty where nothing is."""
+    path, _, anchor = target.partition("#")
+    there = (page.parent / path).resolve() if path else page
+    if not there.exists():
+        return f"{target}: there is no such file"
+    if not there.is_relative_to(ROOT):
+        return f"{target}: is not of the repository"
+    if anchor and there.suffix == ".md" and anchor not in anchors(there):
+        return f"{target}: there is no such heading"
+    return ""
+
+
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_leads_somewhere(page: Path) -> None:
+    assert [told for target in links(page) if (told := problem(page, target))] == []
+
+
+def test_links_are_found_and_wrong_ones_are_told() -> None:
+    page = ROOT / "docs" / "operations.md"
+    assert sum(1 for document in DOCUMENTS for _ in links(document)) > 100
+    assert problem(page, "metrics.md#only-for-those-who-may-read-them") == ""
+    assert "no such file" in problem(page, "metric.md")
+    assert "no such heading" in problem(page, "metrics.md#nothing")
+    assert "not of the repository" in problem(page, "../../")
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    open_ends = [ROOT / "README.md"]
+    while open_ends:
+        page = open_ends.pop()
+        reached.add(page)
+        for target in links(page):
+            path = (page.parent / target.partition("#")[0]).resolve()
+            ends = sorted(path.glob("*.md")) if path.is_dir() else [path]
+            open_ends += [end for end in ends if end.suffix == ".md" and end not in reached]
+    assert [page for page in DOCUMENTS if page not in reached] == []

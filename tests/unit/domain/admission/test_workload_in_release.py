@@ -1,0 +1,117 @@
+"""Updates of a Deployment in the middle of its release."""
+
+import msgspec
+
+from controller.api.jsontree import child
+from controller.api.names import (
+    ADMISSION_PAUSE,
+    FREEZE_MIN_READY_SECONDS,
+    IN_PROGRESSING,
+    ROLLOUT_ID,
+    STABLE_REVISION,
+)
+from controller.api.rollout import (
+    MoonshiftStatus,
+    RolloutStatus,
+)
+from controller.domain.admission.availability_freeze import record_of
+from controller.domain.admission.verdict import Refused, Unchanged
+from controller.domain.admission.workload import (
+    template_hash_of,
+)
+from tests.unit.domain.admission.deployment_reviews import (
+    OWN,
+    TWO,
+    annotation,
+    held,
+    judged,
+    set_in,
+    spec,
+    stored,
+)
+from tests.unit.domain.admission.objects import deployment, replica_set, rollout, with_image
+
+
+def test_a_manifest_applied_again_changes_nothing() -> None:
+    old = held()
+    manifest = deployment("v2")
+    applied = set_in(old, "spec", "strategy", to=OWN)
+    applied = set_in(applied, "spec", "progressDeadlineSeconds", to=600)
+    applied = set_in(applied, "spec", "minReadySeconds", to=spec(manifest, "minReadySeconds"))
+    new = stored(old, applied, TWO)
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
+    assert spec(new, "strategy") == spec(old, "strategy")
+    assert record_of(new) == record_of(old)
+
+
+def test_what_the_owner_writes_in_mid_release_is_recorded() -> None:
+    old = held()
+    wanted = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 3, "maxUnavailable": 0}}
+    applied = set_in(old, "spec", "strategy", to=wanted)
+    applied = set_in(applied, "spec", "minReadySeconds", to=7)
+    new = stored(old, applied, TWO)
+    record = record_of(new)
+    assert record is not None
+    assert (record.strategy, record.min_ready_seconds) == (wanted, 7)
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
+    assert spec(new, "strategy") == spec(old, "strategy")
+
+
+def test_without_the_admission_pause_a_pause_is_the_owners() -> None:
+    old = held()
+    paused = stored(old, set_in(old, "spec", "paused", to=True), TWO)
+    assert spec(paused, "paused") is True
+    record = record_of(paused)
+    assert record is not None
+    assert record.paused
+    resumed = stored(paused, set_in(paused, "spec", "paused", to=False), TWO)
+    assert spec(resumed, "paused") is False
+
+
+def test_an_untouched_update_passes_untouched() -> None:
+    old = held()
+    assert judged(old, set_in(old, "metadata", "annotations", "theirs", to="x"), TWO) == Unchanged()
+
+
+def test_a_template_changed_under_the_same_rollout_id_is_admission_paused_in_mid_release() -> None:
+    old = set_in(held(), "metadata", "annotations", ROLLOUT_ID, to="a")
+    assert annotation(stored(old, with_image(old, "v3"), TWO), ADMISSION_PAUSE)
+
+
+def test_the_way_back_is_known_from_status_when_the_label_is_lost() -> None:
+    old = set_in(held(), "metadata", "labels", STABLE_REVISION, to=None)
+    position = MoonshiftStatus(stable_template=template_hash_of(deployment()))
+    under = msgspec.structs.replace(rollout(), status=RolloutStatus(moonshift=position))
+    new = stored(old, with_image(old, "v1"), (replica_set("v2", 2, 2),), under)
+    assert "minReadySeconds" not in child(new, "spec")
+
+
+def test_a_release_that_is_being_ended_is_not_admission_paused_again() -> None:
+    old = held()
+    new = stored(old, with_image(old, "v3"), TWO, rollout("Disabling"))
+    assert not annotation(new, ADMISSION_PAUSE)
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
+    assert record_of(new) == record_of(old)
+
+
+def test_strategy_recreate_in_mid_release_is_recorded_but_a_new_template_with_it_is_refused() -> (
+    None
+):
+    old = held()
+    recreate = set_in(old, "spec", "strategy", to={"type": "Recreate"})
+    record = record_of(stored(old, recreate, TWO))
+    assert record is not None
+    assert record.strategy == {"type": "Recreate"}
+    assert isinstance(judged(old, with_image(recreate, "v3"), TWO), Refused)
+
+
+def test_a_change_while_the_release_is_finishing_begins_a_new_one() -> None:
+    """The hold is gone and the mark still there."""
+    finishing = set_in(
+        deployment("v2"), "metadata", "annotations", IN_PROGRESSING, to='{"rolloutName":"r"}'
+    )
+    new = stored(finishing, with_image(finishing, "v3"), TWO)
+    assert spec(new, "minReadySeconds") == FREEZE_MIN_READY_SECONDS
+    assert annotation(new, ADMISSION_PAUSE)
+    dropped = set_in(finishing, "metadata", "annotations", to=None)
+    assert annotation(stored(finishing, dropped, TWO), IN_PROGRESSING)

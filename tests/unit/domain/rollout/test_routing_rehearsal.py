@@ -1,0 +1,75 @@
+"""Scripts are run before the first new pod, so that a refusal comes before anything changes."""
+
+from controller.domain.decision import (
+    Action,
+    EnsureCanaryDeployment,
+    PaceDeployment,
+    RehearseRoutes,
+)
+from tests.unit.builders import (
+    KEY,
+    inner_of,
+    make_rollout,
+    make_step,
+    make_world,
+    release,
+    revision_of,
+)
+from tests.unit.domain.rollout.routing_scenes import decided
+from tests.unit.domain.rollout.scenes import BOTH, approve, started
+from tests.unit.worlds import World
+
+
+def until_the_first_new_pod(world: World) -> list[Action]:
+    """Every action that is wanted on the way there, each as often as it is wanted anew."""
+    wanted: list[Action] = []
+
+    def note() -> None:
+        seen = world.observe(KEY)
+        actions = decided(world, seen).actions if seen is not None else ()
+        wanted.extend(action for action in actions if action not in wanted[-len(actions) :])
+
+    world.watchers.append(note)
+    release(world)
+    new = revision_of(world, "v2")
+    world.run_until(
+        lambda: any(
+            pod.metadata.labels.get("pod-template-hash") == new for pod in world.cluster.pods
+        )
+    )
+    return wanted
+
+
+@BOTH
+def test_scripts_are_heard_before_there_is_a_pod_of_the_new_version(style: str) -> None:
+    world = make_world(make_rollout(style=style))
+    wanted = until_the_first_new_pod(world)
+    heard = [place for place, action in enumerate(wanted) if isinstance(action, RehearseRoutes)]
+    moved = [
+        place
+        for place, action in enumerate(wanted)
+        if isinstance(action, (PaceDeployment, EnsureCanaryDeployment))
+    ]
+    assert min(heard) < min(moved)
+    first = wanted[heard[0]]
+    assert isinstance(first, RehearseRoutes)
+    assert (first.plan.weight, first.plan.rollout) == (20, "web")
+
+
+def test_the_first_step_with_traffic_is_heard_whichever_it_is() -> None:
+    steps = (make_step("10%"), make_step("20%"), make_step("30%", "30%"))
+    wanted = until_the_first_new_pod(make_world(make_rollout(steps=steps)))
+    assert {a.plan.weight for a in wanted if isinstance(a, RehearseRoutes)} == {30}
+
+
+def test_a_plan_without_traffic_has_nothing_to_hear() -> None:
+    steps = (make_step("10%"), make_step("100%"))
+    wanted = until_the_first_new_pod(make_world(make_rollout(steps=steps)))
+    assert not [action for action in wanted if isinstance(action, RehearseRoutes)]
+
+
+def test_what_was_heard_once_is_not_heard_while_pods_are_there() -> None:
+    world = started()
+    approve(world)
+    assert inner_of(world).current_step_index == 2
+    assert not [a for a in decided(world).actions if isinstance(a, RehearseRoutes)]

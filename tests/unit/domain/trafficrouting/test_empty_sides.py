@@ -1,0 +1,94 @@
+"""No share of a shared route stays with a version without ready pods."""
+
+from controller.domain import reasons
+from controller.domain.rollout.release_context import ReleaseContext
+from tests.unit.builders import (
+    wait,
+)
+from tests.unit.domain.trafficrouting.scenes import (
+    TWENTY,
+    A,
+    change,
+    lane,
+    shared_world,
+    stalled_reason,
+)
+from tests.unit.worlds import World
+
+LANE_GRACE = 2
+
+
+def at_its_step(style: str) -> World:
+    world = shared_world("a", routing=lane("a", strategy=TWENTY), style=style)
+    change(world, A)
+    world.rest()
+    assert weights(world) == {20}
+    return world
+
+
+def weights(world: World) -> set[float | None]:
+    return {route.plan.weight if route.plan is not None else None for route in world.routes}
+
+
+def lose(world: World, *, new: bool) -> None:
+    """No pod of one revision is ready any more."""
+    found = world.observe(A)
+    assert found is not None
+    pods = ReleaseContext(seen=found, now=world.cluster.now).new_pods
+    uids = {pod.metadata.uid for pod in pods}
+    others = {pod.metadata.uid for pod in world.cluster.pods} - uids
+    world.people.fail_pods(frozenset(uids if new else others))
+
+
+def test_a_shared_route_gives_everything_to_the_side_that_lives() -> None:
+    world = at_its_step("canary")
+    lose(world, new=False)
+    wait(world, LANE_GRACE - 0.5)
+    assert weights(world) == {20}
+    wait(world, 1)
+    assert weights(world) == {100}
+    assert stalled_reason(world, A) == reasons.SIDE_WITHOUT_ENDPOINTS
+    world.people.heal()
+    wait(world, LANE_GRACE - 0.5)
+    assert weights(world) == {100}
+    wait(world, 1)
+    assert weights(world) == {20}
+    assert stalled_reason(world, A) == ""
+
+
+def test_a_shared_route_is_shut_after_the_grace_period_and_no_sooner() -> None:
+    world = at_its_step("canary")
+    lose(world, new=True)
+    wait(world, LANE_GRACE - 0.5)
+    assert weights(world) == {20}
+    wait(world, 1)
+    assert weights(world) == {None}
+    assert stalled_reason(world, A) == reasons.SIDE_WITHOUT_ENDPOINTS
+    world.people.heal()
+    wait(world, LANE_GRACE - 0.5)
+    assert weights(world) == {None}
+    wait(world, 1)
+    assert weights(world) == {20}
+
+
+def test_a_shared_route_does_not_move_for_a_moment_without_ready_pods() -> None:
+    world = at_its_step("canary")
+    seen_weights: list[set[float | None]] = []
+    world.watchers.append(lambda: seen_weights.append(weights(world)))
+    for new in (True, False):
+        lose(world, new=new)
+        wait(world, LANE_GRACE - 1)
+        world.people.heal()
+        wait(world, 2 * LANE_GRACE)
+    assert all(found == {20} for found in seen_weights)
+
+
+def test_a_member_that_leaves_shuts_its_shared_route_at_once_though_its_pods_were_lost() -> None:
+    world = at_its_step("canary")
+    lose(world, new=True)
+    wait(world, LANE_GRACE / 2)
+    world.cluster.rollouts.delete(A)
+    world.tick()
+    world.pass_over(A)
+    wait(world, 0.1)
+    assert weights(world) == {None}

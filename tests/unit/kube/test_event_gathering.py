@@ -1,0 +1,86 @@
+"""What may be held back, how long, and that no text is lost."""
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from controller.api.meta import ObjectMeta
+from controller.kube.event_gathering import HOLD_SECONDS, NOTE_BYTES, OBJECTS, Gathering
+from controller.kube.event_notes import Note
+from controller.kube.resources import ROLLOUTS
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+STEP = "Progressing"
+
+
+def make_note(
+    message: str,
+    *,
+    uid: str = "u1",
+    reason: str = STEP,
+    type: Literal["Normal", "Warning"] = "Normal",
+) -> Note:
+    meta = ObjectMeta(name="web", namespace="shop", uid=uid)
+    return Note(ROLLOUTS, meta, type, reason, message, "Reconcile", AT)
+
+
+def gathering() -> Gathering:
+    return Gathering(frozenset({STEP}))
+
+
+def texts(notes: tuple[Note, ...]) -> list[str]:
+    return [note.message for note in notes]
+
+
+def test_the_first_is_not_held_and_the_next_waits_its_time() -> None:
+    events = gathering()
+    assert texts(events.take(make_note("one"), 0.0)) == ["one"]
+    assert events.take(make_note("two"), 1.0) == ()
+    assert events.wait(1.0) == HOLD_SECONDS - 1
+    assert events.due(HOLD_SECONDS - 1) == ()
+    assert texts(events.due(HOLD_SECONDS)) == ["two"]
+    assert events.wait(HOLD_SECONDS) is None
+
+
+def test_after_a_quiet_time_nothing_is_held() -> None:
+    events = gathering()
+    events.take(make_note("one"), 0.0)
+    assert texts(events.take(make_note("two"), HOLD_SECONDS)) == ["two"]
+
+
+def test_warnings_other_reasons_and_other_objects_are_not_held() -> None:
+    events = gathering()
+    events.take(make_note("one"), 0.0)
+    for other in (
+        make_note("warned", type="Warning"),
+        make_note("approved", reason="Approved"),
+        make_note("elsewhere", uid="u2"),
+    ):
+        assert events.take(other, 1.0) == (other,)
+
+
+def test_a_text_that_is_held_already_is_not_said_twice() -> None:
+    events = gathering()
+    for text in ("one", "two", "two"):
+        events.take(make_note(text), 0.0)
+    assert texts(events.everything(1.0)) == ["two"]
+
+
+def test_no_text_is_cut_to_make_room_for_another() -> None:
+    events, said = gathering(), [str(number) * (NOTE_BYTES // 3) for number in range(9)]
+    out = [note for text in said for note in events.take(make_note(text), 0.0)]
+    out += events.everything(0.0)
+    assert all(len(note.message.encode()) <= NOTE_BYTES for note in out)
+    assert "; ".join(texts(tuple(out))) == "; ".join(said)
+
+
+def test_memory_is_bounded_and_what_is_forgotten_is_told() -> None:
+    events = gathering()
+    events.take(make_note("one", uid="oldest"), 0.0)
+    events.take(make_note("two", uid="oldest"), 0.0)
+    out = [
+        text
+        for number in range(OBJECTS)
+        for text in texts(events.take(make_note("other", uid=f"n{number}"), 0.0))
+    ]
+    assert out.count("two") == 1
+    assert events.everything(0.0) == ()

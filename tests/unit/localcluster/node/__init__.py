@@ -1,0 +1,1 @@
+"""Rooms of the node that need no node."""

@@ -1,0 +1,151 @@
+"""The pages in docs/gateways/: for each kind and class a whole example, and what the script makes of it at each step.
+
+`python -m tests.unit.lua_configuration.gateway_pages` writes them. Invariant: an example is the release that
+`tests/cluster/test_every_kind.py` applies to a control plane, with the very objects that it expects there; nothing here
+is written by hand but the words between.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from controller.domain.traffic.plan.header import parse_header
+from controller.scripts.lookup import FOLDER
+from localcluster.api import JsonObject
+from tests.cluster import manifests
+from tests.cluster.packaged import Sample, samples
+
+FOLDER_OF_PAGES = FOLDER.parent / "docs" / "gateways"
+CLASSES = "trafficrouting_ingress/"
+NAMESPACE = "demo"
+WIDTH = 110
+RIGHTS_OF_ITS_OWN = {
+    "gateway.networking.k8s.io/HTTPRoute",
+    "networking.istio.io/DestinationRule",
+    "networking.istio.io/VirtualService",
+    "networking.k8s.io/Ingress",
+}
+"""Kinds that the controller's own role covers; the classes are Ingresses, too."""
+
+Dumper = type("Dumper", (yaml.SafeDumper,), {"ignore_aliases": lambda self, data: True})
+
+
+def file_of(title: str) -> str:
+    """The name of the page of a script."""
+    if title.startswith(CLASSES):
+        return f"ingress-{title.removeprefix(CLASSES).removesuffix('.lua')}.md"
+    return f"{title.replace('/', '-')}.md"
+
+
+def name_of(title: str) -> str:
+    """How people call it."""
+    if title.startswith(CLASSES):
+        return f"Ingress class `{title.removeprefix(CLASSES).removesuffix('.lua')}`"
+    group, _, kind = title.partition("/")
+    return f"`{kind}` of `{group}`"
+
+
+def _yaml(*bodies: JsonObject) -> str:
+    text = "---\n".join(
+        yaml.dump(body, Dumper=Dumper, sort_keys=False, width=WIDTH, allow_unicode=True)
+        for body in bodies
+    )
+    return f"```yaml\n{text}```\n"
+
+
+def _step(sample: Sample, number: int) -> tuple[str, list[JsonObject]]:
+    """What a step asks for, and the objects at it."""
+    app = sample.application(NAMESPACE)
+    step = sample.rollout(app)["spec"]["strategy"]["canary"]["steps"][number]
+    asked = {key: step[key] for key in ("traffic", "matches") if key in step}
+    said = sample.expected()[number]
+    led = {**sample.original, **{k: v for k, v in said.items() if k != "objects"}}
+    beside = [
+        {"apiVersion": sample.original["apiVersion"], "kind": sample.original["kind"], **item}
+        for item in said.get("objects", ())
+    ]
+    words = f"`traffic: {asked['traffic']}`" if set(asked) == {"traffic"} else "its `matches`"
+    return words, [led, *beside]
+
+
+def _steps(sample: Sample) -> Iterator[str]:
+    for number in range(2):
+        words, (led, *beside) = _step(sample, number)
+        yield f"## At step {number + 1}: {words}\n"
+        if led == sample.original:
+            yield "The owner's object stays as it is.\n"
+        else:
+            yield _yaml(led)
+        if beside:
+            yield "Beside it:\n"
+            yield _yaml(*beside)
+
+
+def _abilities(title: str) -> str:
+    path = FOLDER / title
+    text = (path if path.suffix == ".lua" else path / "trafficRouting.lua").read_text()
+    can = sorted(parse_header(text).can or ())
+    return f"Steps may ask for: {', '.join(can)}.\n" if can else ""
+
+
+def _rights(title: str) -> str:
+    if title in RIGHTS_OF_ITS_OWN or title.startswith(CLASSES):
+        return "The controller's own role covers the kind.\n"
+    return (
+        "The controller needs the right to the kind; this gives it for all packaged kinds:\n\n"
+        "```sh\nkubectl apply -k deploy/kustomize/gateways\n```\n"
+    )
+
+
+def page(title: str, sample: Sample) -> str:
+    """A whole page."""
+    sample = sample.within(NAMESPACE)
+    app = sample.application(NAMESPACE)
+    link = "../gateways.md#classes-of-ingress"
+    link = link if title.startswith(CLASSES) else "../gateways.md#kind-by-kind"
+    parts = [
+        f"# {name_of(title)}\n",
+        "<!-- Made from the script's test data: python -m tests.unit.lua_configuration.gateway_pages -->\n",
+        f"One release in two steps, as the tests play it on a control plane. What to know: [gateways.md]({link}).\n",
+        _abilities(title),
+        _rights(title),
+        "## What you have\n",
+        _yaml(manifests.deployment(app), manifests.service(app), sample.original),
+        "## The Rollout\n",
+        _yaml(sample.rollout(app)),
+        "A change of the Deployment's template begins the release. Each step waits for its approval.\n",
+        *_steps(sample),
+        "## In the end\n",
+        "The object is what it was, to the byte, and nothing is left beside it.\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def pages() -> dict[str, str]:
+    """Every page by its file's name, and the list of them."""
+    found = {file_of(title): page(title, sample) for title, sample in samples().items()}
+    lines = [f"- [{name_of(title)}]({file_of(title)})" for title in samples()]
+    head = (
+        "# Examples, kind by kind\n\nA whole example for each packaged kind and Ingress class.\n\n"
+    )
+    return {**found, "index.md": head + "\n".join(lines) + "\n"}
+
+
+def main() -> None:
+    """Write them, and take away those whose script is gone."""
+    FOLDER_OF_PAGES.mkdir(exist_ok=True)
+    made = pages()
+    for path in _present():
+        if path.name not in made:
+            path.unlink()
+    for name, text in made.items():
+        (FOLDER_OF_PAGES / name).write_text(text)
+
+
+def _present() -> list[Path]:
+    return sorted(FOLDER_OF_PAGES.glob("*.md"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Tests that share something expensive stay in one process when tests run side by side."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import HERE, KRUISE, group_of
+
+ROOT = HERE.parent
+
+
+@pytest.mark.parametrize(
+    ("test", "group"),
+    [
+        ("tests/node/test_node.py::test_a[x/y::z]", "node"),
+        ("tests/kill/test_writes.py::test_b", "kill"),
+        ("tests/cluster/test_openkruise.py::test_c", "kruise"),
+        ("tests/cluster/test_cli.py::test_d", ""),
+        ("tests/unit/cli/test_live.py::test_e", "unit/cli/test_live.py"),
+    ],
+)
+def test_a_test_stays_with_those_that_share_its_laboratory(test: str, group: str) -> None:
+    assert group_of(test) == group
+
+
+def test_every_file_with_the_plane_of_openkruise_is_listed() -> None:
+    users = {
+        file.stem for file in (HERE / "cluster").glob("test_*.py") if "kruise_" in file.read_text()
+    }
+    assert users == set(KRUISE)
+
+
+def test_processes_take_whole_files() -> None:
+    """xdist's own marks were without effect, and nothing said so."""
+    files = [
+        "tests/unit/cli/test_durations.py",
+        "tests/unit/cli/test_jsonpath.py",
+        "tests/unit/cli/test_terminal.py",
+    ]
+    line = [
+        "-m",
+        "pytest",
+        "-v",
+        "-p",
+        "no:cacheprovider",
+        "--numprocesses",
+        "2",
+        "--dist",
+        "loadgroup",
+    ]
+    told = subprocess.run(
+        [sys.executable, *line, *files], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    places = {
+        (said.split()[0], said.split("PASSED ")[1].partition("::")[0])
+        for said in told.splitlines()
+        if "PASSED " in said
+    }
+    assert len(places) == len(files)
