@@ -49,11 +49,11 @@ demo-traffic: $(READY) ## Release under real traffic: Contour and Envoy in a net
 
 test: $(READY) ## Run the tests, without the long ones (WORKERS=N: in N processes side by side)
 	@$(BIN)/python -m localcluster build --for-tests
-	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS)
+	@$(BIN)/python -m tests.second_try $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 test-full: $(READY) ## Run the long ones, too (kills at every write, every kind in a release, mutations, more examples)
 	@$(BIN)/python -m localcluster build --for-tests
-	@MOONSHIFT_PROFILE=thorough $(BIN)/python -m pytest -m "full or not full" $(SIDE_BY_SIDE) $(PYTEST_ARGS)
+	@MOONSHIFT_PROFILE=thorough $(BIN)/python -m tests.second_try -m "full or not full" $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 test-fast: $(READY) ## Run the tests that need no control plane
 	@$(BIN)/python -m pytest tests/unit tests/component $(PYTEST_ARGS)

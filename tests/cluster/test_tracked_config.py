@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from controller.api.names import CONFIG_HASH, POD_TEMPLATE_HASH, ROLLOUT_UID, TRACK_CONFIG
+from controller.kube.event_gathering import HOLD_SECONDS
 from demo.stage import CONTROLLER, NAMESPACE, ROOT, Product
 from demo.stage import product as running_product
 from localcluster.api import JsonObject
@@ -33,7 +34,8 @@ from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.story import Story, condition, instant
 
 LEASES = Kind("coordination.k8s.io", "v1", "leases")
-SETTLED_SECONDS, QUIET_SECONDS = 4, 14
+SETTLED_SECONDS, QUIET_SECONDS = HOLD_SECONDS + 4, 14
+"""The last Events of a release are held for company first; only then can it be quiet."""
 SECRETS = Kind("", "v1", "secrets")
 ROLES = ROOT / "deploy" / "kustomize" / "track-config"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
