@@ -18,6 +18,7 @@ from controller.errors import BadConfiguration, MoonshiftError
 from controller.settings import (
     Settings,
     check_environment,
+    check_issued,
     check_metrics,
     own_namespace,
     parse_gates,
@@ -102,6 +103,13 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     "--webhook-certs-in-secret",
     is_flag=True,
     help="Keep certificates in the Secret with --webhook-url, too: for replicas behind one address.",
+)
+@click.option(
+    "--webhook-issued-secret",
+    "issued_secret",
+    default="",
+    metavar="NAME",
+    help="Serve the certificate that somebody else (cert-manager) issues into this Secret: tls.crt, tls.key, ca.crt.",
 )
 @click.option(
     "--webhook-client-ca",
@@ -220,6 +228,7 @@ def main(namespace: str | None, feature_gates: str, track_config: str, **flags: 
             **flags,
         )
         check_metrics(settings)
+        check_issued(settings)
     except BadConfiguration as wrong:
         click.echo(f"moonshift: {wrong}", err=True)
         sys.exit(2)

@@ -73,6 +73,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     identity: str = ""
     service_name: str = "kruise-rollout-webhook-service"
     secret_name: str = "kruise-rollout-webhook-certs"
+    issued_secret: str = ""
+    """The Secret of a serving certificate that somebody else issues; empty: ours is served."""
     verbosity: int = 0
 
     @property
@@ -112,6 +114,22 @@ def check_environment(environment: Mapping[str, str], webhook_url: str) -> None:
         raise BadConfiguration(
             f"WEBHOOK_CERT_WRITER={writer} does not fit: certificates are kept in the folder --webhook-cert-dir with "
             f"--webhook-url, and in a Secret without; here that is {written}. Take the variable out, or change the flag"
+        )
+
+
+def check_issued(settings: Settings) -> None:
+    """Refuse a certificate of somebody else where there is no Secret to read it from. Raises BadConfiguration."""
+    if not settings.issued_secret:
+        return
+    if settings.keeps_certificates_in_a_folder:
+        raise BadConfiguration(
+            "--webhook-issued-secret names a Secret, and certificates are kept in the folder --webhook-cert-dir here: "
+            "leave it out, or add --webhook-certs-in-secret"
+        )
+    if settings.issued_secret == settings.secret_name:
+        raise BadConfiguration(
+            f"--webhook-issued-secret={settings.issued_secret} is the Secret of Moonshift's own certificates, which "
+            "it would overwrite: have the certificate issued into another one"
         )
 
 

@@ -90,6 +90,7 @@ class App:
         if self._secure is not None:
             self._health.add_note("metrics", self._secure.why_closed)
         self._farewell.watch(stop)
+        self._health.add_note("certificate", self._endpoint.note)
         self._health.add_ready_check("webhooks", lambda: self._endpoint.problem)
         self._health.add_ready_check("running", lambda: self._farewell.problem)
         parts = [

@@ -215,7 +215,8 @@ class Watched:
         if self._settings.keeps_certificates_in_a_folder:
             return ()
         worker = (WORKER_SECRET, CLIENT_SECRET) if self._settings.lua_worker_tls_dir else ()
-        return (self._settings.secret_name, *worker)
+        issued = (self._settings.issued_secret,) if self._settings.issued_secret else ()
+        return (self._settings.secret_name, *issued, *worker)
 
     def _reflect(
         self,

@@ -2,10 +2,12 @@
 
 One round: the Secret is brought up to date, its authorities are published, the serving pair is written where the server
 reads it, and both sides of the worker's connection get theirs. Invariant: a round is safe to repeat and to run on every
-replica at once; nothing is served before the authority that signed it was published once by somebody.
+replica at once; nothing is served before the authority that signed it was published once by somebody. A certificate
+that somebody else issues is served in place of ours while it can be used, and never for the connection to the worker.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from controller.certificates.directory import write_files
+from controller.certificates.issued import Issued, Unusable, read_issued
 from controller.certificates.publish import Address, Publisher
 from controller.certificates.rotation import Bundle, due_within
 from controller.certificates.secret import SecretStore, ensure_bundle
@@ -23,20 +26,25 @@ from controller.certificates.worker import (
     ensure_side,
     worker_names,
 )
+from controller.errors import Forbidden
 from controller.runtime.clock import Clock
+
+log = logging.getLogger(__name__)
 
 
 class Places(msgspec.Struct, frozen=True):
     """Where certificates go.
 
     `webhook_directory` gets `tls.crt` and `tls.key`; `client_directory` (None: the worker is called without TLS) gets
-    `ca.crt`, `tls.crt` and `tls.key` for calling the worker.
+    `ca.crt`, `tls.crt` and `tls.key` for calling the worker. `issued_secret` names the Secret of a serving certificate
+    that somebody else issues; empty: ours is served.
     """
 
     secret: str
     webhook_directory: Path
     worker_service: str = ""
     client_directory: Path | None = None
+    issued_secret: str = ""
 
 
 WorkerChanged = Callable[[Mapping[str, bytes]], None]
@@ -67,12 +75,17 @@ class CertificateKeeper:
         self._clock = clock
         self._published = False
         self._remembered: Bundle | None = None
+        self._issued: Issued | None = None
+        self.note: str | None = None
+        """Why our own certificate is served where another one was asked for; None: all is as asked for."""
 
     def due_within(self) -> timedelta:
         """Time until the next round that nobody asks for."""
         if self._remembered is None:
             return timedelta(0)
-        return due_within(self._remembered, self._clock.now())
+        now = self._clock.now()
+        due = due_within(self._remembered, now)
+        return min(due, self._issued.not_after - now) if self._issued else due
 
     async def ensure(self) -> tuple[str, ...]:
         """One round; answers the names of configurations that are not installed (nothing can be published to them).
@@ -80,15 +93,17 @@ class CertificateKeeper:
         Raises what the stores raise; nothing is lost by trying again.
         """
         places, now = self._places, self._clock.now()
+        self._issued = await self._read_issued() if places.issued_secret else None
         bundle = await ensure_bundle(
             self._secrets, places.secret, self._address.names(), self._published, now,
-            self._remembered,
+            self._remembered, self._others(),
         )  # fmt: skip
         self._remembered = bundle
         self._published = False
-        missing = await self._publisher.publish(bundle.trusted, now)
+        missing = await self._publisher.publish(bundle.published, now)
         self._published = not missing
-        serving = {"tls.crt": bundle.serving.certificate, "tls.key": bundle.serving.key}
+        served = self._issued.serving if self._issued else bundle.serving
+        serving = {"tls.crt": served.certificate, "tls.key": served.key}
         await asyncio.to_thread(write_files, places.webhook_directory, serving)
         if places.client_directory is not None:
             files = await self._worker_files(bundle)
@@ -98,6 +113,31 @@ class CertificateKeeper:
     async def let_pass(self) -> None:
         """Put our name back into the webhook configurations, where somebody took it out."""
         await self._publisher.let_pass()
+
+    def _others(self) -> bytes | None:
+        """Who signs what is served, where that is not our authority; None: not known while it cannot be used."""
+        if not self._places.issued_secret:
+            return b""
+        return self._issued.authority if self._issued else None
+
+    async def _read_issued(self) -> Issued | None:
+        """The certificate that somebody else issued, where it can be used."""
+        name = self._places.issued_secret
+        try:
+            seen = await self._secrets.read(name)
+        except Forbidden as missing:
+            found: Issued | Unusable = Unusable(f"it cannot be read: {missing}")
+        else:
+            data = seen.data if seen else None
+            found = read_issued(data, self._address.called(), self._clock.now())
+        if isinstance(found, Issued):
+            self.note = None
+            return found
+        note = f"Secret {name}: {found.message}. Moonshift's own certificate is served until then"
+        if note != self.note:
+            log.warning("the issued certificate cannot be used", extra={"error": note})
+        self.note = note
+        return None
 
     async def _worker_files(self, bundle: Bundle) -> Mapping[str, bytes]:
         names = worker_names(self._places.worker_service, self._address.namespace)

@@ -62,9 +62,18 @@ class Address(msgspec.Struct, frozen=True):
 
     def names(self) -> Sequence[str]:
         """Names that the serving certificate must be valid for; the first is its subject."""
-        host = self.url.partition("://")[2].partition("/")[0].rsplit(":", 1)[0].strip("[]")
-        own = f"{self.service}.{self.namespace}.svc"
-        return tuple(name for name in (own, f"{own}.cluster.local", "localhost", host) if name)
+        own = self._own_name()
+        return tuple(n for n in (own, f"{own}.cluster.local", "localhost", self._host()) if n)
+
+    def called(self) -> str:
+        """The one of these names that API servers call."""
+        return self._host() or self._own_name()
+
+    def _own_name(self) -> str:
+        return f"{self.service}.{self.namespace}.svc"
+
+    def _host(self) -> str:
+        return self.url.partition("://")[2].partition("/")[0].rsplit(":", 1)[0].strip("[]")
 
 
 class ConfigurationStore(Protocol):

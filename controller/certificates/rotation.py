@@ -25,13 +25,10 @@ from controller.certificates.authority import (
     matches,
     new_authority,
 )
+from controller.certificates.succession import NOBODY, SETTLE, Succession
 
 RENEW_AUTHORITY_BEFORE = timedelta(days=365)
 RENEW_CERTIFICATE_BEFORE = timedelta(days=120)
-SETTLE = timedelta(days=1)
-"""Time for every API server to see a configuration, and for every replica to look at the Secret and load its pair."""
-
-
 SHORTEST_SETTLE = timedelta(seconds=10)
 """The same, where an authority ends so soon that there is no day left."""
 
@@ -41,6 +38,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
     `authority` signs; `next_authority` is published and will sign; `old_authority` is published and no longer signs.
     Each instant is the time of the last change of that sort, so that all replicas agree which changes have settled.
+    `others` are authorities that are not ours, and sign what the webhooks serve.
     """
 
     authority: Pair
@@ -48,13 +46,22 @@ class Bundle(msgspec.Struct, frozen=True):
     next_authority: Pair | None = None
     old_authority: bytes = b""
     changed_at: datetime | None = None
+    others: Succession = NOBODY
 
     @property
     def trusted(self) -> bytes:
-        """The authorities that configurations must carry, as one PEM file."""
+        """Our own authorities, as one PEM file: nobody else's may sign for the connection to the worker."""
         following = self.next_authority.certificate if self.next_authority else b""
-        parts = (self.authority.certificate, following, self.old_authority)
-        return b"".join(part if part.endswith(b"\n") else part + b"\n" for part in parts if part)
+        return _joined(self.authority.certificate, following, self.old_authority)
+
+    @property
+    def published(self) -> bytes:
+        """The authorities that configurations must carry, as one PEM file."""
+        return _joined(self.trusted, self.others.authority, self.others.before)
+
+
+def _joined(*parts: bytes) -> bytes:
+    return b"".join(part if part.endswith(b"\n") else part + b"\n" for part in parts if part)
 
 
 class Step(StrEnum):
@@ -90,7 +97,8 @@ def rotated(bundle: Bundle | None, step: Step, names: Sequence[str], now: dateti
     """The bundle after `step`."""
     if bundle is None or step is Step.START_OVER:
         authority = new_authority(now)
-        return Bundle(authority, issue(authority, names, now), changed_at=now)
+        others = bundle.others if bundle else NOBODY
+        return Bundle(authority, issue(authority, names, now), changed_at=now, others=others)
     replace = msgspec.structs.replace
     if step is Step.ISSUE:
         return replace(bundle, serving=issue(bundle.authority, names, now))
@@ -103,6 +111,7 @@ def rotated(bundle: Bundle | None, step: Step, names: Sequence[str], now: dateti
             serving=issue(following, names, now),
             old_authority=bundle.authority.certificate,
             changed_at=now,
+            others=bundle.others,
         )
     if step is Step.DROP_OLD_AUTHORITY:
         return replace(bundle, old_authority=b"", changed_at=now)
@@ -150,6 +159,8 @@ def due_within(bundle: Bundle, now: datetime) -> timedelta:
     ends = [seen.not_after - now for one in certificates if (seen := facts(one)) is not None]
     if bundle.changed_at is not None and (bundle.next_authority or bundle.old_authority):
         ends.append(bundle.changed_at + _settling(bundle) - now)
+    if bundle.others.before and bundle.others.changed_at is not None:
+        ends.append(bundle.others.changed_at + SETTLE - now)
     return min(ends, default=timedelta(0))
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from controller.certificates.authority import Pair
 from controller.certificates.rotation import Bundle, Step, plan_rotation, recovered, rotated
+from controller.certificates.succession import NOBODY, Succession, succeeded
 from controller.errors import AlreadyExists, Conflict, Postponed
 
 CA_CERT, CA_KEY = "ca-cert.pem", "ca-key.pem"
@@ -20,6 +21,8 @@ TLS_CERT, TLS_KEY = "tls.crt", "tls.key"
 NEXT_CERT, NEXT_KEY = "next-ca-cert.pem", "next-ca-key.pem"
 OLD_CERT = "old-ca-cert.pem"
 CHANGED_AT = "changed-at"
+OTHERS_CERT, OTHERS_BEFORE = "others-ca-cert.pem", "others-old-ca-cert.pem"
+OTHERS_CHANGED_AT = "others-changed-at"
 
 _ATTEMPTS = 5
 
@@ -60,6 +63,11 @@ def bundle_of(data: Mapping[str, bytes]) -> Bundle | None:
         next_authority=following if following.certificate and following.key else None,
         old_authority=data.get(OLD_CERT, b""),
         changed_at=_instant(data.get(CHANGED_AT, b"")),
+        others=Succession(
+            data.get(OTHERS_CERT, b""),
+            data.get(OTHERS_BEFORE, b""),
+            _instant(data.get(OTHERS_CHANGED_AT, b"")),
+        ),
     )
 
 
@@ -76,9 +84,16 @@ def data_of(bundle: Bundle) -> dict[str, bytes]:
         NEXT_CERT: following.certificate if following else b"",
         NEXT_KEY: following.key if following else b"",
         OLD_CERT: bundle.old_authority,
-        CHANGED_AT: bundle.changed_at.isoformat().encode() if bundle.changed_at else b"",
+        CHANGED_AT: _written(bundle.changed_at),
+        OTHERS_CERT: bundle.others.authority,
+        OTHERS_BEFORE: bundle.others.before,
+        OTHERS_CHANGED_AT: _written(bundle.others.changed_at),
     }
     return {name: value for name, value in data.items() if value}
+
+
+def _written(instant: datetime | None) -> bytes:
+    return instant.isoformat().encode() if instant else b""
 
 
 def _instant(text: bytes) -> datetime | None:
@@ -95,20 +110,24 @@ async def ensure_bundle(
     published: bool,
     now: datetime,
     remembered: Bundle | None = None,
+    others: bytes | None = b"",
 ) -> Bundle:
     """The bundle in the Secret `name` after all steps that are due; another replica's writes count as ours.
 
     `published` is whether all configurations carry what the bundle trusts, as `Publisher.publish` last found;
-    `remembered` what this replica last saw.
+    `remembered` what this replica last saw; `others` the authority that signs what is served where that is not ours
+    (None: not known now, so it stays as it is).
     """
     for _ in range(_ATTEMPTS):
         present = await store.read(name)
         bundle = bundle_of(present.data) if present else None
         step = plan_rotation(bundle, names, published, now)
         lost = recovered(bundle, remembered, names, now)
-        if lost is None and bundle is not None and step in (Step.REST, Step.WAIT):
-            return bundle
+        rotating = lost is not None or step not in (Step.REST, Step.WAIT)
         following = lost or rotated(bundle, step, names, now)
+        following = _with_others(following, bundle or remembered, others, now)
+        if not rotating and following == bundle:
+            return following
         try:
             if present is None:
                 await store.create(name, data_of(following))
@@ -120,3 +139,11 @@ async def ensure_bundle(
             # What the configurations carry is no longer all that is trusted.
             published = False
     raise Postponed(1.0, f"Secret {name} is being written by others")
+
+
+def _with_others(
+    bundle: Bundle, seen: Bundle | None, others: bytes | None, now: datetime
+) -> Bundle:
+    present = seen.others if seen else NOBODY
+    authority = present.authority if others is None else others
+    return msgspec.structs.replace(bundle, others=succeeded(present, authority, now))

@@ -85,6 +85,7 @@ def _places(settings: Settings, folder: Path) -> Places:
         webhook_directory=folder / "serving",
         worker_service=_service_of(settings.lua_worker),
         client_directory=settings.lua_worker_tls_dir,
+        issued_secret=settings.issued_secret,
     )
 
 

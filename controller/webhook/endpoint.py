@@ -65,6 +65,10 @@ class Endpoint:
         self._again = asyncio.Event()
         self._healed: deque[float] = deque()
 
+    def note(self) -> str | None:
+        """What of the certificate is not as asked for, though webhooks are served; None: nothing."""
+        return self._keeper.note
+
     async def run(self) -> None:
         """Serve until cancelled."""
         async with _beside(self._work_beside()):

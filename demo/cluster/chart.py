@@ -28,7 +28,9 @@ BASE = ROOT / "deploy" / "kustomize" / "base"
 CHART = ROOT / "deploy" / "helm" / "moonshift"
 HEAD = "{{- /* Made from deploy/kustomize/base/%s by `python -m demo.cluster.chart`; not to be edited. */ -}}\n"
 _RESOURCES = re.compile(r"^          resources:\n(?: {12,}.*\n)+", re.MULTILINE)
-_METADATA = re.compile(r"^metadata:\n  name: (.+)\n(  labels:\n)?", re.MULTILINE)
+_METADATA = re.compile(
+    r"^metadata:\n  name: (.+)\n(  namespace: .+\n)?(  labels:\n)?", re.MULTILINE
+)
 
 
 def templates() -> dict[Path, str]:
@@ -84,7 +86,11 @@ def _document(text: str) -> str:
     namespaced = kind is not None and kind[1] not in CLUSTER_KINDS
     where = f"  namespace: {NAMESPACE}\n" if namespaced else ""
     return _METADATA.sub(
-        lambda found: f"metadata:\n  name: {found[1]}\n{where}  labels:\n    {PART_OF}\n", text, 1
+        lambda found: (
+            f"metadata:\n  name: {found[1]}\n{found[2] or where}  labels:\n    {PART_OF}\n"
+        ),
+        text,
+        1,
     )
 
 

@@ -18,6 +18,8 @@ PART_OF = "app.kubernetes.io/part-of: moonshift"
 SCRAPED = "    app.kubernetes.io/name: moonshift-controller\n  annotations:\n"
 TRACKED = 'has "%s" (splitList "," .Values.trackConfig)'
 OPTIONAL = {
+    "cert-manager": ("cert-manager/certificate.yaml", ".Values.certManager"),
+    "cert-manager-role": ("cert-manager/role.yaml", ".Values.certManager"),
     "gateways": ("gateways/clusterroles.yaml", ".Values.gateways"),
     "namespaced": ("namespaced/role.yaml", ".Values.watchNamespace"),
     "secure-metrics": ("secure-metrics/role.yaml", ".Values.metrics.secure"),
@@ -27,6 +29,7 @@ OPTIONAL = {
 """Template → a component's file, beside the base, and the condition on which it is rendered."""
 EVERYWHERE = {
     "namespace: kruise-rollout\n": f"namespace: {NAMESPACE}\n",
+    ".kruise-rollout.svc\n": f".{NAMESPACE}.svc\n",
     "[kube-system, kruise-rollout]": f"[kube-system, {NAMESPACE}]",
     "system:serviceaccount:kruise-rollout:": f"system:serviceaccount:{NAMESPACE}:",
 }
@@ -106,6 +109,9 @@ ONCE: dict[str, dict[str, str]] = {
         "            {{- end }}\n"
         "            {{- with .Values.controller.extraArgs }}\n"
         "            {{- toYaml . | nindent 12 }}\n"
+        "            {{- end }}\n"
+        "            {{- if .Values.certManager }}\n"
+        "            - --webhook-issued-secret=moonshift-webhook-tls\n"
         "            {{- end }}\n"
         "            {{- if .Values.metrics.secure }}\n"
         "            - --metrics-secure\n"

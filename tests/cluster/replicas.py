@@ -70,10 +70,13 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 class Replica:
     """One controller."""
 
-    def __init__(self, name: str, component: Component, webhook_port: int, folder: Path) -> None:
+    def __init__(
+        self, name: str, component: Component, ports: tuple[int, int], folder: Path
+    ) -> None:
+        """`ports` are those of the webhooks and of the probes."""
         self.name = name
         self.component = component
-        self.webhook_port = webhook_port
+        self.webhook_port, self.probes_port = ports
         self.served = folder / "certificates" / "serving" / "tls.crt"
         """The certificate that it serves."""
 
@@ -105,8 +108,8 @@ class Replicas:
 
 
 @contextlib.asynccontextmanager
-async def replicas(plane: Plane, folder: Path) -> AsyncIterator[Replicas]:
-    """Moonshift, installed, with two controllers and a worker, for the length of a block."""
+async def replicas(plane: Plane, folder: Path, *flags: str) -> AsyncIterator[Replicas]:
+    """Moonshift, installed, with two controllers (with these flags, too) and a worker, for the length of a block."""
     front = Front()
     server = await asyncio.start_server(front.pass_on, "127.0.0.1", 0)
     address = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -114,7 +117,7 @@ async def replicas(plane: Plane, folder: Path) -> AsyncIterator[Replicas]:
     await product.install()
     token = await plane.service_account_token(NAMESPACE, CONTROLLER)
     kubeconfig = plane.kubeconfig_for_token("controller", token)
-    pair = [_replica(product, name, kubeconfig, address) for name in NAMES]
+    pair = [_replica(product, name, kubeconfig, address, flags) for name in NAMES]
     front.ends = [one.webhook_port for one in pair]
     worker = product.add_worker()
     parts = [worker, *(one.component for one in pair)]
@@ -128,7 +131,9 @@ async def replicas(plane: Plane, folder: Path) -> AsyncIterator[Replicas]:
         server.close()
 
 
-def _replica(product: Product, name: str, kubeconfig: Path, address: str) -> Replica:
+def _replica(
+    product: Product, name: str, kubeconfig: Path, address: str, flags: Sequence[str]
+) -> Replica:
     folder = product.folder / name
     webhook, metrics, probes = free_ports(3)
     values = {
@@ -141,7 +146,7 @@ def _replica(product: Product, name: str, kubeconfig: Path, address: str) -> Rep
         "--health-probe-bind-address": f"127.0.0.1:{probes}",
     }
     command = on_one_machine(product.arguments(CONTROLLER), values)
-    own = [f"--identity={name}", "--webhook-certs-in-secret"]
+    own = [f"--identity={name}", "--webhook-certs-in-secret", *flags]
     program = Program(f"controller-{name}", [*command, *own], folder / "controller.log")
     component = Component(program, answers_at(f"127.0.0.1:{probes}"), READY_SECONDS)
-    return Replica(name, component, webhook, folder)
+    return Replica(name, component, (webhook, probes), folder)

@@ -64,6 +64,7 @@ async def test_the_chart_renders_the_objects_of_the_manifests(
 
 OVERLAYS = {
     "api-server": ("networkPolicy.apiServer.cidrs={192.0.2.0/24}",),
+    "cert-manager": ("certManager=true",),
     "dual-stack": ("ipFamilyPolicy=PreferDualStack",),
     "namespaced": ("watchNamespace=shop",),
     "openshift": ("openshift=true",),

@@ -1,5 +1,8 @@
 """Flags: what is accepted, and what is refused in words."""
 
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from controller.errors import BadConfiguration
@@ -7,6 +10,7 @@ from controller.settings import (
     GATES,
     Settings,
     check_environment,
+    check_issued,
     check_metrics,
     parse_gates,
 )
@@ -73,3 +77,15 @@ def test_protected_metrics_that_are_not_served_are_refused(address: str) -> None
     with pytest.raises(BadConfiguration, match="--metrics-bind-address"):
         check_metrics(Settings(metrics_secure=True, metrics_bind_address=address))
     check_metrics(Settings(metrics_bind_address=address))
+
+
+def test_a_certificate_of_somebody_else_needs_a_secret_of_its_own() -> None:
+    folder = Settings(
+        issued_secret="theirs", webhook_url=URL, webhook_cert_dir=Path("certificates")
+    )
+    with pytest.raises(BadConfiguration, match="add --webhook-certs-in-secret"):
+        check_issued(folder)
+    with pytest.raises(BadConfiguration, match="into another one"):
+        check_issued(Settings(issued_secret="same", secret_name="same"))
+    check_issued(msgspec.structs.replace(folder, webhook_certs_in_secret=True))
+    check_issued(Settings())

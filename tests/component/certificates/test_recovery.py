@@ -13,7 +13,6 @@ from controller.certificates.authority import AUTHORITY_LIFETIME, Pair, issue, n
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import MUTATING, Address, Publisher
 from controller.certificates.rotation import (
-    SETTLE,
     Bundle,
     Step,
     due_within,
@@ -22,6 +21,7 @@ from controller.certificates.rotation import (
     rotated,
 )
 from controller.certificates.secret import bundle_of, ensure_bundle
+from controller.certificates.succession import SETTLE
 from controller.webhook import endpoint as endpoint_module
 from controller.webhook.endpoint import Endpoint
 from controller.webhook.server import NoMetrics, webhook_app

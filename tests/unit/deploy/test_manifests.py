@@ -11,7 +11,7 @@ import yaml
 
 from controller.api import names
 from controller.certificates.identity import CONDITION, expression
-from controller.certificates.publish import PUBLISHED
+from controller.certificates.publish import PUBLISHED, Address
 from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
 from controller.runtime.clock import SystemClock
 from controller.settings import parse_tracked
@@ -357,3 +357,15 @@ def test_configmaps_and_secrets_are_no_part_of_the_default_installation() -> Non
         assert named("Deployment", patch["target"]["name"])
         (operation,) = yaml.safe_load(patch["patch"])
         assert parse_tracked(operation["value"].removeprefix("--track-config="))
+
+
+def test_the_certificate_of_cert_manager_is_for_the_name_that_is_called_and_may_be_read() -> None:
+    (certificate,) = [c for c in of_kind("Certificate") if not c["spec"].get("isCA")]
+    address = Address(certificate["metadata"]["namespace"])
+    assert certificate["spec"]["dnsNames"] == [address.called()]
+    secret = certificate["spec"]["secretName"]
+    (rule,) = named("Role", "moonshift-issued-certificate-role")["rules"]
+    assert rule["resourceNames"] == [secret]
+    assert rule["verbs"] == ["get", "list", "watch"], "who issues it writes it"
+    component = DEPLOY / "kustomize" / "cert-manager" / "kustomization.yaml"
+    assert f"--webhook-issued-secret={secret}\n" in component.read_text()

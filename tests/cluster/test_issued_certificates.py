@@ -1,0 +1,119 @@
+"""Webhooks with a certificate that somebody else issues, on a real API server: no write is refused at any change of it.
+
+The test writes the Secret as cert-manager does: data in the layout of `kubernetes.io/tls`, with `ca.crt`.
+"""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import aiohttp
+import pytest
+
+from controller.certificates.authority import Pair, issue, issued_by, new_authority
+from demo.stage import NAMESPACE, ROOT
+from localcluster.errors import RequestRefused
+from localcluster.plane import Plane
+from tests.cluster.conftest import fresh_namespace
+from tests.cluster.replicas import Replicas, replicas
+from tests.node.writes import Writes, writing
+
+NAME = "moonshift-webhook-tls"
+SECRETS = f"/api/v1/namespaces/{NAMESPACE}/secrets"
+ROLE = ROOT / "deploy" / "kustomize" / "cert-manager" / "role.yaml"
+SOME = 30
+"""Writes before and after."""
+LIMIT_SECONDS = 60.0
+LOOK_SECONDS = 0.1
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.fixture(scope="module")
+async def pair(
+    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Replicas]:
+    """Give two controllers that were told of a Secret that does not exist yet."""
+    folder = tmp_path_factory.mktemp("replicas")
+    async with Plane.start(folder / "plane") as plane:
+        await plane.client().create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        await plane.kubectl("apply", "-f", str(ROLE))
+        async with replicas(plane, folder, f"--webhook-issued-secret={NAME}") as running:
+            yield running
+
+
+@pytest.fixture
+async def writes(pair: Replicas) -> AsyncIterator[Writes]:
+    """Give writes of Rollouts that admission judges, twenty a second."""
+    async with (
+        fresh_namespace(pair.plane) as namespace,
+        writing(pair.plane.client("developer"), namespace) as running,
+    ):
+        await running.reach(SOME)
+        yield running
+
+
+async def issue_to(pair: Replicas, authority: Pair, begins: datetime | None = None) -> bytes:
+    """Write the Secret; the certificate."""
+    made = issue(authority, ["127.0.0.1"], begins or datetime.now(UTC))
+    data = {"tls.crt": made.certificate, "tls.key": made.key, "ca.crt": authority.certificate}
+    body = {
+        "metadata": {"name": NAME},
+        "type": "kubernetes.io/tls",
+        "data": {key: base64.b64encode(value).decode() for key, value in data.items()},
+    }
+    client = pair.plane.client()
+    try:
+        await client.create(SECRETS, body)
+    except RequestRefused as refused:
+        if refused.status != 409:
+            raise
+        await client.replace(f"{SECRETS}/{NAME}", body)
+    return made.certificate
+
+
+async def served_by_both(pair: Replicas, authority: Pair) -> None:
+    """Return when both replicas have a certificate of this authority to serve."""
+    async with asyncio.timeout(LIMIT_SECONDS):
+        for replica in pair.pair:
+            while not issued_by(replica.served.read_bytes(), authority.certificate):  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_SECONDS)
+
+
+async def readiness(pair: Replicas) -> str:
+    """What the first replica says of itself."""
+    address = f"http://127.0.0.1:{pair.pair[0].probes_port}/readyz?verbose"
+    async with aiohttp.ClientSession() as session, session.get(address) as answer:
+        assert answer.status == 200
+        return await answer.text()
+
+
+async def test_theirs_is_served_from_when_it_is_there_to_when_it_cannot_be_used(
+    pair: Replicas, writes: Writes
+) -> None:
+    """Ours, theirs, that of another authority of theirs, an expired one: each change under load."""
+    assert f"Secret {NAME}: it does not exist" in await readiness(pair)
+    first, second = new_authority(datetime.now(UTC)), new_authority(datetime.now(UTC))
+
+    issued = await issue_to(pair, first)
+    await served_by_both(pair, first)
+    await writes.reach(SOME)
+    assert NAME not in await readiness(pair)
+    assert pair.pair[0].served.read_bytes() == issued
+
+    await issue_to(pair, second)
+    await served_by_both(pair, second)
+    await writes.reach(SOME)
+
+    await issue_to(pair, second, datetime.now(UTC) - timedelta(days=400))
+    async with asyncio.timeout(LIMIT_SECONDS):
+        while "holds from" not in await readiness(pair):  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
+    await writes.reach(SOME)
+
+    renewed = await issue_to(pair, second)
+    await served_by_both(pair, second)
+    await writes.reach(SOME)
+    assert pair.pair[0].served.read_bytes() == renewed
+    assert writes.refused == []

@@ -1,0 +1,235 @@
+"""A certificate that somebody else issues is served while it can be used, and published before and after."""
+
+import base64
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from controller.api.jsontree import child, items
+from controller.certificates.authority import Pair, issue, issued_by, new_authority
+from controller.certificates.directory import read_files
+from controller.certificates.issued import Issued, Unusable, read_issued
+from controller.certificates.keeper import CertificateKeeper, Places
+from controller.certificates.publish import MUTATING, Address, Publisher
+from controller.certificates.secret import bundle_of
+from controller.certificates.succession import NOBODY, SETTLE, Succession, succeeded
+from controller.certificates.worker import WORKER_SECRET
+from controller.errors import Forbidden
+from tests.component.certificates.doubles import SERVED, START, US, Configurations, Secrets
+
+CALLED = "moonshift.ms.svc"
+OURS, THEIRS = "own", "theirs"
+FIRST, SECOND = new_authority(START), new_authority(START + timedelta(minutes=1))
+ADDRESS = Address("ms", "moonshift")
+
+
+def secret_of(authority: Pair, *names: str, beside: bytes | None = None) -> dict[str, bytes]:
+    """Data as cert-manager writes them; `beside` is another `ca.crt`."""
+    pair = issue(authority, names or (CALLED,), START)
+    root = authority.certificate if beside is None else beside
+    return {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": root}
+
+
+GOOD = secret_of(FIRST)
+SELF_SIGNED = {"tls.crt": FIRST.certificate, "tls.key": FIRST.key, "ca.crt": FIRST.certificate}
+
+
+@pytest.mark.parametrize("name", [CALLED, "*.ms.svc"])
+def test_a_certificate_for_our_name_can_be_served(name: str) -> None:
+    data = secret_of(FIRST, name)
+    found = read_issued(data, CALLED, START)
+    assert isinstance(found, Issued)
+    assert found.serving == Pair(data["tls.crt"], data["tls.key"])
+    assert found.authority == FIRST.certificate
+
+
+def test_a_chain_may_lead_over_certificates_in_between() -> None:
+    data = secret_of(SECOND)
+    whole = {**data, "tls.crt": data["tls.crt"] + SECOND.certificate}
+    assert isinstance(read_issued(whole, CALLED, START), Issued)
+    unrelated = {**whole, "tls.crt": data["tls.crt"] + FIRST.certificate, "ca.crt": GOOD["tls.crt"]}
+    assert isinstance(read_issued(unrelated, CALLED, START), Unusable)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (None, "does not exist"),
+        ({}, "no tls.crt and no tls.key and no ca.crt"),
+        ({**GOOD, "ca.crt": b""}, "no ca.crt (choose an issuer that knows its authority"),
+        ({**GOOD, "tls.crt": b"nonsense"}, "cannot be read"),
+        ({**GOOD, "tls.key": secret_of(FIRST)["tls.key"]}, "do not belong together"),
+        (secret_of(FIRST, "another.ms.svc"), f"not for {CALLED}"),
+        (secret_of(FIRST, "*.svc"), f"not for {CALLED}"),
+        (secret_of(FIRST, beside=SECOND.certificate), "not the authority that signed"),
+        ({**GOOD, "ca.crt": b"nonsense"}, "not the authority that signed"),
+        (SELF_SIGNED, f"not for {CALLED}"),
+    ],
+)
+def test_what_cannot_be_served_is_said(data: dict[str, bytes] | None, said: str) -> None:
+    found = read_issued(data, CALLED, START)
+    assert isinstance(found, Unusable)
+    assert said in found.message
+
+
+@pytest.mark.parametrize("days", [-1, 400])
+def test_a_certificate_is_served_only_in_its_time(days: int) -> None:
+    found = read_issued(GOOD, CALLED, START + timedelta(days=days))
+    assert isinstance(found, Unusable)
+    assert "holds from" in found.message
+
+
+def test_an_authority_stays_published_for_a_day_after_another_one() -> None:
+    first = succeeded(NOBODY, b"a", START)
+    assert first == Succession(b"a", b"", START)
+    second = succeeded(first, b"b", START)
+    assert (second.authority, second.before) == (b"b", b"a")
+    assert succeeded(second, b"b", START + SETTLE / 2) == second
+    assert succeeded(second, b"b", START + SETTLE) == Succession(b"b")
+
+
+def test_replicas_that_are_and_are_not_told_of_it_publish_both() -> None:
+    """While one replica is started with the flag and one without, neither's authority is missing."""
+    told = succeeded(NOBODY, b"a", START)
+    untold = succeeded(told, b"", START)
+    assert untold.before == b"a"
+    again = succeeded(untold, b"a", START)
+    assert (again.authority, again.before) == (b"a", b"")
+    assert succeeded(untold, b"", START + SETTLE) == NOBODY
+
+
+class Calendar:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.at = START
+
+    def now(self) -> datetime:
+        return self.at
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+class Replica:
+    """One keeper over Secrets and configurations that replicas share."""
+
+    def __init__(self, folder: Path, secrets: Secrets, store: Configurations) -> None:
+        self.calendar = Calendar()
+        self.folder, self.store, self.secrets = folder, store, secrets
+        places = Places(OURS, folder / "serving", "lua", folder / "client", THEIRS)
+        publisher = Publisher(store, ADDRESS, SERVED, US)
+        self.keeper = CertificateKeeper(secrets, publisher, ADDRESS, places, self.calendar)
+
+    def served(self) -> bytes:
+        return read_files(self.folder / "serving")["tls.crt"]
+
+    def own_authority(self) -> bytes:
+        bundle = bundle_of(self.secrets.kept[OURS].data)
+        assert bundle is not None
+        return bundle.authority.certificate
+
+    def serves_ours(self) -> bool:
+        return issued_by(self.served(), self.own_authority())
+
+    async def published(self) -> set[bytes]:
+        """Authorities in the first webhook configuration."""
+        kept = next(v for (kind, _), v in self.store.kept.items() if kind == MUTATING)
+        return set_of(child(items(kept, "webhooks")[0], "clientConfig")["caBundle"])
+
+
+def set_of(bundle: object) -> set[bytes]:
+    """The certificates of a `caBundle`."""
+    end = b"-----END CERTIFICATE-----\n"
+    return {part + end for part in base64.b64decode(str(bundle)).split(end) if part.strip()}
+
+
+@pytest.fixture
+def replica(tmp_path: Path) -> Replica:
+    """Give a replica that was told of the Secret; the Secret is not there yet."""
+    return Replica(tmp_path, Secrets(), Configurations())
+
+
+async def test_ours_is_served_until_theirs_is_issued(replica: Replica) -> None:
+    await replica.keeper.ensure()
+    assert replica.serves_ours()
+    assert replica.keeper.note is not None
+    assert "Secret theirs: it does not exist" in replica.keeper.note
+    await replica.secrets.create(THEIRS, GOOD)
+    await replica.keeper.ensure()
+    assert replica.served() == GOOD["tls.crt"]
+    assert replica.keeper.note is None
+    assert await replica.published() == {replica.own_authority(), FIRST.certificate}
+
+
+async def test_both_authorities_are_published_when_theirs_changes(replica: Replica) -> None:
+    await replica.secrets.create(THEIRS, GOOD)
+    await replica.keeper.ensure()
+    await replica.secrets.replace(
+        THEIRS, secret_of(SECOND), replica.secrets.kept[THEIRS].resource_version
+    )
+    await replica.keeper.ensure()
+    both = {FIRST.certificate, SECOND.certificate}
+    assert await replica.published() == {replica.own_authority(), *both}
+    assert issued_by(replica.served(), SECOND.certificate)
+    assert replica.keeper.due_within() <= SETTLE
+    replica.calendar.at = START + SETTLE
+    await replica.keeper.ensure()
+    assert await replica.published() == {replica.own_authority(), SECOND.certificate}
+
+
+async def test_what_became_unusable_is_replaced_by_ours_and_stays_published(
+    replica: Replica,
+) -> None:
+    await replica.secrets.create(THEIRS, GOOD)
+    await replica.keeper.ensure()
+    end = read_issued(GOOD, CALLED, START)
+    assert isinstance(end, Issued)
+    assert replica.keeper.due_within() <= end.not_after - START
+    replica.calendar.at = end.not_after
+    await replica.keeper.ensure()
+    assert replica.serves_ours()
+    assert "holds from" in (replica.keeper.note or "")
+    assert FIRST.certificate in await replica.published()
+    assert replica.keeper.due_within() > timedelta(0), "nothing is looked at again and again"
+
+
+async def test_a_missing_right_to_the_secret_is_said_and_ours_is_served(
+    replica: Replica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = replica.secrets.read
+
+    async def forbidden(name: str) -> object:
+        if name == THEIRS:
+            raise Forbidden('secrets "theirs" is forbidden', status=403)
+        return await read(name)
+
+    monkeypatch.setattr(replica.secrets, "read", forbidden)
+    await replica.keeper.ensure()
+    assert replica.serves_ours()
+    assert "it cannot be read" in (replica.keeper.note or "")
+
+
+async def test_the_worker_trusts_our_authority_only(replica: Replica) -> None:
+    await replica.secrets.create(THEIRS, GOOD)
+    await replica.keeper.ensure()
+    assert replica.secrets.kept[WORKER_SECRET].data["ca.crt"] == replica.own_authority()
+    assert read_files(replica.folder / "client")["ca.crt"] == replica.own_authority()
+
+
+async def test_a_round_that_changes_nothing_writes_nothing(replica: Replica) -> None:
+    await replica.secrets.create(THEIRS, GOOD)
+    await replica.keeper.ensure()
+    before = (replica.secrets.writes, len(replica.store.writes))
+    await replica.keeper.ensure()
+    assert (replica.secrets.writes, len(replica.store.writes)) == before
+
+
+async def test_theirs_is_kept_when_our_own_secret_is_deleted(replica: Replica) -> None:
+    await replica.secrets.create(THEIRS, GOOD)
+    await replica.keeper.ensure()
+    del replica.secrets.kept[OURS]
+    await replica.keeper.ensure()
+    assert replica.served() == GOOD["tls.crt"]
+    assert FIRST.certificate in await replica.published()
