@@ -1,15 +1,20 @@
-"""Which examples property tests try, and which tests share a process.
+"""Which examples property tests try, which tests share a process, and where byte code is kept.
 
 Why examples: a test that fails for one in ten thousand examples tells of a defect to be found by looking for it, not by
 whoever runs the tests next. So `make test` tries the same examples each time, and `make test-full` looks for new ones.
 
 Why processes: most tests of the cluster ring wait far more than they compute, so several processes run them side by
-side, each with a control plane of its own. Tests that share something expensive (a plane with OpenKruise's manager, the
-laboratory of the kill tests) stay in one process, and the longest of these groups begin first. The groups are ours, not
-xdist's marks: its release 3.8 adds them to an attribute that pytest 9.2 no longer has, and says nothing.
+side, each with a control plane of its own. Tests that share something expensive (a plane with OpenKruise's manager,
+the laboratory of the kill tests, releases that a file plays at the same time) stay in one process, and the longest of
+these groups begin first. The groups are ours, not xdist's marks: its release 3.8 adds them to an attribute that pytest
+9.2 no longer has, and says nothing.
+
+Why byte code: these tests start hundreds of Python processes, and each would compile all sources anew where
+PYTHONDONTWRITEBYTECODE is set. Byte code goes to a folder of its own, so that wish is kept: none lies beside a source.
 """
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,21 +28,33 @@ settings.register_profile("long", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("MOONSHIFT_PROFILE", "quick"))
 
 HERE = Path(__file__).parent
-LONGEST_FIRST = ("node", "kill", "kruise", "faults", "trouble", "traffic")
-"""Groups of tests that share one laboratory, plane or network."""
+if sys.dont_write_bytecode:
+    sys.pycache_prefix = str(HERE.parent / "build" / "bytecode")
+    sys.dont_write_bytecode = False
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 LABORATORIES = ("contract", "faults", "kill", "node", "traffic", "trouble")
 """Rings whose tests share one laboratory."""
-SPREAD = ("cluster", "mutations")
-"""Rings whose tests may run in any process, one by one."""
 KRUISE = ("test_killed_releases", "test_kruise_workloads", "test_openkruise", "test_taking_over")
 """Files of the cluster ring whose tests share a plane with OpenKruise's manager."""
+
+
+LONGEST_FIRST = (
+    *("node", "kruise", "kill", "trouble"),
+    *(
+        f"cluster/test_{name}.py"
+        for name in ("every_kind", "releases", "workloads", "gateways", "replays", "bad_input")
+    ),
+    *("faults", "traffic", "mutations/test_mutations.py"),
+)
+"""Groups that take minutes; all others of the cluster ring come next."""
 
 
 class Grouped(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
     """Gives each process whole groups."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return group_of(nodeid) or nodeid
+        return group_of(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -53,17 +70,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def group_of(nodeid: str) -> str:
-    """The group that a test stays in; empty where it may run anywhere."""
+    """The group that a test stays in: its ring, the plane of OpenKruise, or its file.
+
+    A file of the cluster ring is one group, because its releases are played at the same time: begun in two processes,
+    all of them would be played twice.
+    """
     file = Path(nodeid.partition("::")[0]).relative_to(HERE.name)
     ring = file.parts[0]
     if ring in LABORATORIES:
         return ring
-    if file.stem in KRUISE:
-        return "kruise"
-    return "" if ring in SPREAD else file.as_posix()
+    return "kruise" if file.stem in KRUISE else file.as_posix()
 
 
 def _rank(group: str) -> int:
     if group in LONGEST_FIRST:
         return LONGEST_FIRST.index(group)
-    return len(LONGEST_FIRST) if not group else len(LONGEST_FIRST) + 1
+    return len(LONGEST_FIRST) + (not group.startswith("cluster/"))

@@ -3,8 +3,10 @@
 Its name says what it stands for. `tests` are files under tests/unit/domain.
 """
 
+from pathlib import Path
 from typing import NamedTuple
 
+ROOT = Path(__file__).parents[2]
 RELEASES = "rollout/test_releases.py"
 DISTURBANCES = "rollout/test_disturbances.py"
 OBSTACLES = "rollout/test_obstacles.py"
@@ -36,6 +38,17 @@ class Mutation(NamedTuple):
     old: str
     new: str
     tests: tuple[str, ...]
+
+
+def source_of(mutation: Mutation) -> Path:
+    """The file a mutation changes."""
+    return ROOT.joinpath(*mutation.module.split(".")).with_suffix(".py")
+
+
+def mutated_source(mutation: Mutation) -> str:
+    """The text of that file with the mutation in it."""
+    text = source_of(mutation).read_text(encoding="utf-8")
+    return text.replace(mutation.old, mutation.new)
 
 
 def _files(first: str) -> tuple[str, ...]:

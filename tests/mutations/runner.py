@@ -1,8 +1,9 @@
-"""Runs tests against one mutated module at a time, each in a forked process of its own.
+"""Runs tests against one mutated module at a time, each in a forked process of its own; nothing on disk is touched.
 
-The replacement happens while the module is imported: nothing on disk is touched. Started as a program, because a
-fork must come before anything of `controller` is imported: `python -m tests.mutations.runner [--machine]` prints
-one JSON line per mutation.
+Most mutations change functions only: they are brought into a fork of a process that has imported the domain and its
+tests. The others (a table, say) are brought in while the module is imported, in forks made before that. Started as a
+program, because those forks must come before anything of `controller` is imported:
+`python -m tests.mutations.runner [--machine]` prints one JSON line per mutation.
 """
 
 import importlib.abc
@@ -12,19 +13,19 @@ import io
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from pathlib import Path
 from types import CodeType, ModuleType
 
 import hypothesis  # noqa: F401  imported once, before the forks
 import msgspec  # noqa: F401
 import pytest
 
+from tests.mutations.exchange import changes_functions_only, exchange
 from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS
-from tests.mutations.mutation import MACHINE, Mutation
+from tests.mutations.mutation import MACHINE, ROOT, Mutation, mutated_source, source_of
+from tests.mutations.noticed import NOTICED_BY
 
-ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "unit" / "domain"
 QUIET = (
     *("-x", "-q", "--no-header", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:cov"),
@@ -35,11 +36,6 @@ QUIET = (
 WORKERS = 2
 
 
-def source_of(mutation: Mutation) -> Path:
-    """The file a mutation changes."""
-    return ROOT.joinpath(*mutation.module.split(".")).with_suffix(".py")
-
-
 class _MutatedLoader(importlib.machinery.SourceFileLoader):
     """Compiles the changed source; the byte code on disk is not looked at."""
 
@@ -48,8 +44,7 @@ class _MutatedLoader(importlib.machinery.SourceFileLoader):
         self._mutation = mutation
 
     def get_code(self, fullname: str) -> CodeType:
-        source = Path(self.path).read_text(encoding="utf-8")
-        return compile(source.replace(self._mutation.old, self._mutation.new), self.path, "exec")
+        return compile(mutated_source(self._mutation), self.path, "exec")
 
 
 class _Mutating(importlib.abc.MetaPathFinder):
@@ -69,19 +64,55 @@ class _Mutating(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_loader(fullname, _MutatedLoader(self._mutation))
 
 
+def _import_mutated(mutation: Mutation) -> None:
+    """From here on the module is imported as the mutation has it."""
+    sys.meta_path.insert(0, _Mutating(mutation))
+
+
+def _files(mutations: Iterable[Mutation]) -> list[str]:
+    return sorted({str(TESTS / name) for mutation in mutations for name in mutation.tests})
+
+
+def _import_tests(mutations: Iterable[Mutation]) -> None:
+    """Import what the mutations' tests need, once for all forks."""
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        code = pytest.main([*QUIET, "--collect-only", *_files(mutations)])
+    assert code == 0, said.getvalue()
+
+
 def _run(mutation: Mutation) -> dict[str, str]:
     """Run the mutation's tests in this process: the test that failed first, and what pytest said."""
-    sys.meta_path.insert(0, _Mutating(mutation))
+    known = _where_it_is_noticed(mutation)
+    answer = _tried(mutation, [known]) if known else None
+    if answer is not None and answer["caught"]:
+        return answer
+    answer = _tried(mutation, [str(TESTS / name) for name in mutation.tests])
+    if answer["caught"] and mutation.tests != (MACHINE,):
+        answer["caught"] += (
+            " (after all tests before it: tests/mutations/noticed.py does not name it)"
+        )
+    return answer
+
+
+def _where_it_is_noticed(mutation: Mutation) -> str:
+    """The one test that is known to notice it; empty where none is."""
+    test = NOTICED_BY.get(mutation.name, "")
+    files = (TESTS / name for name in mutation.tests)
+    found = [file for file in files if test and f"def {test}(" in file.read_text(encoding="utf-8")]
+    return f"{found[0]}::{test}" if found else ""
+
+
+def _tried(mutation: Mutation, where: Sequence[str]) -> dict[str, str]:
     said = io.StringIO()
-    files = [str(TESTS / name) for name in mutation.tests]
     with redirect_stdout(said), redirect_stderr(said):
-        code = pytest.main([*QUIET, *files])
+        code = pytest.main([*QUIET, *where])
     failed = [line for line in said.getvalue().splitlines() if line.startswith(("FAILED", "ERROR"))]
     caught = failed[0].split(" ")[1].rpartition("::")[2] if code == 1 and failed else ""
     return {"name": mutation.name, "caught": caught, "said": said.getvalue()[-2000:]}
 
 
-def _forked(mutation: Mutation) -> tuple[int, int]:
+def _forked(mutation: Mutation, bring_in: Callable[[Mutation], None]) -> tuple[int, int]:
     """Start a mutation's tests in a child; its process id and the end to read its answer from."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -89,6 +120,7 @@ def _forked(mutation: Mutation) -> tuple[int, int]:
         os.close(writing)
         return child, reading
     os.close(reading)
+    bring_in(mutation)
     with os.fdopen(writing, "w") as answer:
         json.dump(_run(mutation), answer)
     os._exit(0)
@@ -111,15 +143,24 @@ def selected(arguments: Sequence[str]) -> tuple[Mutation, ...]:
     return tuple(mutation._replace(tests=(MACHINE,)) for mutation in found)
 
 
-def main() -> None:
-    """The mutations, a few at a time; children that answer late are read in their turn."""
+def _side_by_side(mutations: Iterable[Mutation], bring_in: Callable[[Mutation], None]) -> None:
+    """A few at a time; children that answer late are read in their turn."""
     running: list[tuple[int, int]] = []
-    for mutation in selected(sys.argv[1:]):
+    for mutation in mutations:
         if len(running) == WORKERS:
             _collect(running.pop(0))
-        running.append(_forked(mutation))
+        running.append(_forked(mutation, bring_in))
     for last in running:
         _collect(last)
+
+
+def main() -> None:
+    """Mutations of what happens at import first: their forks must not have imported anything of the domain."""
+    chosen = selected(sys.argv[1:])
+    of_functions = [mutation for mutation in chosen if changes_functions_only(mutation)]
+    _side_by_side((each for each in chosen if each not in of_functions), _import_mutated)
+    _import_tests(of_functions)
+    _side_by_side(of_functions, exchange)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ ROOT = HERE.parent
         ("tests/node/test_node.py::test_a[x/y::z]", "node"),
         ("tests/kill/test_writes.py::test_b", "kill"),
         ("tests/cluster/test_openkruise.py::test_c", "kruise"),
-        ("tests/cluster/test_cli.py::test_d", ""),
+        ("tests/cluster/test_releases.py::test_d[a release]", "cluster/test_releases.py"),
         ("tests/unit/cli/test_live.py::test_e", "unit/cli/test_live.py"),
     ],
 )
