@@ -6,7 +6,6 @@ the first test, so that no test's time limit pays for it.
 """
 
 import asyncio
-import os
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -29,19 +28,17 @@ from localcluster.prometheus import PROMETHEUS
 from localcluster.record import Recorder
 from tests.cluster import manifests, table
 from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE, ROLLOUTS, collection
+from tests.planes import NO_PLANE_TOLD, mark_below, plane_is_required
 from tests.skips import reason_beginning
 
 HERE = Path(__file__).parent
 GATEWAY_KINDS = ROOT / "demo" / "crds"
 NO_PLANE = pytest.StashKey[str]()
-NO_PLANE_TOLD = "no control plane can be had"
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker("requires_plane")
+    mark_below(HERE, items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -53,7 +50,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         with capture.global_and_fixture_disabled():
             asyncio.run(_build(mine))
     except ClusterError as error:
-        if os.environ.get("MOONSHIFT_REQUIRE_PLANE") == "1":
+        if plane_is_required():
             raise pytest.UsageError(f"a plane is required, but {error}") from error
         session.config.stash[NO_PLANE] = str(error)
 

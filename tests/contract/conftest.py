@@ -1,6 +1,5 @@
 """One port, two implementations: each test runs against a real API server and against the one in memory."""
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,12 +10,10 @@ import pytest
 from controller.kube.client import KubeClient
 from controller.kube.resources import CONFIG_MAPS, DEPLOYMENTS, PODS, ROLLOUTS, SERVICES
 from controller.simulation.api_server.server import MemoryApi
-from localcluster.build import ensure_built
-from localcluster.errors import ClusterError
 from localcluster.plane import Plane
-from localcluster.progress import SilentReporter
 from tests.cluster.conftest import fresh_namespace
 from tests.contract.port import Port
+from tests.planes import built_or_skipped
 
 SERVED = (CONFIG_MAPS, DEPLOYMENTS, PODS, SERVICES, ROLLOUTS)
 
@@ -49,12 +46,7 @@ async def _on(real: Plane) -> AsyncIterator[Ground]:
 @pytest.fixture(scope="session")
 async def plane(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Plane]:
     """Give the real server; skip its half of the suite, loudly, where it cannot be built."""
-    try:
-        await ensure_built(SilentReporter())
-    except ClusterError as error:
-        if os.environ.get("MOONSHIFT_REQUIRE_PLANE") == "1":
-            raise
-        pytest.skip(f"no control plane can be had: {error}")
+    await built_or_skipped()
     async with Plane.start(tmp_path_factory.mktemp("contract-plane")) as started:
         yield started
 

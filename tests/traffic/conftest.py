@@ -15,6 +15,7 @@ from localcluster.build import ensure_built
 from localcluster.progress import ConsoleReporter
 from localcluster.traffic.gateway import ensure_gateway
 from localcluster.traffic.namespace import refusal
+from tests.planes import mark_below
 from tests.skips import reason_beginning
 
 HERE = Path(__file__).parent
@@ -24,9 +25,7 @@ NO_NETWORK_TOLD = "no network namespace of our own"
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker("requires_netns")
+    mark_below(HERE, items, "requires_netns")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -10,8 +10,7 @@ import pytest
 from controller.api.jsontree import JsonObject, child, items
 from controller.api.names import MUTATING_CONFIGURATION
 from controller.certificates.authority import AUTHORITY_LIFETIME, Pair, issue, new_authority
-from controller.certificates.keeper import CertificateKeeper, Places
-from controller.certificates.publish import MUTATING, Address, Publisher
+from controller.certificates.publish import MUTATING
 from controller.certificates.rotation import (
     Bundle,
     Step,
@@ -23,18 +22,14 @@ from controller.certificates.rotation import (
 from controller.certificates.secret import bundle_of, ensure_bundle
 from controller.certificates.succession import SETTLE
 from controller.webhook import endpoint as endpoint_module
-from controller.webhook.endpoint import Endpoint
-from controller.webhook.server import NoMetrics, webhook_app
 from tests.component.certificates.doubles import (
     NAMES,
-    SERVED,
     START,
-    US,
     Configurations,
     Secrets,
     configuration,
 )
-from tests.component.certificates.test_rounds import Calendar
+from tests.component.certificates.rounds import rounds, without_waiting
 
 DAY = timedelta(days=1)
 
@@ -124,16 +119,10 @@ async def told_of_a_blanked_authority(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, healings: int
 ) -> Configurations:
     """What a replica makes of it when it hears that somebody wrote to a webhook configuration."""
-    for name in ("RETRY", "HEARD"):
-        monkeypatch.setattr(endpoint_module, name, timedelta(0))
+    without_waiting(monkeypatch, "RETRY", "HEARD")
     monkeypatch.setattr(endpoint_module, "HEALINGS", healings)
-    store, places = Configurations(), Places("s", tmp_path / "serving")
-    publisher = Publisher(store, Address(), SERVED, US)
-    keeper = CertificateKeeper(Secrets(), publisher, Address(), places, Calendar())
-    app = webhook_app({}, NoMetrics())
-    endpoint = Endpoint(app, port=0, keeper=keeper, files=tmp_path / "serving")
-    running = asyncio.create_task(endpoint.run())
-    async with asyncio.timeout(20):
+    store = Configurations()
+    async with rounds(store, tmp_path) as endpoint:
         await endpoint.certified.wait()
         blank: JsonObject = configuration(
             MUTATING, MUTATING_CONFIGURATION, "/mutate-apps-v1-deployment"
@@ -143,8 +132,6 @@ async def told_of_a_blanked_authority(
         endpoint.look_again()
         while MUTATING not in store.writes:  # noqa: ASYNC110 - bounded
             await asyncio.sleep(0.01)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
     return store
 
 

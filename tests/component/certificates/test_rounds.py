@@ -1,7 +1,6 @@
 """Whole rounds: both sides of the worker trust the same authority, and a failure ends nothing."""
 
 import asyncio
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -35,9 +34,6 @@ from controller.errors import (
     Postponed,
     Unreachable,
 )
-from controller.webhook import endpoint as endpoint_module
-from controller.webhook.endpoint import Endpoint
-from controller.webhook.server import NoMetrics, webhook_app
 from controller.webhook.stores import FolderSecrets
 from tests.component.certificates.doubles import (
     NAMES,
@@ -48,6 +44,7 @@ from tests.component.certificates.doubles import (
     Secrets,
     configuration,
 )
+from tests.component.certificates.rounds import Calendar, rounds, without_waiting
 
 
 async def test_both_sides_of_the_worker_trust_the_same_authority() -> None:
@@ -71,16 +68,6 @@ async def test_both_sides_of_the_worker_trust_the_same_authority() -> None:
     secrets.always_busy = True
     with pytest.raises(Postponed):
         await ensure_side(secrets, "c", bundle, (CLIENT_NAME,), START, client=True)
-
-
-class Calendar:
-    """A clock that stands."""
-
-    def now(self) -> datetime:
-        return START
-
-    def monotonic(self) -> float:
-        return 0.0
 
 
 async def test_one_round_puts_everything_in_place(tmp_path: Path) -> None:
@@ -147,18 +134,10 @@ class Late(Configurations):
 async def test_rounds_go_on_after_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name in ("RETRY", "HEARD", "LOOK_FOR_MISSING"):
-        monkeypatch.setattr(endpoint_module, name, timedelta(0))
-    store, places = Late(), Places("s", tmp_path / "serving")
-    publisher = Publisher(store, Address(), SERVED, US)
-    keeper = CertificateKeeper(Reluctant(), publisher, Address(), places, Calendar())
-    app = webhook_app({}, NoMetrics())
-    endpoint = Endpoint(app, port=0, keeper=keeper, files=tmp_path / "serving")
-    task = asyncio.create_task(endpoint.run())
-    async with asyncio.timeout(10):
+    without_waiting(monkeypatch, "RETRY", "HEARD", "LOOK_FOR_MISSING")
+    store = Late()
+    async with rounds(store, tmp_path, Reluctant()) as endpoint:
         await store.done.wait()
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
     assert endpoint.certified.is_set()
     said = " ".join(str(getattr(record, "error", "")) for record in caplog.records)
     assert "being written by others" in said
@@ -187,22 +166,11 @@ async def problem_after(
     store: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> str | None:
     """What readiness says once all failures were met."""
-    for name in ("RETRY", "HEARD", "LOOK_AGAIN", "LOOK_FOR_MISSING"):
-        monkeypatch.setattr(endpoint_module, name, timedelta(0))
-    places = Places("s", tmp_path / "serving")
-    keeper = CertificateKeeper(
-        Secrets(), Publisher(store, Address(), SERVED, US), Address(), places, Calendar()
-    )
-    app = webhook_app({}, NoMetrics())
-    endpoint = Endpoint(app, port=0, keeper=keeper, files=tmp_path / "serving")
-    task = asyncio.create_task(endpoint.run())
-    async with asyncio.timeout(10):
+    without_waiting(monkeypatch, "RETRY", "HEARD", "LOOK_AGAIN", "LOOK_FOR_MISSING")
+    async with rounds(store, tmp_path) as endpoint:
         await store.passed.wait()
         await endpoint.certified.wait()
-    seen = endpoint.problem
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
-    return seen
+        return endpoint.problem
 
 
 async def test_a_missing_crd_keeps_no_webhook_without_endpoints(

@@ -37,7 +37,7 @@ async def told(pods: Pods, files: dict[str, bytes]) -> list[str]:
     summons = Summons(pods)
     running = asyncio.create_task(summons.run())
     summons.call(files)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await pods.told.wait()
     running.cancel()
     return pods.values

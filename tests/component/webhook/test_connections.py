@@ -82,7 +82,7 @@ async def test_two_hundred_parallel_reviews_from_one_address_are_all_answered(
     async with listening(slow, certified(tmp_path)) as (port, app), connected(0) as session:
         url = f"https://127.0.0.1:{port}{SLOW}"
         reviews = [asyncio.create_task(asked(session, url)) for _ in range(HONEST)]
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await slow.has(limits.per_address)
             await waiting(app, HONEST - limits.per_address)
             slow.let.set()
@@ -121,7 +121,7 @@ async def test_a_flooder_that_waits_does_not_take_the_turn_of_another_address(
     opened: Opened,
 ) -> None:
     slow = Slow()
-    async with listening(slow, None, FEW) as (port, app), asyncio.timeout(30):
+    async with listening(slow, None, FEW) as (port, app), asyncio.timeout(60):
         flood = [await opened(port, "127.0.0.2") for _ in range(9)]
         await waiting(app, 6)
         await opened(port, "127.0.0.1")
@@ -147,7 +147,7 @@ async def test_while_others_wait_an_answer_ends_its_connection_and_says_so(
     opened: Opened,
 ) -> None:
     slow = Slow()
-    async with listening(slow, None, FEW) as (port, app), asyncio.timeout(30):
+    async with listening(slow, None, FEW) as (port, app), asyncio.timeout(60):
         busy = [await opened(port, "127.0.0.1") for _ in range(4)]
         await waiting(app, 1)
         slow.let.set()
@@ -161,7 +161,7 @@ async def test_who_waits_too_long_is_closed_and_those_with_a_place_are_answered(
 ) -> None:
     slow = Slow()
     limits = ConnectionLimits(most=2, per_address=2, waiting_seconds=0.1, look_seconds=0.01)
-    async with listening(slow, None, limits) as (port, _), asyncio.timeout(30):
+    async with listening(slow, None, limits) as (port, _), asyncio.timeout(60):
         busy = [await opened(port, "127.0.0.1") for _ in range(2)]
         await slow.has(2)
         reader, _ = await opened(port, "127.0.0.1")

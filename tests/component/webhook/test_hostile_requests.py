@@ -61,7 +61,7 @@ async def said(port: int, raw: bytes) -> Answered:
         with contextlib.suppress(ConnectionError):
             writer.write(raw)
             await writer.drain()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             head = await reader.readuntil(b"\r\n\r\n")
             lines = head.decode("latin-1").lower().split("\r\n")
             length = next(int(line[15:]) for line in lines if line.startswith("content-length:"))
@@ -200,7 +200,7 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
 async def closed(reader: asyncio.StreamReader) -> bool:
     """The server has closed the connection."""
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             return await reader.read(1) == b""
     except ConnectionError:
         return True
@@ -232,7 +232,7 @@ async def test_busy_connections_are_not_closed_for_a_new_one() -> None:
         for _, writer in busy:
             await writer.drain()
         await asyncio.sleep(0)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while True:
                 reader, writer = await asyncio.open_connection("127.0.0.1", port)
                 refused = await closed(reader)

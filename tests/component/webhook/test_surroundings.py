@@ -28,7 +28,7 @@ from controller.webhook.admission import Admission
 from controller.webhook.readers import LIVE_BURST
 from controller.webhook.review import AdmissionRequest
 from controller.webhook.surroundings import NamedCaches, Surroundings
-from tests.component.webhook.test_server import Reads
+from tests.component.webhook.asking import Reads
 from tests.unit.domain.admission.objects import deployment
 from tests.unit.domain.admission.test_rollout import raw
 
