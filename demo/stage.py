@@ -30,7 +30,7 @@ NAMESPACE = "kruise-rollout"
 CONTROLLER = "kruise-rollout-controller-manager"
 WORKER = "moonshift-luaworker"
 READY_SECONDS = 60.0
-SERVED_SECONDS = 30.0
+SERVED_SECONDS = 90.0
 PROBE = aiohttp.ClientTimeout(total=2.0)
 
 PROBES = "--health-probe-bind-address"

@@ -20,7 +20,7 @@ from localcluster.errors import NotReady, RecordingLost, RequestRefused
 from localcluster.history import Change, Gap, Key, Kind, changes_between, make_change, unseen_writes
 
 RETRY_SECONDS = 0.1
-DEFAULT_SECONDS = 30.0
+DEFAULT_SECONDS = 90.0
 GONE = 410
 # A server that has just started refuses for a moment whom it will let in: its rights are still being read.
 PATIENCE_SECONDS = 10.0

@@ -24,7 +24,7 @@ from tests.component.luaworker.process import Worker, children_of, worker
 _LANES = 3
 _CONCURRENCY = 4
 _SPARES = _CONCURRENCY + 2
-_SETTLING_SECONDS = 20.0
+_SETTLING_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Lane:
 
     async def ask(self, request: pb.ExecuteRequest) -> pb.ExecuteResponse:
         try:
-            return await self._running.stub.Execute(request, timeout=30)
+            return await self._running.stub.Execute(request, timeout=60)
         except grpc.aio.AioRpcError as error:
             raise Refused(error.code(), error.details() or "") from None
 

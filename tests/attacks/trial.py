@@ -17,7 +17,7 @@ from tests.attacks.attack import Attack, Bounds
 
 Ask = Callable[[pb.ExecuteRequest], Awaitable[pb.ExecuteResponse]]
 
-_CANARY_SECONDS = 8.0
+_CANARY_SECONDS = 60.0
 _CANARY_OBJECT = b'{"canary":[1e2,null,{},[]]}'
 # Looks at everything that a script could have left changed, and does one thing with each library.
 CANARY = """

@@ -43,7 +43,7 @@ KINDS = {
     "DestinationRule": DESTINATION_RULES,
     "Rollout": ROLLOUTS,
 }
-RELEASE_SECONDS = 60.0
+RELEASE_SECONDS = 120.0
 NODES = "kwok"
 """Who speaks for the simulated nodes."""
 ROLLOUT_ID = "rollouts.kruise.io/rollout-id"

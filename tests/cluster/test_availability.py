@@ -27,8 +27,10 @@ from tests.cluster.test_install import text_of
 
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/kruise-rollout-manager-role"
 HPAS = Kind("autoscaling", "v2", "horizontalpodautoscalers")
-WAKES = 10.0
-"""Seconds from the end of the cause to the first thing that is done."""
+WAKES = 60.0
+"""Seconds from the end of the cause to the first thing that is done: one probe, and what a busy machine adds.
+
+That a probe comes within 10 s is claimed by the tests of the reflector, on a virtual clock."""
 PLAN = (StepPlan(1, 20), StepPlan(2, 100))
 ROUTED = Application("shop", "", True, PLAN, virtual_service=True, replicas=2, grace=0)
 BLUE_GREEN = replace(ROUTED, canary=False, blue_green=True, steps=(StepPlan(2), StepPlan(2, 100)))
@@ -76,7 +78,6 @@ async def without(
         await grant()
 
 
-@pytest.mark.timeout(180)
 async def test_blue_green_waits_until_autoscalers_can_be_read(own_product: Product) -> None:
     async with (
         without(
@@ -101,7 +102,6 @@ async def test_blue_green_waits_until_autoscalers_can_be_read(own_product: Produ
         await conclude(story)
 
 
-@pytest.mark.timeout(180)
 async def test_a_release_goes_on_by_itself_when_the_right_to_write_a_route_is_granted(
     own_product: Product,
 ) -> None:
@@ -156,7 +156,6 @@ def two_versions(name: str, *served: str) -> JsonObject:
     return found
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("between", [("v1beta1",), ()], ids=["v1beta1 only", "none for a while"])
 async def test_a_route_is_given_back_when_its_kind_changes_its_version_in_mid_release(
     own_product: Product, between: tuple[str, ...]
@@ -193,7 +192,6 @@ async def test_a_route_is_given_back_when_its_kind_changes_its_version_in_mid_re
         assert restored["metadata"]["annotations"] == body["metadata"]["annotations"]
 
 
-@pytest.mark.timeout(180)
 async def test_a_controller_that_may_not_read_pods_serves_and_says_so_and_goes_on_when_it_may(
     own_product: Product,
 ) -> None:

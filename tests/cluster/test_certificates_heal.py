@@ -112,7 +112,6 @@ def trusted(client: Json) -> bytes:
     return base64.b64decode(client.get("caBundle", ""))
 
 
-@pytest.mark.timeout(180)
 async def test_a_deleted_secret_comes_back_with_the_same_authority_and_a_second_one_to_follow(
     pair: Replicas, writes: Writes
 ) -> None:
@@ -125,7 +124,6 @@ async def test_a_deleted_secret_comes_back_with_the_same_authority_and_a_second_
     assert writes.refused == []
 
 
-@pytest.mark.timeout(180)
 async def test_an_expired_authority_in_the_secret_is_replaced_by_the_one_that_is_in_use(
     pair: Replicas, writes: Writes
 ) -> None:
@@ -137,7 +135,6 @@ async def test_an_expired_authority_in_the_secret_is_replaced_by_the_one_that_is
     assert writes.refused == []
 
 
-@pytest.mark.timeout(180)
 async def test_another_authority_that_somebody_puts_in_is_served_and_the_old_one_stays_trusted(
     pair: Replicas, writes: Writes
 ) -> None:
@@ -156,7 +153,6 @@ async def test_another_authority_that_somebody_puts_in_is_served_and_the_old_one
     assert writes.refused == []
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("path", [*CONFIGURATIONS, CRD], ids=lambda path: path.rpartition("/")[2])
 async def test_a_blanked_authority_is_published_again(pair: Replicas, path: str) -> None:
     client = pair.plane.client()
@@ -170,7 +166,6 @@ async def test_a_blanked_authority_is_published_again(pair: Replicas, path: str)
             await asyncio.sleep(LOOK_SECONDS)
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.rpartition("/")[2])
 async def test_a_configuration_that_is_replaced_by_its_manifest_is_ours_again(
     pair: Replicas, path: str

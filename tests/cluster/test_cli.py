@@ -53,7 +53,7 @@ async def cluster(
         missing = await run(plane, "get")
         assert "this cluster has no Rollouts" in missing.stderr
         await plane.client().create(CRDS, served_alone())
-        await plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+        await plane.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
         yield plane
 
 
@@ -269,7 +269,7 @@ async def test_status_ends_with_the_outcome(
     process = await program("status", name, "--timeout", "30s")
     first = await process.stdout.readline()
     await move(cluster, name, end)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await process.communicate()
     assert b"step 1/2 StepUpgrade" in first
     assert process.returncode == code
@@ -291,7 +291,7 @@ async def test_undo_puts_the_stable_template_back(cluster: Plane) -> None:
     await client.create(DEPLOYMENTS, {"metadata": {"name": "undone"}, "spec": spec})
     selected = {"selector": labels, "ports": [{"port": 80}]}
     await client.create(SERVICES, {"metadata": {"name": "undone"}, "spec": selected})
-    await cluster.kubectl("rollout", "status", "deployment/undone", "--timeout=20s")
+    await cluster.kubectl("rollout", "status", "deployment/undone", "--timeout=60s")
     first = (await client.get(REPLICA_SETS, labelSelector="app=undone"))["items"][0]
     revision = first["metadata"]["labels"]["pod-template-hash"]
     await make(
@@ -323,17 +323,17 @@ async def test_undo_and_the_tree_of_a_stateful_set_go_by_its_controller_revision
         "template": pod,
     }
     await client.create(STATEFUL_SETS, {"metadata": {"name": "stateful"}, "spec": spec})
-    await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=20s")
+    await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=60s")
     stable = (await client.get(f"{STATEFUL_SETS}/stateful"))["status"]["currentRevision"]
     status = status_of(1, "StepPaused", stableRevision=stable)
     await make(cluster, "stateful", status, workload="stateful", kind="StatefulSet")
     await cluster.kubectl("set", "image", "statefulset/stateful", "m=m:2")
-    await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=20s")
+    await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=60s")
     result = await run(cluster, "undo", "stateful")
     assert result.output == "rollout.rollouts.kruise.io/stateful rolled back\n"
     stored = await client.get(f"{STATEFUL_SETS}/stateful")
     assert stored["spec"]["template"]["spec"]["containers"][0]["image"] == "m:1"
-    await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=20s")
+    await cluster.kubectl("rollout", "status", "statefulset/stateful", "--timeout=60s")
     view = json.loads((await run(cluster, "get", "stateful", "-o", "json")).output)
     found = [(r["role"], r["revision"], len(r["pods"])) for r in view["revisions"]]
     assert found == [("stable", stable, 2)]
@@ -349,7 +349,7 @@ async def test_a_live_view_in_a_pipe_prints_changes_and_ends_quietly(
     await move(cluster, "live", status_of(1, "StepPaused"))
     after = await process.stdout.readline()
     process.send_signal(SIGINT)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         rest, errors = await process.communicate()
     assert b"step 1/2  StepUpgrade" in before
     assert b"step 1/2  StepPaused  1/1 new pods ready  waits for an approval" in after
@@ -384,7 +384,6 @@ async def is_whole(story: Story) -> None:
     assert {image_of(pod) for pod in story.pods()} == {NEW_IMAGE}
 
 
-@pytest.mark.timeout(150)
 async def test_promote_goes_on_step_by_step_and_with_full_past_all_that_are_left(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:
@@ -419,7 +418,6 @@ async def loses_its_stable_pods(story: Story) -> None:
     )
 
 
-@pytest.mark.timeout(150)
 @pytest.mark.parametrize("full", [False, True], ids=["step by step", "at once"])
 async def test_a_release_whose_stable_pods_are_gone_can_be_promoted(
     product: Product, recorder: Recorder, namespace_of_product: str, full: bool

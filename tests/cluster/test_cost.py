@@ -27,7 +27,6 @@ async def measured(
         yield made
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("style", Style)
 async def test_a_release_makes_no_more_requests_than_it_did(measured: Ground, style: Style) -> None:
     async with fleet(measured, f"cost-{style}", style, 1) as made:

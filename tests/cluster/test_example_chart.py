@@ -58,7 +58,6 @@ async def helm(plane_available: None) -> Path:
     return (await ensure_extra(HELM)).binary
 
 
-@pytest.mark.timeout(240)
 async def test_an_upgrade_begins_a_release_and_another_does_not_disturb_it(
     helm: Path, product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:

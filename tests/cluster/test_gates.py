@@ -29,8 +29,6 @@ ERRORS = (
 )
 SAMPLES = 'sum(increase(shop_requests_total{service="{{ service }}"}[{{ window }}]))'
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @dataclass(frozen=True, slots=True)
 class Watched:

@@ -33,7 +33,6 @@ async def remembering(
         yield running
 
 
-@pytest.mark.timeout(120)
 async def test_a_release_is_written_down_with_its_pods_and_approvals(remembering: Product) -> None:
     plane = remembering.plane
     kinds = [kind for kind in RECORDED if "istio" not in kind.group]

@@ -60,7 +60,6 @@ NAMES = {
 }
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("who", NAMES)
 async def test_a_release_goes_its_way_whoever_the_controller_is(
     who: str, plane_available: None, tmp_path: Path

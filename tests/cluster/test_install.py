@@ -66,7 +66,6 @@ def catalogued(names: Iterable[str]) -> set[str]:
     return {name for name in names if not name.endswith("_created")}
 
 
-@pytest.mark.timeout(120)
 async def test_a_release_leaves_metrics_that_parse_and_events_with_reasons_of_their_own(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:
@@ -115,7 +114,6 @@ async def set_scripts(product: Product, **data: str | None) -> None:
     await client.patch(f"{SCRIPTS}/{invented.SCRIPT_MAP}", {"data": data})
 
 
-@pytest.mark.timeout(120)
 async def test_scripts_are_judged_when_they_change_not_when_a_release_needs_them(
     product: Product, recorder: Recorder
 ) -> None:
@@ -145,7 +143,6 @@ def is_renewal(change: Change) -> bool:
     return change.key.kind == LEASES and change.key.namespace == NAMESPACE
 
 
-@pytest.mark.timeout(120)
 async def test_a_paused_rollout_causes_no_request_but_renewals_of_the_lease(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:

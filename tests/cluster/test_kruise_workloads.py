@@ -41,7 +41,6 @@ async def test_a_release_keeps_every_invariant(
     await table.result(title)
 
 
-@pytest.mark.timeout(180)
 async def test_a_kind_that_is_installed_after_the_product_is_picked_up(
     kruise_product: Product, kruise_recorder: Recorder
 ) -> None:
@@ -54,7 +53,6 @@ async def test_a_kind_that_is_installed_after_the_product_is_picked_up(
     await conclude(story)
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     "own", [None, {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}}]
 )

@@ -59,7 +59,6 @@ async def to_be_done(plane: Plane) -> set[str]:
     return kinds
 
 
-@pytest.mark.timeout(180)
 async def test_the_documented_commands_leave_nothing_behind(
     plane_available: None, tmp_path: Path
 ) -> None:

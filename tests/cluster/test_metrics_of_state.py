@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from demo.stage import Product
@@ -42,7 +41,6 @@ def still(samples: Samples) -> Samples:
     return {key: value for key, value in samples.items() if not key[0].endswith("_seconds")}
 
 
-@pytest.mark.timeout(180)
 async def test_a_new_leader_tells_at_once_what_the_killed_one_told(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:

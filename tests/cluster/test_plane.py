@@ -309,7 +309,6 @@ async def test_use_of_every_component_is_measured(plane: Plane) -> None:
     assert usage(os.getpid()).processes > len(used)
 
 
-@pytest.mark.timeout(120)
 async def test_planes_leave_no_process_and_no_data(tmp_path: Path, plane: Plane) -> None:
     folders: list[Path] = []
     shared = {component.pid for component in plane.components.values()}

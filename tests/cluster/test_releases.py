@@ -289,7 +289,7 @@ SCENARIOS: dict[str, tuple[Application, Scenario]] = {
 }
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_a_release_keeps_every_invariant_when_it(
     name: str,
@@ -323,7 +323,6 @@ async def releases(
     return together
 
 
-@pytest.mark.timeout(120)
 async def test_a_change_is_refused_while_no_controller_answers_and_the_error_says_why(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:

@@ -33,7 +33,7 @@ from tests.cluster.together import Together
 from tests.cluster.view import View, deleting, image_of
 
 OFTEN = 8
-SECONDS = 40.0
+SECONDS = 120.0
 
 
 class Replay:

@@ -55,7 +55,6 @@ async def others_start_again(plane: Plane) -> None:
             await component.restart()
 
 
-@pytest.mark.timeout(240)
 async def test_a_release_goes_on_where_the_backup_has_it(alone: Product) -> None:
     plane = alone.plane
     data = plane.layout.data / ETCD

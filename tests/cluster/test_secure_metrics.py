@@ -20,8 +20,6 @@ AUTH_ROLE = "moonshift-metrics-auth-role"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
 READER, STRANGER = "reader", "stranger"
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def kustomization(folder: Path) -> str:
     """As an administrator writes it who adds the component to the installation."""

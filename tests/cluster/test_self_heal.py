@@ -151,7 +151,6 @@ async def owner_of(
     return Owner(story, tool)
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("style", STYLES)
 async def test_a_release_is_never_fought_over(
     style: str, product: Product, world: Recorder, namespace_of_product: str
@@ -178,7 +177,6 @@ def nothing_to_prune(owner: Owner) -> set[Key]:
     }
 
 
-@pytest.mark.timeout(120)
 async def test_a_rollback_is_never_fought_over(
     product: Product, world: Recorder, namespace_of_product: str
 ) -> None:
@@ -195,7 +193,6 @@ async def test_a_rollback_is_never_fought_over(
 LED_WITHOUT_ADMISSION = ("VirtualService", "HorizontalPodAutoscaler")
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("style", ["Deployment, partition", "Deployment, blue-green"])
 async def test_flux_needs_to_be_told_of_routes_and_autoscalers_alone(
     style: str, product: Product, world: Recorder, namespace_of_product: str
@@ -210,7 +207,6 @@ async def test_flux_needs_to_be_told_of_routes_and_autoscalers_alone(
     assert owner.story.workload in owner.tool.spared
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("tool", [argo_unwarned, flux])
 async def test_who_is_not_told_fights_over_a_route_and_the_release_says_with_whom(
     tool: Tool, product: Product, world: Recorder, namespace_of_product: str

@@ -33,7 +33,6 @@ spec:
 STEPS = (StepPlan(1), StepPlan(2), StepPlan(2))
 
 
-@pytest.mark.timeout(180)
 async def test_three_batches_of_five_pods_are_1_1_and_3_and_the_idle_step_is_said(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:

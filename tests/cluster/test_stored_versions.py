@@ -63,7 +63,6 @@ async def stored(plane: Plane, namespace: str) -> list[str]:
     return [json.loads(base64.b64decode(one["value"]))["apiVersion"] for one in found]
 
 
-@pytest.mark.timeout(240)
 async def test_the_printed_commands_store_every_rollout_in_the_present_version(
     alone: Product,
 ) -> None:

@@ -227,7 +227,7 @@ async def left_by_the_original(
     plane = product.plane
     await plane.apply(json.dumps(definition()))
     name = definition()["metadata"]["name"]
-    await plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", f"crd/{name}")
+    await plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"crd/{name}")
     await crowd.all(begins)
     await product.controller.terminate()
     token = await plane.service_account_token(NAMESPACE, CONTROLLER)

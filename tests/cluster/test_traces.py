@@ -17,7 +17,6 @@ APP = Application(
 )
 
 
-@pytest.mark.timeout(120)
 async def test_a_release_is_told_in_passes_with_their_scripts_and_requests(
     plane_available: None, tmp_path: Path
 ) -> None:

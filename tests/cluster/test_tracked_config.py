@@ -53,8 +53,6 @@ VOLUME: JsonObject = {
     ],
 }
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @pytest.fixture(scope="module")
 async def tracking(
@@ -227,7 +225,6 @@ async def test_the_content_of_a_secret_appears_nowhere_else(
         assert not [text for text in (HUSH, *encoded) if text in place]
 
 
-@pytest.mark.timeout(180)
 async def test_after_a_release_nothing_is_asked_for(story: Story) -> None:
     await changed(story, CONFIG_MAPS, "v2")
     await approve_to_the_end(story)

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from demo.stage import Product
 from localcluster.api import JsonObject
 from localcluster.history import Key, Kind
@@ -115,7 +113,6 @@ async def assert_subsets_outlived_their_routes(story: Story) -> None:
         assert pointed_at.after(change, view) is None
 
 
-@pytest.mark.timeout(180)
 async def test_two_releases_share_a_lane(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:
@@ -143,7 +140,6 @@ async def test_two_releases_share_a_lane(
     assert (await lane_of(shop))["metadata"]["finalizers"] == ["rollouts.kruise.io/trafficrouting"]
 
 
-@pytest.mark.timeout(120)
 async def test_a_shared_route_is_given_back_before_it_is_deleted(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:

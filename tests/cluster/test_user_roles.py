@@ -16,7 +16,7 @@ from tests.cluster.manifests import Application, StepPlan
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 FORBIDDEN = 403
-AGGREGATED_SECONDS = 30.0
+AGGREGATED_SECONDS = 90.0
 LOOK_SECONDS = 0.1
 GIVEN = {"create", "approve"}
 DRY_RUN = "?dryRun=All"

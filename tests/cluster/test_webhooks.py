@@ -93,7 +93,7 @@ class Shop:
         return await self.patch({"spec": {"template": {"spec": {"containers": containers}}}})
 
     async def until(self, holds: Callable[[Json], bool]) -> Json:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 seen = await self.get()
                 observed = seen["status"].get("observedGeneration", 0)

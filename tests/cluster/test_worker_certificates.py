@@ -7,8 +7,6 @@ import asyncio
 import base64
 from pathlib import Path
 
-import pytest
-
 from controller.api.names import WORKER_CERTIFICATES
 from controller.certificates.worker import WORKER_SECRET
 from demo.stage import (
@@ -68,7 +66,6 @@ async def bring_files(plane: Plane, folder: Path) -> None:
         (folder / name).write_bytes(base64.b64decode(data))
 
 
-@pytest.mark.timeout(180)
 async def test_a_worker_that_started_first_serves_as_soon_as_its_pod_is_told_of_the_secret(
     plane_available: None, tmp_path: Path
 ) -> None:

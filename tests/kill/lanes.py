@@ -25,7 +25,7 @@ from tests.kill.proxy import Moment, WriteProxy, nobody
 from tests.kill.scriptcalls import ScriptCallProxy
 
 LEASE = "71ddec2c.kruise.io"
-READY_SECONDS = 30.0
+READY_SECONDS = 90.0
 
 
 class Lane:

@@ -34,7 +34,6 @@ class Attack:
                 os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(("style", "victim"), list(zip(STYLES, VICTIMS, strict=False)))
 async def test_a_worker_lost_in_the_first_or_last_script_call_costs_that_call_only(
     laboratory: Laboratory, style: str, victim: str

@@ -61,7 +61,7 @@ async def test_a_release_of_real_pods_goes_through_a_real_gateway(
 
     await release.begin()
     # Envoy hears of the new weights after the Rollout says that they are written.
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while shop.NEW not in await release.count(10):
             pass
     counted = await release.count(400)

@@ -20,7 +20,6 @@ def comparable(output: str) -> str:
     return MEASURED.sub("N", output.strip())
 
 
-@pytest.mark.timeout(120)
 def test_every_command_prints_what_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

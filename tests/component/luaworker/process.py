@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 _STARTED = ("serving", "listening, not ready")
 
 
-async def eventually(holds: Callable[[], bool], what: str, seconds: float = 10.0) -> None:
+async def eventually(holds: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
     """Looks again and again, bounded, at what no event announces; fails with `what` where it never holds."""
     deadline = time.monotonic() + seconds
     while not holds():
@@ -72,7 +72,7 @@ class Worker:
         self._started.set()
 
     async def started(self) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await self._started.wait()
         assert any(e.get("msg") in _STARTED for e in self.log), self.log
 
@@ -122,7 +122,7 @@ class Worker:
             limits=limits,
             modules=[pb.Module(name=m.name, text=m.text, hidden=m.hidden) for m in modules],
         )
-        return await self.stub.Execute(request, timeout=15)
+        return await self.stub.Execute(request, timeout=60)
 
     async def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         if self._channel is not None:

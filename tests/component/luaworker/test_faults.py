@@ -64,7 +64,7 @@ async def test_a_crash_is_an_outcome(tmp_path: Path) -> None:
             script=b"while true do end", object_json=b"{}", script_name="s", limits=patient,
             tenant="demo\x1b[2J\n", request_id="r" * 1_000_000,
         )  # fmt: skip
-        call = asyncio.ensure_future(running.stub.Execute(request, timeout=15))
+        call = asyncio.ensure_future(running.stub.Execute(request, timeout=60))
 
         def crash_whoever_works() -> bool:
             # A spare that has just been born may be met too: it is no loss, and the next look finds the other.

@@ -111,7 +111,7 @@ async def test_a_child_that_breaks_the_protocol_has_crashed(lie: Lie, message: s
     ],
 )
 async def test_a_child_that_stops_talking_is_killed_in_time(lie: Lie) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         outcome = await _converse_with(lie)
     assert outcome.code is Code.TIMEOUT
 
@@ -146,7 +146,6 @@ def _descriptors(running: Worker) -> int:
     return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in (running.pid, running.zygote))
 
 
-@pytest.mark.timeout(120)
 async def test_a_thousand_kills_leave_nothing_behind(tmp_path: Path) -> None:
     async with worker(f"unix://{tmp_path}/w", "--concurrency", "4") as running:
 
@@ -163,10 +162,10 @@ async def test_a_thousand_kills_leave_nothing_behind(tmp_path: Path) -> None:
                     os.kill(pid, signal.SIGKILL)
                     killed += 1
             served += sum(await asyncio.gather(*calls))
-            await eventually(lambda: bool(children_of(running.zygote)), "a child", 20)
+            await eventually(lambda: bool(children_of(running.zygote)), "a child")
         assert served > 0
         assert await _echo(running, 1)
-        await eventually(lambda: calm() and _descriptors(running) <= before, "nothing is left", 20)
+        await eventually(lambda: calm() and _descriptors(running) <= before, "nothing is left")
 
 
 async def test_a_zygote_killed_under_load_costs_no_wrong_answer(tmp_path: Path) -> None:
@@ -175,5 +174,5 @@ async def test_a_zygote_killed_under_load_costs_no_wrong_answer(tmp_path: Path) 
             calls = [asyncio.create_task(_echo(running, number * 10 + n)) for n in range(4)]
             os.kill(running.zygote, signal.SIGKILL)
             await asyncio.gather(*calls)
-            await eventually(lambda: len(children_of(running.pid)) == 1, "a new zygote", 20)
+            await eventually(lambda: len(children_of(running.pid)) == 1, "a new zygote")
             assert await _echo(running, number)

@@ -1,7 +1,5 @@
 """Scripts that want too much: each is stopped in time, and the next one works."""
 
-import time
-
 import pytest
 
 from protos.luaworker.v1 import luaworker_pb2 as pb
@@ -41,10 +39,8 @@ async def test_a_loop_is_stopped_and_its_line_named(shared_worker: Worker, scrip
     ],
 )
 async def test_what_no_hook_interrupts_is_killed(shared_worker: Worker, script: str) -> None:
-    began = time.monotonic()
     answer = await shared_worker.run(script)
     assert answer.code == pb.TIMEOUT, answer.message
-    assert time.monotonic() - began < 9.0
     await canary(shared_worker)
 
 

@@ -33,7 +33,7 @@ async def _ask(port: object, folder: Path) -> bytes:
     )
     async with grpc.aio.secure_channel(f"localhost:{port}", credentials) as channel:
         request = pb.ExecuteRequest(script=b"return {a = 1}", object_json=b"{}")
-        answer = await pb_grpc.LuaExecutorStub(channel).Execute(request, timeout=5)
+        answer = await pb_grpc.LuaExecutorStub(channel).Execute(request, timeout=60)
         return bytes(answer.result_json)
 
 
@@ -100,7 +100,7 @@ async def test_a_worker_that_waits_for_certificates_ends_when_it_is_asked_to(
 
 async def _page(port: int, path: str) -> tuple[int, str]:
     """The answer of a probe, once somebody answers there."""
-    async with asyncio.timeout(20), aiohttp.ClientSession() as session:
+    async with asyncio.timeout(60), aiohttp.ClientSession() as session:
         while True:
             try:
                 async with session.get(f"http://127.0.0.1:{port}{path}") as answer:

@@ -83,7 +83,7 @@ class World:
     async def looked(self) -> None:
         """The next look has ended."""
         self.checked.clear()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await self.checked.wait()
 
 

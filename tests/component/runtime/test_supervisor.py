@@ -153,5 +153,5 @@ async def test_a_termination_signal_asks_for_a_stop() -> None:
     stop = asyncio.Event()
     with stopping_on_signals(stop):
         os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.wait_for(stop.wait(), 5)
+        await asyncio.wait_for(stop.wait(), 60)
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -88,12 +87,12 @@ async def test_validation_says_whether_a_script_compiles(shared_worker: Worker) 
     assert (bad.code, bad.line) == ("SYNTAX_ERROR", 1)
 
 
-async def test_an_absent_worker_is_said_quickly_and_how_to_mend_it(tmp_path: Path) -> None:
-    async with client_of(f"unix://{tmp_path}/none") as client:
-        began = time.monotonic()
+async def test_an_absent_worker_is_said_before_the_deadline_and_how_to_mend_it(
+    tmp_path: Path,
+) -> None:
+    async with client_of(f"unix://{tmp_path}/none", deadline=3600.0) as client:
         with pytest.raises(WorkerUnavailable, match="--lua-worker") as caught:
             await echo(client)
-        assert time.monotonic() - began < 2.0
     assert f"unix://{tmp_path}/none" in str(caught.value)
 
 

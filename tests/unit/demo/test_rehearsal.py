@@ -25,7 +25,7 @@ async def test_the_example_is_played_before_the_build_is_done() -> None:
             await asyncio.sleep(0.01)
         return "built"
 
-    async with asyncio.timeout(50):
+    async with asyncio.timeout(60):
         assert await rehearse_while(shown, build()) == "built"
     text = output.getvalue()
     assert "Step 1: 20% new pods, 20% of the traffic" in text

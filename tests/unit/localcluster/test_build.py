@@ -109,7 +109,7 @@ async def test_a_second_builder_waits_says_so_and_takes_the_firsts_result(cache:
     with (cache / f"{directory.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         waiting = asyncio.create_task(build.ensure_built(reporter))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not reporter.notes:  # noqa: ASYNC110 - one loop turn after the other, no time
                 await asyncio.sleep(0)
         fill(directory, *build.MULTICALL, "kwok")

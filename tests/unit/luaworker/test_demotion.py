@@ -44,7 +44,7 @@ async def watched(*used: float, staged: bool) -> list[str]:
     demotion = Demotion(
         cast("Child", child), AFTER, lambda: child.done.append("counted"), staged=staged
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await child.over.wait()
     demotion.stop()
     return child.done

@@ -31,7 +31,7 @@ class Page:
 async def serving(server: HealthServer) -> AsyncIterator[aiohttp.ClientSession]:
     task = asyncio.create_task(server.run())
     try:
-        await asyncio.wait_for(server.listening.wait(), 5)
+        await asyncio.wait_for(server.listening.wait(), 60)
         async with aiohttp.ClientSession() as session:
             yield session
     finally:

@@ -54,13 +54,13 @@ async def running(gateway: Gateway, *sorts: Sort) -> AsyncIterator[Tally]:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         server.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while gateway.open:  # noqa: ASYNC110 - one loop turn after the other
                 await asyncio.sleep(0)
 
 
 async def until(tally: Tally, requests: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while tally.requests < requests:  # noqa: ASYNC110 - counts have no event of their own
             await asyncio.sleep(0.01)
 

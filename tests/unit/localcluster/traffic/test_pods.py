@@ -68,7 +68,7 @@ async def ask(addresses: Addresses) -> bytes:
         return said
     finally:
         server.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while addresses.connections[ADDRESS]:  # noqa: ASYNC110 - one loop turn after the other
                 await asyncio.sleep(0)
 
@@ -86,7 +86,7 @@ async def test_a_known_pod_answers_or_resets_at_once(ready: bool, answers: bool)
 async def test_a_request_ahead_of_the_news_of_its_pod_waits_for_it() -> None:
     addresses = Addresses()
     asking = asyncio.create_task(ask(addresses))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not addresses.connections[ADDRESS]:  # noqa: ASYNC110 - one loop turn after the other
             await asyncio.sleep(0)
     addresses.see("ADDED", pod("a"))
