@@ -6,6 +6,7 @@ from datetime import timedelta
 import click
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"))
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -31,3 +32,12 @@ class Duration(click.ParamType["timedelta"]):
 
 
 DURATION = Duration()
+
+
+def span(length: timedelta) -> str:
+    """As kubectl writes ages: `42s`, `7m`, `3h`, `12d`."""
+    seconds = max(0, int(length.total_seconds()))
+    for size, unit in _UNITS:
+        if seconds >= 2 * size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

@@ -11,6 +11,7 @@ import msgspec
 from rich.text import Text
 
 from controller.api.history import HISTORY_ROLLOUT_NAME, HistoryStep, RolloutHistory
+from controller.cli.durations import span
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
 from controller.cli.output import show, show_data
@@ -20,7 +21,7 @@ from controller.cli.reading.objects import read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import one_rollout
 from controller.cli.render.table import plain_table
-from controller.cli.render.words import age, counted, span
+from controller.cli.render.words import age, counted
 from controller.cli.terminal import clean, say
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.resources import ROLLOUT_HISTORIES

@@ -6,14 +6,12 @@ The command line outranks the files, and files outrank the cluster.
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 from msgspec import structs
 
 from controller.api.analysis import (
     Analysis,
-    AnalysisTemplate,
     Argument,
     TemplateRef,
 )
@@ -21,13 +19,11 @@ from controller.api.meta import ObjectMeta
 from controller.api.rollout import Rollout
 from controller.cli.failures import Failure
 from controller.cli.simulation.manifests import is_rollout, read_manifests, rollout_of, text_of
+from controller.cli.simulation.templates import read_as, templates_of
 from controller.domain.gates.resolving import Templates
 from controller.domain.traffic.tree import Tree
 
 BACKGROUND = 0
-_T = TypeVar("_T")
-TEMPLATES = {"AnalysisTemplate": False, "ClusterAnalysisTemplate": True}
-"""Kinds of templates, and whether they are cluster-wide."""
 
 
 class Gate(msgspec.Struct, frozen=True):
@@ -57,7 +53,7 @@ def read_given(paths: Iterable[Path], namespace: str) -> Given:
         if is_rollout(item):
             rollouts.append(rollout_of(item, namespace))
         elif _is_analysis(item):
-            alone.append(Gate("analysis", None, _converted(item, Analysis)))
+            alone.append(Gate("analysis", None, read_as(item, Analysis)))
     if len(rollouts) > 1:
         raise Failure("there are several Rollouts among the files: give one")
     rollout = rollouts[0] if rollouts else None
@@ -65,17 +61,6 @@ def read_given(paths: Iterable[Path], namespace: str) -> Given:
     if not gates:
         gates = tuple(_gate_of(ref) for ref in templates)
     return Given(gates, rollout, templates, _workload(objects, rollout))
-
-
-def templates_of(objects: Iterable[Tree]) -> dict[TemplateRef, AnalysisTemplate]:
-    """Every template among the objects."""
-    found: dict[TemplateRef, AnalysisTemplate] = {}
-    for item in objects:
-        kind = text_of(item, "kind")
-        if kind in TEMPLATES:
-            ref = TemplateRef(name=text_of(item, "metadata", "name"), cluster_scope=TEMPLATES[kind])
-            found[ref] = _converted(item, AnalysisTemplate)
-    return found
 
 
 def gates_of(rollout: Rollout) -> tuple[Gate, ...]:
@@ -125,17 +110,9 @@ def _workload(objects: list[Tree], rollout: Rollout | None) -> ObjectMeta:
     ref = rollout.spec.workload_ref
     for item in objects:
         if (item.get("kind"), text_of(item, "metadata", "name")) == (ref.kind, ref.name):
-            return _converted({"metadata": item.get("metadata")}, _Named).metadata
+            return read_as({"metadata": item.get("metadata")}, _Named).metadata
     return ObjectMeta(name=ref.name)
 
 
 class _Named(msgspec.Struct, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
-
-
-def _converted(item: Tree, kind: type[_T]) -> _T:
-    try:
-        return msgspec.json.decode(msgspec.json.encode(item), type=kind)
-    except msgspec.ValidationError as problem:
-        called = " ".join(filter(None, (text_of(item, "kind"), text_of(item, "metadata", "name"))))
-        raise Failure(f"{called or 'the analysis'} cannot be read: {problem}") from problem

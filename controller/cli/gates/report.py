@@ -7,11 +7,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from controller.api.analysis import Reading
+from controller.cli.durations import span
 from controller.cli.gates.past import GateReplayed
 from controller.cli.gates.sparkline import sparkline
 from controller.cli.gates.trying import GateTried, MetricTried, SeriesView
 from controller.cli.render.table import plain_table
-from controller.cli.render.words import counted, span
+from controller.cli.render.words import counted
 from controller.domain.gates.measurement import shown
 
 _STYLES = {Reading.GOOD: "green", Reading.BAD: "bold red", Reading.ERROR: "bold red"}

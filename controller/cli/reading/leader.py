@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from controller.api.names import DEFAULT_NAMESPACE, LEASE
 from controller.api.rollout import Phase, Rollout, StepState
+from controller.cli.durations import span
 from controller.cli.failures import explain
-from controller.cli.render.words import span
 from controller.cli.views.look import since_when
 from controller.cli.views.waiting import at_zero, awaits_approval, pause_of
 from controller.domain.rollout.release_context import moonshift_status

@@ -1,22 +1,12 @@
 """Ages, states and colours: how small things are written everywhere."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from rich.text import Text
 
+from controller.cli.durations import span
 from controller.cli.views.view import Summary
 from controller.cli.views.waiting import APPROVAL, NOTHING
-
-_UNITS = ((86400, "d"), (3600, "h"), (60, "m"))
-
-
-def span(length: timedelta) -> str:
-    """As kubectl writes ages: `42s`, `7m`, `3h`, `12d`."""
-    seconds = max(0, int(length.total_seconds()))
-    for size, unit in _UNITS:
-        if seconds >= 2 * size:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"
 
 
 def age(since: datetime | None, now: datetime) -> str:

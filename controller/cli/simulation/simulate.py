@@ -12,7 +12,6 @@ from msgspec import structs
 
 from controller.api.jsontree import JsonObject
 from controller.cli.failures import Failure
-from controller.cli.gates.given import templates_of
 from controller.cli.options import connection_of, connection_options, program_of
 from controller.cli.output import show, show_data
 from controller.cli.reading.session import connected
@@ -32,6 +31,7 @@ from controller.cli.simulation.manifests import (
 from controller.cli.simulation.report import Report, for_markdown, for_terminal, report_of
 from controller.cli.simulation.schema import problems, schema_problems
 from controller.cli.simulation.series import read_series
+from controller.cli.simulation.templates import templates_of
 from controller.cli.terminal import say
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.traffic.tree import Tree

@@ -13,7 +13,7 @@ from controller.api.jsontree import JsonObject
 from controller.api.names import ROLLOUT_BATCH_ID
 from controller.api.rollout import Rollout, StepState
 from controller.api.workloads import Pod
-from controller.cli.gates.shown import gate_views
+from controller.cli.views.gates import gate_views
 from controller.cli.views.images import images_of
 from controller.cli.views.pods import unready_because
 from controller.cli.views.routes import route_views

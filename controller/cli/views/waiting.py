@@ -7,7 +7,7 @@ Reads the same observation the controller decides on, so that the sentence canno
 from datetime import datetime, timedelta
 
 from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus, StepState
-from controller.cli.gates.shown import waits_for_metrics
+from controller.cli.views.gates import waits_for_metrics
 from controller.cli.views.pods import PASSING, unready_because
 from controller.cli.views.steps import current_state, current_step, steps_of
 from controller.cli.views.view import TimerView

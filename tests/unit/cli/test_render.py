@@ -6,12 +6,13 @@ from datetime import timedelta
 import pytest
 from rich.console import Console, RenderableType
 
+from controller.cli.durations import span
 from controller.cli.output import plain, widen_for
 from controller.cli.render.describe import rollout_description
 from controller.cli.render.table import rollouts_table
 from controller.cli.render.tree import rollout_tree
 from controller.cli.render.why import answer
-from controller.cli.render.words import age, change_line, hint, span, style_of
+from controller.cli.render.words import age, change_line, hint, style_of
 from controller.cli.views.view import (
     ApprovalView,
     ConditionView,

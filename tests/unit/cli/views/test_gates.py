@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from controller.api.analysis import Bounds, Comparison, Metric
-from controller.cli.gates.shown import gate_views, wanted
 from controller.cli.output import plain
 from controller.cli.render.tree import rollout_tree
 from controller.cli.render.why import answer
+from controller.cli.views.gates import gate_views, wanted
 from controller.cli.views.look import look_at
 from controller.cli.views.view import RolloutView
 from controller.cli.views.waiting import waits_for
