@@ -5,14 +5,17 @@ from datetime import UTC, datetime
 import click
 from msgspec import structs
 
+from controller.api.rollout import Rollout
 from controller.cli.commands.get import picture_of
 from controller.cli.failures import Failure, explain
 from controller.cli.options import connection_options
 from controller.cli.output import show, show_data
 from controller.cli.reading.events import read_events
+from controller.cli.reading.kept import read_kept, recorded_template
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import rollout_names
 from controller.cli.render.describe import rollout_description
+from controller.cli.views.steps import under_way
 from controller.cli.views.view import RolloutView
 from controller.errors import MoonshiftError
 
@@ -51,8 +54,20 @@ async def described(session: Session, name: str) -> RolloutView:
     view = picture.view(datetime.now(UTC))
     if view is None:
         raise Failure(f"Rollout {name} was deleted while it was looked at")
+    view = structs.replace(view, no_way_back=await _no_way_back(session, rollout))
     try:
         events = await read_events(session.client, rollout)
     except MoonshiftError as failure:
         return structs.replace(view, gaps=(*view.gaps, f"events: {explain(failure)}"))
     return structs.replace(view, events=events)
+
+
+async def _no_way_back(session: Session, rollout: Rollout) -> str:
+    """Why `undo` would fail, of a release under way."""
+    if not under_way(rollout.status):
+        return ""
+    try:
+        found = recorded_template(rollout, await read_kept(session, rollout))
+    except (MoonshiftError, Failure):
+        return ""  # what is not there, or may not be read, is told elsewhere
+    return found if isinstance(found, str) else ""

@@ -16,7 +16,7 @@ from controller.api.workloads import template_hash
 from controller.cli.commands.approve import NAMED
 from controller.cli.failures import Failure
 from controller.cli.options import connection_options
-from controller.cli.reading.kept import Kept, read_kept
+from controller.cli.reading.kept import Kept, read_kept, recorded_template, stable_of
 from controller.cli.reading.objects import read_rollout
 from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import rollout_names
@@ -24,7 +24,6 @@ from controller.cli.render.words import counted
 from controller.cli.terminal import say
 from controller.cli.views.images import images_of
 from controller.cli.views.steps import steps_of, under_way
-from controller.domain.rollout.release_context import canary_status, moonshift_status
 from controller.effects.reverts import kept_template
 from controller.errors import Conflict
 
@@ -95,34 +94,14 @@ async def _undo(session: Session, rollout: Rollout, dry_run: bool, asks: bool) -
 
 def stable_template(rollout: Rollout, kept: Kept) -> JsonObject | str:
     """The template to write, or why there is none."""
-    revision = stable_of(rollout)
-    if not revision:
-        return (
-            f"Rollout {rollout.metadata.key} has recorded no stable revision: nothing to go back to"
-        )
-    found = kept.templates.get(revision) or _kept_in_status(rollout, revision)
-    if found is None:
-        wanted = (
-            moonshift_status(rollout.status).stable_words or "the version you want to go back to"
-        )
-        return f"the {kept.keeper} of revision {revision} of {kept.named} is gone: apply the manifest of {wanted}"
+    found = recorded_template(rollout, kept)
+    if isinstance(found, str):
+        return found
     if template_hash(bytes(found)) == template_hash(bytes(kept.workload.spec.template)):
-        image = images_of(msgspec.json.decode(found, type=JsonObject))
-        return f"{kept.named} has the template of its stable revision {revision} ({image or 'no image'}) already"
+        image = images_of(msgspec.json.decode(found, type=JsonObject)) or "no image"
+        stable = f"{stable_of(rollout)} ({image})"
+        return f"{kept.named} has the template of its stable revision {stable} already"
     return kept_template({"spec": {"template": msgspec.json.decode(found, type=JsonObject)}})
-
-
-def _kept_in_status(rollout: Rollout, revision: str) -> msgspec.Raw | None:
-    """The stable template, as a release under way keeps it: its ReplicaSet may have been deleted."""
-    ours = moonshift_status(rollout.status)
-    known = ours.kept_template if ours.stable_revision == revision else ""
-    return msgspec.Raw(known.encode()) if known else None
-
-
-def stable_of(rollout: Rollout) -> str:
-    """The stable revision, as its pods are labelled; empty where none is recorded."""
-    status = rollout.status
-    return moonshift_status(status).stable_revision or canary_status(status).stable_revision
 
 
 def is_terminal() -> bool:

@@ -16,6 +16,7 @@ from controller.cli.reading.facts import selector_text
 from controller.cli.reading.gateways import look_up
 from controller.cli.reading.session import Session
 from controller.domain.pods.running import revision_name
+from controller.domain.rollout.release_context import canary_status, moonshift_status
 from controller.errors import NotFound
 from controller.kube.resources import (
     CONTROLLER_REVISIONS,
@@ -68,6 +69,30 @@ async def read_kept(session: Session, rollout: Rollout) -> Kept:
     templates = dict(_template(kind, item, found.metadata.uid) for item in items)
     templates.pop("", None)
     return Kept(named, resource, found, keeper.kind, templates)
+
+
+def recorded_template(rollout: Rollout, kept: Kept) -> msgspec.Raw | str:
+    """The template of the revision that a release recorded as stable, or why there is none."""
+    revision = stable_of(rollout)
+    if not revision:
+        return (
+            f"Rollout {rollout.metadata.key} has recorded no stable revision: nothing to go back to"
+        )
+    ours = moonshift_status(rollout.status)
+    found = kept.templates.get(revision)
+    if found is None and ours.stable_revision == revision and ours.kept_template:
+        # a release under way keeps it: its ReplicaSet may have been deleted
+        found = msgspec.Raw(ours.kept_template.encode())
+    if found is None:
+        wanted = ours.stable_words or "the version you want to go back to"
+        return f"the {kept.keeper} of revision {revision} of {kept.named} is gone: apply the manifest of {wanted}"
+    return found
+
+
+def stable_of(rollout: Rollout) -> str:
+    """The stable revision, as its pods are labelled; empty where none is recorded."""
+    status = rollout.status
+    return moonshift_status(status).stable_revision or canary_status(status).stable_revision
 
 
 async def _resource(session: Session, ref: WorkloadRef) -> Resource:

@@ -70,9 +70,17 @@ def remedies(view: RolloutView, program: str) -> tuple[Remedy, ...]:
     if view.unattended and view.unattended != NOT_KNOWN:
         return of_objects.unattended()
     case = Case(view, program)
-    if case.reason:
-        return TABLE.get(case.reason, of_pods.missing_or_failing)(case)
-    return _waiting(case)
+    answer = TABLE.get(case.reason, of_pods.missing_or_failing) if case.reason else _waiting
+    return _possible(case, answer(case))
+
+
+def _possible(case: Case, found: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
+    """Where the old version's template is kept nowhere, its owner's manifest is the way back."""
+    undo = case.undo()
+    if not case.view.no_way_back or undo not in found:
+        return found
+    place = found.index(undo)
+    return (*found[:place], *of_pods.template_gone(case), *found[place + 1 :])
 
 
 def _waiting(case: Case) -> tuple[Remedy, ...]:

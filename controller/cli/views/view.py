@@ -194,3 +194,5 @@ class RolloutView(View, frozen=True):
     """Why nothing moves although something could: no controller is at work, or whether one is cannot be known."""
     overrun: str = ""
     """The step asks for a part of the requests, and every pod is new; empty otherwise."""
+    no_way_back: str = ""
+    """Why `undo` would have nothing to write; empty where it has, and where that could not be looked at."""

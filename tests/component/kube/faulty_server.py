@@ -81,18 +81,22 @@ class Reply:
         self.writer.transport.abort()
 
 
-ACCEPTING = 5
-"""Turns of the loop in which a connection that was accepted before the server closed has become known."""
 Responder = Callable[[Request, Reply], Awaitable[None]]
 
 
-def _being_accepted() -> list[asyncio.Task[object]]:
-    """Connections that the event loop has taken, and has not handed to the server yet."""
-    return [
+async def _accept_no_more(server: asyncio.Server) -> None:
+    """Take no further connection, and know all that were taken.
+
+    A server of Python 3.11 that closes between a connection's acceptance and its first turn leaves its socket open.
+    """
+    for listening in server.sockets:
+        asyncio.get_running_loop().remove_reader(listening.fileno())
+    being_accepted = [
         task
         for task in asyncio.all_tasks()
         if getattr(task.get_coro(), "__name__", "") == "_accept_connection2"
     ]
+    await asyncio.gather(*being_accepted, return_exceptions=True)
 
 
 @dataclass
@@ -115,10 +119,8 @@ class FaultyServer:
         try:
             yield self
         finally:
+            await _accept_no_more(server)
             server.close()
-            for _ in range(ACCEPTING):
-                await asyncio.sleep(0)
-            await asyncio.gather(*_being_accepted(), return_exceptions=True)
             for task in tuple(self._tasks):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)

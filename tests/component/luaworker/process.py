@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import grpc
 import grpc.aio
 
 from controller.scripts.lookup import Script
@@ -26,6 +27,23 @@ async def eventually(holds: Callable[[], bool], what: str, seconds: float = 60.0
     while not holds():
         assert time.monotonic() < deadline, f"never became true: {what}"
         await asyncio.sleep(0.005)
+
+
+BEING_REPLACED = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+PATIENT = pb.Limits(cpu_ms=5_000, wall_ms=10_000)
+
+
+async def served(running: "Worker", obj: str) -> bytes:
+    """What a script that gives its object back answers, as soon as there is a process for it.
+
+    A call waits half a second for one and is refused then: how soon a new one is there is a matter of the machine.
+    """
+    while True:
+        try:
+            return (await running.run("return obj", obj, limits=PATIENT)).result_json
+        except grpc.aio.AioRpcError as error:
+            if error.code() not in BEING_REPLACED:
+                raise
 
 
 def children_of(pid: int) -> list[int]:

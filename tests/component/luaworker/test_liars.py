@@ -21,7 +21,7 @@ from luaworker.exchange import converse
 from luaworker.outcome import Outcome
 from luaworker.spawn import Child
 from luaworker.wire import Call, Limits, Reply, Task
-from tests.component.luaworker.process import Worker, children_of, eventually, worker
+from tests.component.luaworker.process import Worker, children_of, eventually, served, worker
 
 LIMITS = Limits(cpu_ms=100, wall_ms=300, memory_bytes=1 << 24, output_bytes=1000)
 CALL = Call(Task.EXECUTE, LIMITS, b"s", b"return {}", b"{}")
@@ -174,5 +174,5 @@ async def test_a_zygote_killed_under_load_costs_no_wrong_answer(tmp_path: Path) 
             calls = [asyncio.create_task(_echo(running, number * 10 + n)) for n in range(4)]
             os.kill(running.zygote, signal.SIGKILL)
             await asyncio.gather(*calls)
-            await eventually(lambda: len(children_of(running.pid)) == 1, "a new zygote")
-            assert await _echo(running, number)
+            assert await served(running, f'{{"n":{number}}}') == f'{{"n":{number}}}'.encode()
+            await eventually(lambda: len(children_of(running.pid)) == 1, "one zygote")

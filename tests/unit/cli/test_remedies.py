@@ -190,6 +190,22 @@ def test_a_gate_is_measured_again_before_the_pause_and_approved_in_it() -> None:
     assert any(" approve " in command for command in paused)
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        structs.replace(QUIET, summary=structs.replace(SUMMARY, waits_for=APPROVAL)),
+        stalled("AnalysisFailed"),
+        stalled("CrashLoopBackOff", "step(1): of 1 new pods 0 ready; pod p: container c fails"),
+    ],
+    ids=["an approval is waited for", "a gate failed", "pods fail"],
+)
+def test_an_undo_that_would_find_nothing_is_not_offered(view: RolloutView) -> None:
+    undo, manifest = "kubectl moonshift undo web -n shop", "kubectl apply -f FILE -n shop"
+    assert undo in typed(view)
+    gone = typed(structs.replace(view, no_way_back="the ControllerRevision is gone"))
+    assert gone == [manifest if command == undo else command for command in typed(view)]
+
+
 def test_nothing_is_taken_back_at_the_end_of_a_release() -> None:
     view = stalled("X", "the end of the release (Succeeded): 3 of 4 pods are ready; pod p: why")
     assert typed(view) == ["kubectl describe pod p -n shop"]

@@ -1,5 +1,6 @@
 """`undo` writes the stable template, over the generation that it saw."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +146,17 @@ async def test_undo_of_a_kind_that_is_not_served_or_not_released_says_so(tmp_pat
     assert "is not served by this cluster" in unserved.stderr
     assert "is not of a kind that is released" in unreleased.stderr
     assert api.patches == []
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_why_offers_what_undo_can_do(tmp_path: Path, kept: bool) -> None:
+    async with cluster(tmp_path, of_kind("apps/v1", "StatefulSet", "app-old1")) as api:
+        with_set(api, STATEFUL_SETS)
+        if not kept:
+            api.collections[REVISIONS] = []
+        why = await api.run("why", "web", "-o", "json")
+        undone = await api.run("undo", "web")
+    offered = [remedy["command"] for remedy in json.loads(why.output)["next"]]
+    assert ("kubectl moonshift undo web -n default" in offered) is kept
+    assert ("kubectl apply -f FILE -n default" in offered) is not kept
+    assert (undone.exit_code == 0) is kept
