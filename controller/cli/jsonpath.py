@@ -26,6 +26,8 @@ def filled(template: str, data: object) -> str:
     """The template with each `{…}` replaced by the values at that path, apart by blanks. Raises UsageError."""
     if "{" not in template:
         raise click.UsageError(f"jsonpath={template}: write the path in braces, {{.summary.state}}")
+    if set(_BRACES.sub("", template)) & set("{}"):
+        raise click.UsageError(f"jsonpath={template}: a brace has no other one to it")
     tree = msgspec.json.decode(msgspec.json.encode(data))
     return _BRACES.sub(lambda found: _replaced(found[1].strip(), tree), template)
 

@@ -21,7 +21,7 @@ from controller.cli.commands.restart import restart
 from controller.cli.commands.resume import resume
 from controller.cli.commands.retry import retry
 from controller.cli.commands.status import status
-from controller.cli.commands.undo import undo
+from controller.cli.commands.undo import abort, undo
 from controller.cli.commands.version import version
 from controller.cli.commands.why import why
 from controller.cli.gates.gate import gate
@@ -53,7 +53,8 @@ def rollout() -> None:
 @click.group(
     context_settings=_HELP,
     commands=[
-        *(get, why, describe, approve, promote, jump, pause, restart, resume, retry, status, undo),
+        *(get, why, describe, approve, promote, jump, pause, restart, resume, retry, status),
+        *(undo, abort),
         *(history, takeover, uninstall),
         *(version, install, rollout),
         *(gate, simulate, test_scripts, run_script, lint_script, convert),
@@ -74,7 +75,8 @@ def cli() -> None:
       kubectl moonshift approve web              let the step go on
       kubectl moonshift promote web --full       go to the end now, without the pauses that are left
       kubectl moonshift jump web --to 3          go to step 3 now
-      kubectl moonshift undo web                 back to what ran before (abort is the same command)
+      kubectl moonshift undo web                 back to what ran before, also after the release
+      kubectl moonshift abort web                back to what ran before, of a release under way alone
       kubectl moonshift restart web              new pods of the same version, step by step
       kubectl moonshift status web --timeout 9m  the outcome, as an exit code
       kubectl moonshift describe web             everything, with diffs of the routes
@@ -87,10 +89,6 @@ def cli() -> None:
 
     Completion for bash: eval "$(_MOONSHIFT_COMPLETE=bash_source moonshift)"; zsh_source and fish_source likewise.
     """
-
-
-# the name that people know from Argo Rollouts
-cli.add_command(undo, "abort")
 
 
 def program_name(path: str) -> str:

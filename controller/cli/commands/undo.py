@@ -39,7 +39,7 @@ def undo(words: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     """Go back to the revision that ran before the release, whatever the kind of the workload.
 
     The stable revision's template is written to the workload, under the condition that nobody changed it meanwhile.
-    The controller then sends traffic back first and pods after. `abort` is the same command.
+    The controller then sends traffic back first and pods after.
 
     After a release has ended, this starts a release of its own to the revision before, with all of its steps. On a
     terminal it asks first (--yes does not); in a script it goes on and says so.
@@ -52,6 +52,33 @@ def undo(words: tuple[str, ...], dry_run: bool, yes: bool) -> None:
     names = rollout_names(words)
     asks = not yes and not dry_run and is_terminal()
     run(lambda session: _undo_all(session, names, dry_run, asks))
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME...")
+@click.option("--dry-run", is_flag=True, help="Let the API server check it; change nothing.")
+@connection_options
+def abort(words: tuple[str, ...], dry_run: bool) -> None:
+    """Take the release back that is under way, as `undo` does; where there is none, change nothing.
+
+    \b
+    Example:
+      kubectl moonshift abort web
+    """
+    names = rollout_names(words)
+    run(lambda session: _abort_all(session, names, dry_run))
+
+
+async def _abort_all(session: Session, names: tuple[str, ...], dry_run: bool) -> None:
+    for name in names:
+        rollout = await read_rollout(session, name)
+        if not under_way(rollout.status):
+            back = f"{session.program} undo {name} -n {session.namespace}"
+            raise Failure(
+                f"no release of Rollout {rollout.metadata.key} is under way: nothing to abort; "
+                f"to go back to the version before, in steps: {back}"
+            )
+    await _undo_all(session, names, dry_run, asks=False)
 
 
 async def _undo_all(session: Session, names: tuple[str, ...], dry_run: bool, asks: bool) -> None:

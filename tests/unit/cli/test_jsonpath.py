@@ -37,7 +37,13 @@ def test_a_path_leads_to_its_values(template: str, text: str) -> None:
     assert filled(template, DATA) == text
 
 
-@pytest.mark.parametrize("template", ["{range .items[*]}", "{.items[0:2]}", "{..name}", ".summary"])
+@pytest.mark.parametrize(
+    "template",
+    [
+        *("{range .items[*]}", "{.items[0:2]}", "{..name}", ".summary"),
+        *("{.summary", ".summary}", "{.summary}{.items[0].name", "{{.summary}}"),
+    ],
+)
 def test_what_is_not_understood_is_refused(template: str) -> None:
     with pytest.raises(click.UsageError, match="jsonpath"):
         filled(template, DATA)

@@ -83,12 +83,23 @@ async def test_full_is_refused_by_the_api_server_in_its_words(tmp_path: Path) ->
     assert "forbidden: user jane may not patch rollouts/status" in result.stderr
 
 
-async def test_abort_is_undo(tmp_path: Path) -> None:
+async def test_abort_takes_a_release_back_as_undo_does(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout()) as api:
         with_workload(api)
         result = await api.run("abort", "web")
     assert result.output == "rollout.rollouts.kruise.io/web rolled back\n"
     assert [path for path, _, _ in api.patches] == [f"{DEPLOYMENTS}/app"]
+
+
+async def test_abort_starts_no_release_where_none_is_under_way(tmp_path: Path) -> None:
+    over = make_rollout(phase="Healthy", conditions=[SUCCEEDED])
+    async with cluster(tmp_path, over) as api:
+        with_workload(api)
+        result = await api.run("abort", "web")
+    assert result.exit_code == 1
+    assert "no release of Rollout default/web is under way: nothing to abort" in result.stderr
+    assert "kubectl moonshift undo web -n default" in result.stderr
+    assert api.patches == []
 
 
 async def test_undo_after_a_release_says_that_it_starts_one(tmp_path: Path) -> None:
