@@ -22,6 +22,8 @@ class MetricPage:
         self.port = 0
         self.shares: dict[str, float] = {}
         self.per_tick = 20
+        self.wide = 0
+        """Series of `shop_wide`, each with a long label."""
         self._counts: Counter[tuple[str, str]] = Counter()
 
     @property
@@ -53,6 +55,7 @@ class MetricPage:
             f'shop_requests_total{{{self._label}="{name}",code="{code}"}} {count}'
             for (name, code), count in sorted(self._counts.items())
         ]
+        lines += [f'shop_wide{{of="{number:0100}"}} 1' for number in range(self.wide)]
         return web.Response(text="\n".join(lines) + "\n")
 
 

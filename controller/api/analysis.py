@@ -150,13 +150,22 @@ class Metric(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Measured and reported; it decides nothing."""
 
 
-class LabelSource(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class SecretKey(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One value of a Secret in the Rollout's namespace."""
+
+    name: str = ""
+    key: str = ""
+
+
+class ArgumentSource(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Where the value of an argument is read: one of these."""
 
     label: str = ""
     """A label of the workload."""
     annotation: str = ""
     """An annotation of the workload."""
+    secret: SecretKey | None = None
+    """A Secret; its value is in the request that is sent alone, never in a status."""
 
 
 class Argument(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -164,7 +173,7 @@ class Argument(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     name: str = ""
     value: str | None = None
-    value_from: LabelSource | None = None
+    value_from: ArgumentSource | None = None
 
 
 class TemplateRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -6,20 +6,24 @@ more.
 """
 
 import asyncio
+import re
 import ssl
 from collections.abc import Mapping
 from typing import Protocol
+from urllib.parse import quote
 
 import aiohttp
 import msgspec
 from yarl import URL
 
-from controller.api.analysis import Header, SecretRef
+from controller.api.analysis import Header, SecretKey, SecretRef
+from controller.domain.gates.secret_places import secrets_of, with_values
 from controller.measure.egress import AllowList, CheckedResolver, Refused
 
 MAX_BYTES = 1024 * 1024
 MAX_AT_ONCE = 16
 """Requests of all gates under way."""
+_HIDDEN = "\0"
 USER_AGENT = "moonshift-controller"
 
 
@@ -36,6 +40,12 @@ class Request(msgspec.Struct, frozen=True):
     headers: tuple[Header, ...] = ()
     auth: SecretRef | None = None
     timeout_seconds: int = 10
+
+
+def texts_of(request: Request) -> tuple[str, ...]:
+    """The parts of a request in which a Secret's value may stand."""
+    values = (*(text for _, text in request.form), *(header.value for header in request.headers))
+    return (request.url, *values)
 
 
 class Secrets(Protocol):
@@ -96,6 +106,7 @@ class Fetching:
                 ) from again
 
     async def _fetch(self, request: Request) -> bytes:
+        request = await self._with_secrets(request)
         url = self._checked(request)
         secret = await self._secret(request)
         headers = {header.name: header.value for header in request.headers}
@@ -116,6 +127,31 @@ class Fetching:
             raise Failed(
                 f"{_origin(request.url)} cannot be asked: {type(error).__name__}"
             ) from error
+
+    async def _with_secrets(self, request: Request) -> Request:
+        """The request with the values of Secrets in their places."""
+        wanted = secrets_of(texts_of(request))
+        if not wanted:
+            return request
+        scheme, _, rest = with_values(request.url, dict.fromkeys(wanted, _HIDDEN)).partition("://")
+        if _HIDDEN in scheme + re.split(r"[/?#\\]", rest)[0]:
+            raise Failed("a Secret may not say which address is asked")
+        values = {one: await self._value(request.namespace, one) for one in wanted}
+        in_url = {one: quote(value, safe="") for one, value in values.items()}
+        return msgspec.structs.replace(
+            request,
+            url=with_values(request.url, in_url),
+            form=tuple((name, with_values(text, values)) for name, text in request.form),
+            headers=tuple(
+                Header(header.name, with_values(header.value, values)) for header in request.headers
+            ),
+        )
+
+    async def _value(self, namespace: str, wanted: SecretKey) -> str:
+        found = await self._secrets.read(namespace, wanted.name)
+        if wanted.key not in found:
+            raise Failed(f"Secret {namespace}/{wanted.name} has no {wanted.key}")
+        return found[wanted.key].strip()
 
     def _checked(self, request: Request) -> URL:
         url = URL(request.url)

@@ -1,11 +1,14 @@
 """Releases whose steps wait for a real Prometheus, which scrapes a page that the test drives."""
 
+import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
 
-from demo.stage import ROOT, Product, install_gateway_kinds
+from controller.api.names import CONTROLLER_ACCOUNT
+from demo.stage import NAMESPACE, ROOT, Product, install_gateway_kinds
 from demo.stage import product as running_product
 from localcluster.api import JsonObject
 from localcluster.errors import RequestRefused
@@ -110,6 +113,11 @@ def run_of(status: JsonObject, step: int = 1) -> JsonObject:
     return next((run for run in runs if run.get("step", 0) == step), {})
 
 
+def metrics_of(status: JsonObject) -> list[JsonObject]:
+    found: list[JsonObject] = run_of(status).get("metrics", [])
+    return found
+
+
 async def stalled(story: Story, reason: str) -> str:
     """The Stalled message, once it is there for this reason."""
     found = await story.rollout(
@@ -195,6 +203,40 @@ async def test_several_series_are_the_authors_mistake(watched: Watched, story: S
     many = metric(prometheus={"query": "shop_requests_total"}, consecutiveErrorLimit=0)
     await governed(story, gate(many))
     assert "aggregate them to one" in await stalled(story, "AnalysisInconclusive")
+
+
+SLOW = "sum_over_time(sum_over_time(vector(1)[1h:1s])[1h:1s])"
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        pytest.param({"query": "shop_wide"}, "answered more than 1024 KiB", id="huge"),
+        pytest.param({"query": SLOW, "timeoutSeconds": 1}, "time(d out|out)|within 1 s", id="slow"),
+    ],
+)
+async def test_an_answer_that_is_no_use_is_an_error_and_the_release_waits(
+    watched: Watched, story: Story, asked: JsonObject, says: str
+) -> None:
+    watched.page.wide = 8_000
+    while not await watched.prometheus.query("count(shop_wide)"):
+        pass
+    await governed(story, gate(metric(prometheus=asked, consecutiveErrorLimit=0)))
+    message = await stalled(story, "AnalysisInconclusive")
+    watched.page.wide = 0
+    assert re.search(says, message), message
+    assert 'of="' not in message
+
+
+async def test_a_metric_that_flaps_fails_when_it_was_bad_more_often_than_its_limit(
+    story: Story,
+) -> None:
+    flaps = {"query": "time() % 3 < bool 1.5"}
+    await governed(
+        story, gate(metric(prometheus=flaps, success={"max": 0}, failureLimit=2, count=1000))
+    )
+    message = await stalled(story, "AnalysisFailed")
+    assert re.search(r"1 is above 0 \(3 of \d+ measurements failed\)", message), message
 
 
 async def test_an_address_that_nobody_allowed_is_not_asked(watched: Watched, story: Story) -> None:
@@ -312,6 +354,29 @@ async def test_a_gate_that_cannot_be_is_refused_at_once(
     body["spec"]["strategy"]["canary"]["steps"][0]["analysis"] = gate(changed)
     with pytest.raises(RequestRefused, match=says):
         await story.client.create(collection(ROLLOUTS, story.app.namespace), body)
+
+
+async def test_a_value_of_a_secret_is_sent_and_stands_in_no_status(
+    watched: Watched, story: Story
+) -> None:
+    serve(watched, story, 0.0)
+    plane, space, said = watched.product.plane, story.app.namespace, f"{story.app.name}-canary"
+    secret: JsonObject = {"metadata": {"name": "pages"}, "stringData": {"new": said}}
+    await plane.client().create(f"/api/v1/namespaces/{space}/secrets", secret)
+    right = ("--verb=get", "--resource=secrets", "--resource-name=pages")
+    await plane.kubectl("create", "role", "pages", "-n", space, *right, user="admin")
+    account = f"--serviceaccount={NAMESPACE}:{CONTROLLER_ACCOUNT}"
+    who = ("--role=pages", account)
+    await plane.kubectl("create", "rolebinding", "pages", "-n", space, *who, user="admin")
+    argument = {"name": "page", "valueFrom": {"secret": {"name": "pages", "key": "new"}}}
+    query = ERRORS.replace("{{ service }}", "{{ args.page }}")
+    await governed(story, gate(metric(prometheus={"query": query}), args=[argument]))
+    asked = await story.rollout(lambda s: any(m.get("query") for m in metrics_of(s)))
+    assert 'service="{{ secret pages/new }}"' in metrics_of(asked.object["status"])[0]["query"]
+    await story.completed()
+    status = await story.status()
+    assert status["moonshift"]["visits"][0]["analysis"] == "Passed: 1 of 1 metrics passed"
+    assert f'service="{said}"' not in json.dumps(status).replace("\\", "")
 
 
 # --- Jobs ---------------------------------------------------------------------------------------

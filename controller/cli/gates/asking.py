@@ -69,6 +69,11 @@ class Access(msgspec.Struct, frozen=True):
 
     async def read(self, namespace: str, name: str) -> Mapping[str, str]:
         """The token and the authority, in the place of a Secret."""
+        if name != COMMAND_LINE:
+            raise Failed(
+                f"Secret {namespace}/{name} is not read here: give the argument with --arg NAME=VALUE, or let the "
+                "Secret be read with --from-rollout"
+            )
         return {"token": self.token, "ca.crt": self.authority}
 
 

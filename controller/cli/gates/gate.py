@@ -47,7 +47,7 @@ class Wish(msgspec.Struct, frozen=True):
     values: dict[str, str]
     step: int | None
     as_stable: bool
-    replay: timedelta
+    replay: timedelta | None
     lasts: timedelta
     form: str | None
 
@@ -75,7 +75,6 @@ def gate() -> None:
 @click.option(
     "--replay",
     type=DURATION,
-    default="0",
     metavar="7d",
     help="How often would it have stopped a release in this time?",
 )
@@ -105,7 +104,7 @@ def gate_test(
     values: tuple[str, ...],
     step: int | None,
     as_stable: bool,
-    replay: timedelta,
+    replay: timedelta | None,
     lasts: timedelta,
     headers: tuple[str, ...],
     token: Path | None,
@@ -132,12 +131,18 @@ def gate_test(
     """
     if not paths and not name:
         raise click.UsageError("-f FILE is needed, or --from-rollout NAME")
-    wish = Wish(_values(values), step, as_stable, replay, lasts, form)
+    wish = Wish(_values(values), step, as_stable, _past(replay), lasts, form)
     access = access_of(address, headers, token, authority)
     given = read_given(paths, connection_of(click.get_current_context()).namespace or "default")
     code = _run(name, given, lambda place: _tested(place, wish, access))
     if code != ExitCode.OK:
         raise SystemExit(int(code))
+
+
+def _past(length: timedelta | None) -> timedelta | None:
+    if length is not None and not length:
+        raise click.UsageError("--replay: a past has a length, as 7d")
+    return length
 
 
 def _values(texts: tuple[str, ...]) -> dict[str, str]:
@@ -180,7 +185,7 @@ async def _tested(place: Place, wish: Wish, access: Access) -> ExitCode:
     access = structs.replace(access, reads_secrets=place.client is not None)
     ready = [_asked(found, namespace, one, wish, access) for one in found.gates]
     async with sources(access, place.client) as asking:
-        if wish.replay:
+        if wish.replay is not None:
             return await _replayed(asking, ready, namespace, wish)
         return await _tried(asking, ready, namespace, wish)
 
@@ -217,6 +222,7 @@ async def _tried(asking: Sources, ready: list[Ready], namespace: str, wish: Wish
 
 
 async def _replayed(asking: Sources, ready: list[Ready], namespace: str, wish: Wish) -> ExitCode:
+    assert wish.replay is not None
     span = span_of(wish.replay, wish.lasts)
     gates: list[GateReplayed] = []
     for gate, asked in ready:

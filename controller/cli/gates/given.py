@@ -18,8 +18,9 @@ from controller.api.analysis import (
 from controller.api.meta import ObjectMeta
 from controller.api.rollout import Rollout
 from controller.cli.failures import Failure
+from controller.cli.gates.refused import analysis_problems, object_problems
 from controller.cli.simulation.manifests import is_rollout, read_manifests, rollout_of, text_of
-from controller.cli.simulation.templates import read_as, templates_of
+from controller.cli.simulation.templates import TEMPLATES, read_as, templates_of
 from controller.domain.gates.resolving import Templates
 from controller.domain.traffic.tree import Tree
 
@@ -50,6 +51,7 @@ def read_given(paths: Iterable[Path], namespace: str) -> Given:
     objects = read_manifests(paths)
     templates = templates_of(objects)
     for item in objects:
+        _check(item)
         if is_rollout(item):
             rollouts.append(rollout_of(item, namespace))
         elif _is_analysis(item):
@@ -61,6 +63,18 @@ def read_given(paths: Iterable[Path], namespace: str) -> Given:
     if not gates:
         gates = tuple(_gate_of(ref) for ref in templates)
     return Given(gates, rollout, templates, _workload(objects, rollout))
+
+
+def _check(item: Tree) -> None:
+    """A Failure for a gate that no API server would take."""
+    refused: tuple[str, ...] = ()
+    if _is_analysis(item):
+        refused = analysis_problems(item)
+    elif is_rollout(item) or text_of(item, "kind") in TEMPLATES:
+        refused = object_problems(item)
+    if refused:
+        called = " ".join(filter(None, (text_of(item, "kind"), text_of(item, "metadata", "name"))))
+        raise Failure(f"{called or 'the analysis'} would be refused: {'; '.join(refused)}")
 
 
 def gates_of(rollout: Rollout) -> tuple[Gate, ...]:

@@ -28,11 +28,16 @@ OPEN = ("apiVersion", "kind", "metadata")
 
 def schema_problems(obj: JsonObject) -> tuple[str, ...]:
     """The API server's refusals of an object of our kinds; nothing for any other kind."""
-    schema = _schemas().get((text(obj, "apiVersion"), text(obj, "kind")))
-    if schema is None:
+    schema = schema_of(text(obj, "apiVersion"), text(obj, "kind"))
+    if not schema:
         return ()
     described = {name: value for name, value in obj.items() if name not in OPEN}
     return problems(described, schema)
+
+
+def schema_of(api_version: str, kind: str) -> JsonObject:
+    """The schema of one of our kinds; empty for any other."""
+    return _schemas().get((api_version, kind), {})
 
 
 def problems(value: object, schema: JsonObject) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from controller.api.meta import ObjectMeta
 from controller.domain import reasons
 from controller.domain.availability import Unavailable
 from controller.domain.decision import Refusal, Value
+from controller.domain.gates.secret_places import place_of
 
 Templates = Mapping[TemplateRef, AnalysisTemplate | Unavailable | None]
 
@@ -38,6 +39,9 @@ def resolved(analysis: Analysis, templates: Templates, workload: ObjectMeta) -> 
     given = {argument.name: argument for argument in analysis.args}
     args: dict[str, str] = {}
     for name, argument in (defaults | given).items():
+        if _forged(argument, workload):
+            text = f"analysis: the argument {name}: a value that is read from the workload may not hold {{{{"
+            return Refusal(reasons.INVALID_ANALYSIS, text)
         value = _value(argument, workload)
         if not value and name in defaults and name in given:
             value = _value(defaults[name], workload)
@@ -70,9 +74,17 @@ def _value(argument: Argument, workload: ObjectMeta) -> str:
     source = argument.value_from
     if source is None:
         return argument.value or ""
+    if source.secret is not None:
+        return place_of(source.secret)
     if source.label:
         return workload.labels.get(source.label, argument.value or "")
     return workload.annotations.get(source.annotation, argument.value or "")
+
+
+def _forged(argument: Argument, workload: ObjectMeta) -> bool:
+    """Who may annotate the workload need not be who may say which Secret is sent."""
+    source = argument.value_from
+    return source is not None and "{{" in workload.annotations.get(source.annotation, "")
 
 
 def _asked(argument: Argument) -> str:

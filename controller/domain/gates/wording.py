@@ -12,12 +12,13 @@ from msgspec import structs
 from controller.api.analysis import Header, Metric, PrometheusQuery, WebQuery
 from controller.domain.decision import Value
 from controller.domain.gates.jobs import filled_job, texts_of
+from controller.domain.gates.secret_places import secrets_of
 
 _WORD = re.compile(r"\{\{\s*([A-Za-z][A-Za-z0-9_./-]*)\s*\}\}")
 
 
 class UnknownWord(Value, frozen=True):
-    """A text names a word that has no value; `message` says which one, and which have."""
+    """A text names a word that has no value there; `message` says which one, and which have."""
 
     message: str
 
@@ -36,12 +37,17 @@ def filled(metric: Metric, words: Mapping[str, str]) -> Metric | UnknownWord:
     def fill(text: str) -> str:
         return _WORD.sub(lambda found: words[found.group(1)], text)
 
-    return structs.replace(
+    made = structs.replace(
         metric,
         prometheus=_filled_prometheus(metric.prometheus, fill),
         web=_filled_web(metric.web, fill),
         job=filled_job(metric.job, fill) if metric.job is not None else None,
     )
+    if made.job is not None and secrets_of(texts_of(made.job)):
+        return UnknownWord(
+            f"metric {metric.name}: a Job gets no value of a Secret by an argument: name the Secret in its env"
+        )
+    return made
 
 
 def _texts(metric: Metric) -> tuple[str, ...]:

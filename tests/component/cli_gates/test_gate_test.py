@@ -216,7 +216,7 @@ async def test_a_word_without_a_value_is_told_with_the_way_to_say_it(tmp_path: P
 
 
 async def test_a_job_is_said_not_to_be_tried(tmp_path: Path) -> None:
-    file = written(tmp_path, gate({"name": "smoke", "job": {"spec": {}}}))
+    file = written(tmp_path, gate({"name": "smoke", "job": {"spec": {"template": {}}}}))
     result = await gate_test("-f", file)
     assert result.exit_code == 1
     assert "a Job is run by the controller only" in result.output
@@ -246,11 +246,44 @@ async def test_a_metric_without_an_address_asks_for_one(tmp_path: Path) -> None:
 
 
 async def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
-    result = await gate_test("-f", written(tmp_path, gate({"name": 3})))
-    assert result.exit_code == 1
-    assert "error: the analysis cannot be read: " in result.output
-    twice = await gate_test("-f", written(tmp_path, rollout(gate()), rollout(gate())))
+    one = rollout(gate(metric()))
+    twice = await gate_test("-f", written(tmp_path, one, one))
     assert "there are several Rollouts among the files" in twice.output
+
+
+@pytest.mark.parametrize(
+    ("refused", "why"),
+    [
+        ({"name": 3}, "metrics[0].name: Invalid value"),
+        (metric(succeeds={"min": 2}), 'unknown field "metrics[0].succeeds"'),
+        (metric(success={"min": 2, "max": 1}), "metrics[0].success: min is greater than max"),
+        (metric(web={"url": "http://x", "valuePath": "a"}), "give exactly one of prometheus"),
+        (metric(count=0), "metrics[0].count: Invalid value: 0 should be at least 1"),
+    ],
+)
+async def test_a_gate_that_no_api_server_takes_is_not_measured(
+    tmp_path: Path, refused: dict[str, Any], why: str
+) -> None:
+    async with source(always(0.0)) as asked:
+        result = await gate_test(
+            "-f", written(tmp_path, gate(refused)), "--prometheus", asked.address
+        )
+        whole = await gate_test("-f", written(tmp_path, rollout(gate(refused))))
+    assert (result.exit_code, whole.exit_code) == (1, 1)
+    assert "error: the analysis would be refused: " in result.output
+    assert why in result.output
+    assert "error: Rollout web would be refused: " in whole.output
+    assert asked.asked == []
+
+
+async def test_a_past_without_length_is_no_past(tmp_path: Path) -> None:
+    async with source(always(0.0)) as asked:
+        result = await gate_test(
+            *("-f", written(tmp_path, gate(metric()))),
+            *("--prometheus", asked.address, "--replay", "0s"),
+        )
+    assert result.exit_code == 2
+    assert "--replay: a past has a length, as 7d" in result.output
 
 
 # --- the live Rollout ---------------------------------------------------------------------------

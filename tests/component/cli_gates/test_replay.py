@@ -94,6 +94,7 @@ async def test_a_long_range_is_asked_in_parts_that_a_prometheus_answers(tmp_path
 
 async def test_what_has_no_past_is_told(tmp_path: Path) -> None:
     web = {"name": "page", "web": {"url": "http://nowhere/page.json", "valuePath": "rate"}}
+    web["success"] = {"max": 1}
     result = await gate_test("-f", written(tmp_path, gate(web)), "--replay", "2h")
     assert result.exit_code == 1
     assert "metric page has no past: only PromQL can be played again" in result.output
@@ -109,7 +110,7 @@ async def test_a_source_that_is_down_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_range_too_short_for_one_release_is_told(tmp_path: Path) -> None:
-    file = written(tmp_path, rollout(gate(), gate(metric())))
+    file = written(tmp_path, rollout(gate(metric()), gate(metric())))
     async with source(always(0.0)) as asked:
         result = await gate_test(
             *("-f", file, "--prometheus", asked.address, "--step", "0", "--replay", "10m")

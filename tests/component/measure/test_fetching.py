@@ -159,6 +159,50 @@ async def test_a_secret_that_is_missing_or_wrong_is_told() -> None:
         )
 
 
+PLACE = "{{ secret creds/tenant }}"
+CREDS = Secrets(creds={"tenant": "e u/1\n"})
+
+
+async def test_a_value_of_a_secret_stands_in_the_request_that_is_sent() -> None:
+    query = PrometheusQuery(headers=(Header("X-Scope-OrgID", PLACE),))
+    async with (
+        served(vector("1"), json_page('{"a":1}')) as pages,
+        fetching(pages.address, secrets=CREDS) as client,
+    ):
+        await prometheus.ask(client, "shop", query, f'up{{a="{PLACE}"}}', pages.address)
+        page = WebQuery(url=f"{pages.address}/of/{PLACE}", value_path="a")
+        await pages_of.ask(client, "shop", page)
+        (_, _, form, headers), (_, path, _, _) = pages.asked
+    assert (form["query"], headers["X-Scope-OrgID"]) == ('up{a="e u/1"}', "e u/1")
+    assert path == "/of/e u/1"
+
+
+async def test_a_secret_says_not_which_address_is_asked() -> None:
+    async with fetching("http://*.test", secrets=CREDS) as client:
+        with pytest.raises(Failed, match="may not say which address is asked") as failed:
+            await client.fetch(Request("shop", f"http://{PLACE}.test/"))
+    assert "e u" not in str(failed.value)
+
+
+async def test_a_value_that_a_secret_has_not_is_told() -> None:
+    async with fetching("http://a.test", secrets=Secrets(creds={})) as client:
+        with pytest.raises(Failed, match="Secret shop/creds has no tenant"):
+            await client.fetch(Request("shop", f"http://a.test/{PLACE}"))
+
+
+async def test_words_of_a_prometheus_about_a_secret_are_not_told() -> None:
+    repeated = json_page(
+        '{"status":"error","errorType":"bad_data","error":"parse error: e u/1"}', 400
+    )
+    async with (
+        served(repeated) as pages,
+        fetching(pages.address, secrets=CREDS) as client,
+    ):
+        with pytest.raises(Failed, match="answered with status 400") as failed:
+            await prometheus.ask(client, "shop", PrometheusQuery(), f"({PLACE}", pages.address)
+    assert "e u" not in str(failed.value)
+
+
 async def test_without_an_address_nothing_is_asked() -> None:
     async with fetching() as client:
         with pytest.raises(Failed, match="--prometheus"):

@@ -1,5 +1,6 @@
 """A gate is measured whole or not at all: templates, arguments, words."""
 
+import msgspec
 import pytest
 
 from controller.api.analysis import (
@@ -7,12 +8,14 @@ from controller.api.analysis import (
     AnalysisTemplate,
     AnalysisTemplateSpec,
     Argument,
+    ArgumentSource,
     Bounds,
     Golden,
     Header,
-    LabelSource,
+    JobQuery,
     Metric,
     PrometheusQuery,
+    SecretKey,
     SecretRef,
     TemplateRef,
     WebQuery,
@@ -49,9 +52,9 @@ def of_template(*args: Argument) -> Analysis:
         (Argument("x", "1"), Argument("x", "2"), "1"),
         (None, Argument("x", "2"), "2"),
         (Argument("x"), Argument("x", "2"), "2"),
-        (Argument("x", value_from=LabelSource(label="team")), Argument("x"), "shop"),
-        (Argument("x", value_from=LabelSource(annotation="slo")), Argument("x"), "0.99"),
-        (Argument("x", "0", LabelSource(label="none")), Argument("x"), "0"),
+        (Argument("x", value_from=ArgumentSource(label="team")), Argument("x"), "shop"),
+        (Argument("x", value_from=ArgumentSource(annotation="slo")), Argument("x"), "0.99"),
+        (Argument("x", "0", ArgumentSource(label="none")), Argument("x"), "0"),
     ],
 )
 def test_an_argument_of_the_gate_outranks_the_templates_default(
@@ -61,13 +64,41 @@ def test_an_argument_of_the_gate_outranks_the_templates_default(
     assert args_of(analysis, default) == {"args.x": value}
 
 
+FROM_SECRET = ArgumentSource(secret=SecretKey("metrics", "tenant"))
+
+
+def test_a_value_of_a_secret_is_a_place_and_not_the_value() -> None:
+    assert args_of(of_template(), Argument("x", value_from=FROM_SECRET)) == {
+        "args.x": "{{ secret metrics/tenant }}"
+    }
+
+
+def test_whoever_annotates_the_workload_names_no_secret() -> None:
+    workload = ObjectMeta(annotations={"slo": "{{ secret metrics/tenant }}"})
+    argument = Argument("x", value_from=ArgumentSource(annotation="slo"))
+    found = resolved(of_template(), {REF: template(argument)}, workload)
+    assert isinstance(found, Refusal)
+    assert "may not hold {{" in found.message
+
+
+def test_a_job_gets_no_value_of_a_secret() -> None:
+    spec = msgspec.Raw(b'{"template":{"args":["{{ args.x }}"]}}')
+    words = {"args.x": "{{ secret metrics/tenant }}"}
+    found = filled(Metric(name="smoke", job=JobQuery(spec=spec)), words)
+    assert isinstance(found, UnknownWord)
+    assert "name the Secret in its env" in found.message
+
+
 @pytest.mark.parametrize(
     ("argument", "asks"),
     [
         (Argument("x"), "give the template a default"),
-        (Argument("x", value_from=LabelSource(label="zone")), "set the label zone on the workload"),
         (
-            Argument("x", value_from=LabelSource(annotation="zone")),
+            Argument("x", value_from=ArgumentSource(label="zone")),
+            "set the label zone on the workload",
+        ),
+        (
+            Argument("x", value_from=ArgumentSource(annotation="zone")),
             "set the annotation zone on the workload",
         ),
     ],

@@ -1,0 +1,142 @@
+"""The API server's refusals of a gate: the schema of the CRDs, and their rules in CEL said in Python.
+
+Why: a gate that is tried from a file has met no API server yet; one that would be refused must not look measured.
+Invariant: the rules and their words are those of the CRDs, which a test compares. What a field may hold by itself
+(lengths, patterns, names) is left to the schema.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from controller.api.jsontree import JsonObject, child, items
+from controller.cli.simulation.schema import problems, schema_of, schema_problems
+from controller.domain.traffic.tree import Tree
+
+Rule = Callable[[JsonObject], bool]
+SOURCES = ("prometheus", "web", "job", "golden")
+
+
+def _samples_known(metric: JsonObject) -> bool:
+    asked = "samples" in child(metric, "prometheus") or "samplesPath" in child(metric, "web")
+    return not metric.get("minSamples") or "golden" in metric or asked
+
+
+def _in_order(bounds: JsonObject) -> bool:
+    least, most = bounds.get("min"), bounds.get("max")
+    return not (isinstance(least, int | float) and isinstance(most, int | float) and least > most)
+
+
+def _one_of(*names: str) -> Rule:
+    return lambda value: sum(name in value for name in names) == 1
+
+
+def _any_of(*names: str) -> Rule:
+    return lambda value: any(name in value for name in names)
+
+
+OF_ANALYSES: dict[str, Rule] = {
+    "give metrics, templates or both": lambda analysis: bool(
+        analysis.get("metrics") or analysis.get("templates")
+    )
+}
+OF_METRICS: dict[str, Rule] = {
+    "give exactly one of prometheus, web, job and golden": _one_of(*SOURCES),
+    "a Job measures the new revision only, so it cannot be compared": lambda metric: (
+        not ("job" in metric and "compare" in metric)
+    ),
+    "say what a good value is: success, compare or both": _any_of("success", "compare", "job"),
+    "minSamples needs a query for the number of requests: samples or samplesPath": _samples_known,
+}
+OF_BOUNDS: dict[str, Rule] = {
+    "give min, max or both": _any_of("min", "max"),
+    "min is greater than max": _in_order,
+}
+OF_COMPARISONS: dict[str, Rule] = {
+    "give ratio, difference or both": _any_of("ratio", "difference"),
+}
+OF_ARGUMENT_SOURCES: dict[str, Rule] = {
+    "give exactly one of label, annotation and secret": _one_of("label", "annotation", "secret"),
+}
+
+
+def object_problems(obj: Tree) -> tuple[str, ...]:
+    """The refusals of a Rollout or of a template."""
+    found = list(schema_problems({**obj}))
+    spec = child(_without_nulls({**obj}), "spec")
+    if "strategy" not in spec:
+        return (*found, *_of_content(spec, "spec"))
+    for style in ("canary", "blueGreen"):
+        plan, path = child(spec, "strategy", style), f"spec.strategy.{style}"
+        found += _of_owner(plan, path)
+        for place, step in enumerate(_objects(plan, "steps")):
+            found += _of_owner(step, f"{path}.steps[{place}]")
+    return tuple(found)
+
+
+_PLACE_OF_STEPS = (
+    *("properties", "spec", "properties", "strategy"),
+    *("properties", "canary", "properties", "steps"),
+)
+
+
+def analysis_problems(item: Tree) -> tuple[str, ...]:
+    """The refusals of what would stand under `analysis:` of a step."""
+    written: JsonObject = {
+        name: value for name, value in item.items() if name not in ("kind", "apiVersion")
+    }
+    steps = child(schema_of("rollouts.kruise.io/v1beta1", "Rollout"), *_PLACE_OF_STEPS)
+    found = problems(written, child(steps, "items", "properties", "analysis"))
+    return (*found, *_of_analysis(_without_nulls(written), ""))
+
+
+def _without_nulls(value: Mapping[str, object]) -> JsonObject:
+    """As the API server reads it: a field that is null is left out."""
+    return {name: _cleaned(item) for name, item in value.items() if item is not None}
+
+
+def _cleaned(value: object) -> object:
+    match value:
+        case dict():
+            return _without_nulls(value)
+        case list():
+            return [_cleaned(one) for one in value]
+        case _:
+            return value
+
+
+def _of_owner(owner: JsonObject, path: str) -> Iterator[str]:
+    if "analysis" in owner:
+        yield from _of_analysis(child(owner, "analysis"), f"{path}.analysis")
+
+
+def _of_analysis(analysis: JsonObject, path: str) -> Iterator[str]:
+    yield from _broken(analysis, OF_ANALYSES, path)
+    yield from _of_content(analysis, path)
+
+
+def _of_content(content: JsonObject, path: str) -> Iterator[str]:
+    for place, argument in enumerate(_objects(content, "args")):
+        here = f"{path}.args[{place}].valueFrom".removeprefix(".")
+        if "valueFrom" in argument:
+            yield from _broken(child(argument, "valueFrom"), OF_ARGUMENT_SOURCES, here)
+    for place, metric in enumerate(_objects(content, "metrics")):
+        here = f"{path}.metrics[{place}]".removeprefix(".")
+        yield from _broken(metric, OF_METRICS, here)
+        compare = child(metric, "compare")
+        if "compare" in metric:
+            yield from _broken(compare, OF_COMPARISONS, f"{here}.compare")
+        for owner, name, at in (
+            *((metric, name, f"{here}.{name}") for name in ("success", "failure")),
+            *((compare, name, f"{here}.compare.{name}") for name in ("ratio", "difference")),
+        ):
+            if name in owner:
+                yield from _broken(child(owner, name), OF_BOUNDS, at)
+
+
+def _objects(content: JsonObject, name: str) -> list[JsonObject]:
+    return [one for one in items(content, name) if isinstance(one, dict)]
+
+
+def _broken(value: JsonObject, rules: dict[str, Rule], path: str) -> Iterator[str]:
+    for message, holds in rules.items():
+        if not holds(value):
+            yield f"{path}: {message}" if path else message

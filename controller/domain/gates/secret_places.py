@@ -1,0 +1,28 @@
+"""The place of a Secret's value in a text of a metric: `{{ secret NAME/KEY }}`.
+
+Why a place: the query stands in the status, and whoever may read a Rollout need not be allowed to read the Secret.
+Invariant: decisions and statuses hold places; values are put in where a request is sent, and nowhere else.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from controller.api.analysis import SecretKey
+
+_PLACE = re.compile(r"\{\{ secret ([a-z0-9.-]+)/([A-Za-z0-9._-]+) \}\}")
+
+
+def place_of(source: SecretKey) -> str:
+    """What stands in a text instead of the value."""
+    return f"{{{{ secret {source.name}/{source.key} }}}}"
+
+
+def secrets_of(texts: Iterable[str]) -> tuple[SecretKey, ...]:
+    """The values that the texts need, each once."""
+    found = (SecretKey(*place) for text in texts for place in _PLACE.findall(text))
+    return tuple(dict.fromkeys(found))
+
+
+def with_values(text: str, values: Mapping[SecretKey, str]) -> str:
+    """The text as it is sent."""
+    return _PLACE.sub(lambda place: values[SecretKey(place[1], place[2])], text)

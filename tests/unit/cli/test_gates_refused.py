@@ -1,0 +1,98 @@
+"""The rules for gates that are said twice: in CEL, which the API server runs, and here."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from controller.api.jsontree import JsonObject
+from controller.cli.gates import refused
+from controller.cli.gates.refused import analysis_problems
+from controller.domain.traffic.tree import Tree
+
+CRDS = Path(__file__).parents[3] / "deploy" / "crds"
+RULES = (
+    *(refused.OF_ANALYSES, refused.OF_METRICS, refused.OF_BOUNDS),
+    *(refused.OF_COMPARISONS, refused.OF_ARGUMENT_SOURCES),
+)
+
+
+def messages(schema: object) -> Iterator[str]:
+    """The words of all rules in a part of a schema."""
+    if isinstance(schema, dict):
+        yield from (rule["message"] for rule in schema.get("x-kubernetes-validations", ()))
+        for inner in schema.values():
+            yield from messages(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from messages(inner)
+
+
+def of_gates(schema: object) -> Iterator[str]:
+    """The words of all rules below a field `analysis`."""
+    if isinstance(schema, dict):
+        for name, inner in schema.items():
+            yield from messages(inner) if name == "analysis" else of_gates(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from of_gates(inner)
+
+
+def test_the_rules_are_those_of_the_crds() -> None:
+    said = {message for rules in RULES for message in rules}
+    rollouts = yaml.safe_load((CRDS / "rollouts.yaml").read_text())
+    assert set(of_gates(rollouts)) == said
+    for name in ("analysistemplates", "clusteranalysistemplates"):
+        found = set(messages(yaml.safe_load((CRDS / f"{name}.yaml").read_text())))
+        assert found == said - set(refused.OF_ANALYSES)
+
+
+GOOD: JsonObject = {"name": "m", "success": {"max": 1}, "prometheus": {"query": "up"}}
+JOB: JsonObject = {"name": "m", "job": {"spec": {"template": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("analysis", "why"),
+    [
+        ({}, "give metrics, templates or both"),
+        ({"metrics": []}, "give metrics, templates or both"),
+        ({"metrics": [{**GOOD, **JOB}]}, "give exactly one of prometheus"),
+        ({"metrics": [{**JOB, "compare": {"ratio": {"max": 1}}}]}, "cannot be compared"),
+        ({"metrics": [{**GOOD, "success": None}]}, "say what a good value is"),
+        ({"metrics": [{**GOOD, "minSamples": 5}]}, "minSamples needs a query"),
+        ({"metrics": [{**GOOD, "failure": {}}]}, "metrics[0].failure: give min, max or both"),
+        (
+            {"metrics": [{**GOOD, "compare": {"ratio": {"min": 2, "max": 1}}}]},
+            "metrics[0].compare.ratio: min is greater than max",
+        ),
+        ({"metrics": [{**GOOD, "compare": {}}]}, "give ratio, difference or both"),
+        (
+            {
+                "metrics": [GOOD],
+                "args": [{"name": "a", "valueFrom": {"label": "x", "annotation": "y"}}],
+            },
+            "args[0].valueFrom: give exactly one of label, annotation and secret",
+        ),
+    ],
+)
+def test_what_the_api_server_refuses_is_refused(analysis: Tree, why: str) -> None:
+    assert any(why in problem for problem in analysis_problems(analysis))
+
+
+@pytest.mark.parametrize(
+    "analysis",
+    [
+        {"metrics": [GOOD]},
+        {"templates": [{"name": "errors"}]},
+        {"metrics": [JOB]},
+        {"metrics": [{**GOOD, "minSamples": 5, "prometheus": {"query": "a", "samples": "b"}}]},
+        {"metrics": [{**GOOD, "failure": None, "compare": {"ratio": {"min": 1, "max": 1}}}]},
+        {
+            "metrics": [GOOD],
+            "args": [{"name": "a", "valueFrom": {"secret": {"name": "s", "key": "k"}}}],
+        },
+    ],
+)
+def test_what_it_takes_is_taken(analysis: Tree) -> None:
+    assert analysis_problems(analysis) == ()
