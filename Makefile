@@ -83,6 +83,7 @@ generate: $(READY) ## Write every file that is made from others: protocol, table
 	@$(BIN)/python -m tests.unit.lua_configuration.gateway_pages
 	@$(BIN)/python -m tests.trouble.document
 	@$(BIN)/python -m tests.unit.telemetry.catalogue
+	@$(BIN)/python -m tests.unit.documents.event_table
 	@$(BIN)/python -m tests.gitops.argocd
 	@$(BIN)/python -m tests.gitops.ignoring
 	@$(BIN)/python -m tests.monitoring.dashboards

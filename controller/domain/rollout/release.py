@@ -276,7 +276,7 @@ def _cancel(context: ReleaseContext, status: RolloutStatus) -> Transition:
     status = with_canary(
         about_this_template(context, status), current_step_state=StepState.COMPLETED
     )
-    note = Note(reasons.STEP_UPGRADED, "workload has been rollback, then rollout is canceled")
+    note = Note(reasons.RELEASE_CANCELING, messages.CANCELLING)
     return Continue(
         progressing(status, reasons.CANCELLING, messages.CANCELLING, context.now), (note,)
     )

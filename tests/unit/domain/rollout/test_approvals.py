@@ -21,6 +21,7 @@ from tests.unit.builders import (
     release,
     revision_of,
     status_of,
+    template,
     wait,
     weight_of,
 )
@@ -47,6 +48,14 @@ def test_an_approval_in_step_paused_is_honoured_and_said() -> None:
     world.rest()
     assert inner_of(world).current_step_index == 2
     assert ours_of(world).approved_at is not None
+
+
+def test_a_way_back_has_a_reason_of_its_own_and_shares_no_event_with_steps() -> None:
+    world = started()
+    world.people.undo(KEY, template("v1"))
+    told = said(look(world), reasons.RELEASE_CANCELING)
+    assert told == ["The workload has been rolled back and the rollout process will be canceled"]
+    assert reasons.RELEASE_CANCELING not in reasons.OF_EVERY_STEP
 
 
 def test_the_reason_of_an_approval_is_said() -> None:

@@ -1,0 +1,102 @@
+"""The one table of Events in docs/runbooks.md, from the reasons and from the places that tell them.
+
+`make generate` writes it (`python -m tests.unit.documents.event_table`); a test compares. Invariant: a reason is in the
+table as soon as the code can tell it, with the type that the code gives it.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from controller.cli.remedies.choice import TABLE
+from controller.domain import reasons
+from controller.reconcilers import script_checks
+from tests.unit.documents.pages import ROOT
+
+DOCUMENT = ROOT / "docs" / "runbooks.md"
+BEGIN, END = "<!-- events: generated -->\n", "<!-- end -->\n"
+CODE = ROOT / "controller"
+NORMAL, WARNING = "Normal", "Warning"
+ON = {"TRAFFIC_ROUTING_PHASE": "TrafficRouting"}
+CONFIG_MAP = "ConfigMap of scripts"
+Sentences = dict[str, str]
+
+
+def sentences(module: Path) -> Sentences:
+    """Constants with the sentence under each; empty where there is none."""
+    body = ast.parse(module.read_text()).body
+    found: Sentences = {}
+    for here, following in zip(body, [*body[1:], ast.Pass()], strict=True):
+        if isinstance(here, ast.Assign) and isinstance(here.targets[0], ast.Name):
+            said = following.value if isinstance(following, ast.Expr) else None
+            text = said.value if isinstance(said, ast.Constant) else ""
+            found[here.targets[0].id] = str(text)
+    return found
+
+
+def told() -> dict[str, set[str]]:
+    """Names of reasons that notes are made of, with the types that they are told with."""
+    found: dict[str, set[str]] = {}
+    for file in sorted((CODE / "domain").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Note":
+                warns = any("WARNING" in ast.unparse(part) for part in node.args[2:])
+                for name in _named(node.args[0]):
+                    found.setdefault(name, set()).add(WARNING if warns else NORMAL)
+    return found
+
+
+def _named(reason: ast.expr) -> Iterator[str]:
+    for node in ast.walk(reason):
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "reasons":
+            yield node.attr
+
+
+def stalls() -> list[str]:
+    """Names of reasons of the condition Stalled: its beginning is told as a Warning."""
+    return [name for name, value in vars(reasons).items() if name.isupper() and value in TABLE]
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    """Reason, type, object and meaning of each Event."""
+    meaning, found = sentences(Path(reasons.__file__)), told()
+    found |= {name: found.get(name, set()) | {WARNING} for name in stalls()}
+    made = [
+        (
+            str(getattr(reasons, name)),
+            ", ".join(sorted(types)),
+            ON.get(name, "Rollout"),
+            meaning[name],
+        )
+        for name, types in found.items()
+    ]
+    scripts = sentences(Path(script_checks.__file__))
+    for name, kind in (("UNUSABLE", WARNING), ("SHADOWED", WARNING), ("USABLE", NORMAL)):
+        text = scripts[name].removeprefix("Event: ")
+        made.append((getattr(script_checks, name), kind, CONFIG_MAP, text[0].upper() + text[1:]))
+    return sorted(made)
+
+
+def others() -> list[str]:
+    """Reasons of a stall that no constant names: those of gateway objects, scripts and rights."""
+    known = {row[0] for row in rows()}
+    return sorted(reason for reason in TABLE if reason not in known)
+
+
+def generated() -> str:
+    """What stands between the marks."""
+    lines = ["| reason | type | on | when |", "|---|---|---|---|"]
+    lines += [f"| `{reason}` | {kind} | {on} | {text} |" for reason, kind, on, text in rows()]
+    named = ", ".join(f"`{reason}`" for reason in others())
+    return "\n".join([*lines, "", f"A Rollout is Stalled by these, too: {named}.", ""])
+
+
+def renewed(text: str) -> str:
+    """The document with its table made anew."""
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}{generated()}{END}{tail}"
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(renewed(DOCUMENT.read_text()))
