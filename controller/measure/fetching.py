@@ -123,6 +123,10 @@ class Fetching:
                 return await _body(answer, url)
         except Refused as refused:
             raise Failed(str(refused)) from refused
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise Failed(
+                f"the certificate of {_origin(request.url)} is not trusted: name the Secret with its ca.crt under auth"
+            ) from error
         except (ValueError, aiohttp.InvalidURL) as error:
             raise Failed(
                 f"{_origin(request.url)} cannot be asked: {type(error).__name__}"

@@ -1,5 +1,6 @@
 """Throw-away authorities and the directories that a mounted Secret would be."""
 
+import ipaddress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -7,6 +8,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+HERE = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
 
 
 def authority() -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
@@ -30,7 +33,9 @@ def certificate(
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + timedelta(hours=1))
         .add_extension(x509.BasicConstraints(ca=signer is None, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.DNSName("localhost"), HERE]), critical=False
+        )
         .sign(signer[1] if signer else key, hashes.SHA256())
     )
 

@@ -1,6 +1,7 @@
 """A real HTTP server of one test: scripted answers of a metric source, and what was asked of it."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
@@ -35,14 +36,14 @@ class Pages:
 
 
 @asynccontextmanager
-async def served(*answers: Answer) -> AsyncIterator[Pages]:
+async def served(*answers: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[Pages]:
     """The server, listening."""
     pages = Pages(*answers)
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", pages.handle)
     runner = web.AppRunner(app)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
     await site.start()
     assert site._server is not None
     pages.port = runner.addresses[0][1]

@@ -1,6 +1,8 @@
 """Requests of gates: bounded, unredirected, and silent about what was answered."""
 
 import asyncio
+import ssl
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -8,7 +10,8 @@ from aiohttp import web
 from controller.api.analysis import Header, PrometheusQuery, SecretRef, WebQuery
 from controller.measure import prometheus
 from controller.measure import web as pages_of
-from controller.measure.fetching import MAX_BYTES, Failed, Request
+from controller.measure.fetching import MAX_AT_ONCE, MAX_BYTES, Failed, Request
+from tests.component.luaworker.certificates import authority, write_pair
 from tests.component.measure.pages import Answer, Secrets, fetching, json_page, served, vector
 
 
@@ -201,6 +204,44 @@ async def test_words_of_a_prometheus_about_a_secret_are_not_told() -> None:
         with pytest.raises(Failed, match="answered with status 400") as failed:
             await prometheus.ask(client, "shop", PrometheusQuery(), f"({PLACE}", pages.address)
     assert "e u" not in str(failed.value)
+
+
+async def test_a_server_is_trusted_by_the_authority_of_the_secret_alone(tmp_path: Path) -> None:
+    folder = write_pair(tmp_path / "pair", authority(), "prometheus")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "tls.crt", folder / "tls.key")
+    secrets = Secrets(creds={"ca.crt": (folder / "ca.crt").read_text()})
+    async with served(vector("1"), tls=context) as pages:
+        address = f"https://127.0.0.1:{pages.port}"
+        async with fetching(address, secrets=secrets) as client:
+            trusting = PrometheusQuery(auth=SecretRef("creds"))
+            assert await prometheus.ask(client, "shop", trusting, "up", address) == 1
+            with pytest.raises(Failed, match=r"not trusted: name the Secret with its ca.crt"):
+                await prometheus.ask(client, "shop", PrometheusQuery(), "up", address)
+    assert len(pages.asked) == 1
+
+
+async def test_no_more_than_so_many_requests_are_under_way() -> None:
+    open_now, most, full = 0, 0, asyncio.Event()
+
+    async def held(_request: web.Request) -> web.StreamResponse:
+        nonlocal open_now, most
+        open_now, most = open_now + 1, max(most, open_now + 1)
+        if open_now == MAX_AT_ONCE:
+            full.set()
+        await full.wait()
+        open_now -= 1
+        return web.Response()
+
+    async with (
+        served(held) as pages,
+        fetching(pages.address) as client,
+        asyncio.TaskGroup() as all_,
+    ):
+        for number in range(2 * MAX_AT_ONCE):
+            request = Request("shop", f"{pages.address}/{number}", timeout_seconds=50)
+            all_.create_task(client.fetch(request))
+    assert (most, len(pages.asked)) == (MAX_AT_ONCE, 2 * MAX_AT_ONCE)
 
 
 async def test_without_an_address_nothing_is_asked() -> None:
