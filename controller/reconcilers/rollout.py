@@ -112,9 +112,8 @@ class RolloutReconciler:
         decision, wake_after = await self._apply(seen, decision, effects, now)
         later = self._postponed(seen.rollout, decision.status, now)
         if later > 0 and effects.version == seen.rollout.metadata.resource_version:
-            self._telling.tell(seen, decision, now)
-            return Result(wake_after=_sooner(wake_after, later))
-        if not effects.gone:
+            wake_after = _sooner(wake_after, later)
+        elif not effects.gone:
             await self._write_status(seen.rollout, effects.version, decision, writes)
         self._telling.tell(seen, decision, now)
         return Result(wake_after=_sooner(wake_after, _until(decision.wake_at, now)))
