@@ -11,7 +11,7 @@ from datetime import datetime
 import msgspec
 
 from controller.api.meta import ObjectMeta
-from controller.api.names import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
+from controller.api.names import CONTROLLER_REVISION_HASH, DELETION_COST, POD_TEMPLATE_HASH
 from controller.api.quantity import IntOrPercent
 
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"
@@ -211,12 +211,27 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
         return ready.last_transition_time or self.metadata.creation_timestamp
 
 
+def slimmed_deployment(found: Deployment) -> Deployment:
+    """The Deployment with bytes of its own: a view's raw fields keep the whole message that they were read from."""
+    selector, template = found.spec.selector.copy(), found.spec.template.copy()
+    spec = msgspec.structs.replace(found.spec, selector=selector, template=template)
+    return msgspec.structs.replace(found, spec=spec)
+
+
+def slimmed_replica_set(found: ReplicaSet) -> ReplicaSet:
+    """The ReplicaSet with bytes of its own, as of a Deployment."""
+    spec = msgspec.structs.replace(found.spec, template=found.spec.template.copy())
+    return msgspec.structs.replace(found, spec=spec)
+
+
 def slimmed_pod(found: Pod) -> Pod:
     """The pod without what nobody reads of one that is ready: a cache holds thousands of those."""
-    status = found.status
-    if found.ready_since is None or not (
-        status.container_statuses or status.init_container_statuses
-    ):
+    if found.ready_since is None:
         return found
-    bare = PodStatus(phase=status.phase, conditions=status.conditions)
-    return Pod(metadata=found.metadata, status=bare)
+    status = found.status
+    ready = tuple(c for c in status.conditions if c.type == "Ready")
+    annotations = {n: v for n, v in found.metadata.annotations.items() if n == DELETION_COST}
+    return Pod(
+        metadata=msgspec.structs.replace(found.metadata, annotations=annotations),
+        status=PodStatus(phase=status.phase, conditions=ready),
+    )

@@ -23,7 +23,14 @@ from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
-from controller.api.workloads import Deployment, Pod, ReplicaSet, slimmed_pod
+from controller.api.workloads import (
+    Deployment,
+    Pod,
+    ReplicaSet,
+    slimmed_deployment,
+    slimmed_pod,
+    slimmed_replica_set,
+)
 from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
 from controller.domain.availability import Synced
 from controller.kube import resources
@@ -154,8 +161,20 @@ class Watched:
             self._reflect(
                 resources.TRAFFIC_ROUTINGS, self.caches.traffic_routings, TrafficRouting, everywhere
             ),
-            self._reflect(resources.DEPLOYMENTS, self.caches.deployments, Deployment, everywhere),
-            self._reflect(resources.REPLICA_SETS, self.caches.replica_sets, ReplicaSet, everywhere),
+            self._reflect(
+                resources.DEPLOYMENTS,
+                self.caches.deployments,
+                Deployment,
+                everywhere,
+                transform=slimmed_deployment,
+            ),
+            self._reflect(
+                resources.REPLICA_SETS,
+                self.caches.replica_sets,
+                ReplicaSet,
+                everywhere,
+                transform=slimmed_replica_set,
+            ),
             self._reflect(
                 resources.CONTROLLER_REVISIONS,
                 self.caches.revisions,

@@ -344,7 +344,8 @@ class Reflector(Generic[V]):
         self._version = version or self._version
 
     def _view(self, raw: msgspec.Raw) -> V:
-        view = self._read_view(raw)
+        # A raw field of a view keeps the bytes that it was read from, and those would be a whole page of a list.
+        view = self._read_view(raw.copy())
         return self._transform(view) if self._transform else view
 
     def _name_unreadable(self, key: Key, why: str) -> None:

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from controller.api.names import DELETION_COST
 from controller.api.quantity import IntOrPercent, scaled_down
 from controller.api.workloads import Pod
 
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 
 

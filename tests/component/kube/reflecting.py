@@ -23,6 +23,7 @@ THINGS = Resource("example.com", "v1", "things", "Thing")
 class Thing(msgspec.Struct, frozen=True):
     metadata: ObjectMeta
     size: int = 0
+    note: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class Heard:

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
+from controller.api.names import DELETION_COST
 from controller.api.workloads import Pod, PodStatus
 from controller.domain.pods.daemonset import (
-    DELETION_COST,
     Nodes,
     may_go,
     most_unavailable,

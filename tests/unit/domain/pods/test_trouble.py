@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
+from controller.api.names import DELETION_COST
 from controller.api.workloads import (
     ContainerState,
     ContainerStatus,
@@ -169,12 +170,15 @@ def test_a_workload_that_makes_its_pods_is_in_no_trouble() -> None:
     assert (bare.reason, bare.text) == ("FailedScale", "condition FailedScale")
 
 
-def test_a_cache_keeps_of_a_ready_pod_nothing_about_its_containers() -> None:
+def test_a_cache_keeps_of_a_ready_pod_its_readiness_and_its_deletion_cost() -> None:
     ready = StatusCondition("Ready", "True", last_transition_time=NOW)
+    others = tuple(StatusCondition(kind, "True") for kind in ("Initialized", "PodScheduled"))
     containers = (ContainerStatus(name="app", ready=True),)
-    of_ready = pod(*containers, phase="Running", conditions=(ready,))
-    assert slimmed_pod(of_ready).status == PodStatus(phase="Running", conditions=(ready,))
+    of_ready = pod(*containers, phase="Running", conditions=(*others, ready))
+    noted = structs.replace(of_ready.metadata, annotations={"note": "x", DELETION_COST: "7"})
+    slim = slimmed_pod(structs.replace(of_ready, metadata=noted))
+    assert slim.status == PodStatus(phase="Running", conditions=(ready,))
+    assert slim.metadata == structs.replace(noted, annotations={DELETION_COST: "7"})
+    assert slim.ready_since == of_ready.ready_since
     unready = pod(waiting("ErrImagePull"))
     assert slimmed_pod(unready) is unready
-    bare = make_pod(ready_since=NOW)
-    assert slimmed_pod(bare) is bare
