@@ -78,8 +78,6 @@ POD_TEMPLATE_HASH = "pod-template-hash"
 """Label of the Deployment controller on ReplicaSets and pods; a Service is pinned by it."""
 CONTROLLER_REVISION_HASH = "controller-revision-hash"
 """Label of StatefulSets and DaemonSets on their pods; a Service is pinned by it."""
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-"""Kubernetes' annotation on pods: of two pods that may go, the cheaper one goes."""
 
 # --- metric gates -------------------------------------------------------------------------------
 

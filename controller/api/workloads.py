@@ -11,9 +11,11 @@ from datetime import datetime
 import msgspec
 
 from controller.api.meta import ObjectMeta
-from controller.api.names import CONTROLLER_REVISION_HASH, DELETION_COST, POD_TEMPLATE_HASH
+from controller.api.names import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
 from controller.api.quantity import IntOrPercent
 
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+"""Kubernetes' annotation on pods: of two pods that may go, the cheaper one goes."""
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 """The alphabet of Kubernetes' safe-encoded names: no vowels, no look-alikes."""
 

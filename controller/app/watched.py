@@ -155,48 +155,27 @@ class Watched:
 
     def _make_reflectors(self) -> tuple[Watching, ...]:
         """Everything that is watched from the start; the ledger listens before a store is filled."""
-        everywhere = self._settings.watch_namespace
+        caches, everywhere = self.caches, self._settings.watch_namespace
         return (
-            self._reflect(resources.ROLLOUTS, self.caches.rollouts, Rollout, everywhere),
+            self._reflect(resources.ROLLOUTS, caches.rollouts, Rollout, everywhere),
             self._reflect(
-                resources.TRAFFIC_ROUTINGS, self.caches.traffic_routings, TrafficRouting, everywhere
+                resources.TRAFFIC_ROUTINGS, caches.traffic_routings, TrafficRouting, everywhere
             ),
-            self._reflect(
-                resources.DEPLOYMENTS,
-                self.caches.deployments,
-                Deployment,
-                everywhere,
-                transform=slimmed_deployment,
-            ),
-            self._reflect(
-                resources.REPLICA_SETS,
-                self.caches.replica_sets,
-                ReplicaSet,
-                everywhere,
-                transform=slimmed_replica_set,
-            ),
-            self._reflect(
-                resources.CONTROLLER_REVISIONS,
-                self.caches.revisions,
-                ControllerRevision,
-                everywhere,
-                transform=slimmed,
-            ),
-            self._reflect(resources.PODS, self.caches.pods, Pod, everywhere, transform=slimmed_pod),
-            self._reflect(resources.SERVICES, self.caches.services, Service, everywhere),
+            *self._make_workload_reflectors(caches, everywhere),
+            self._reflect(resources.SERVICES, caches.services, Service, everywhere),
             self._reflect(
                 resources.ANALYSIS_TEMPLATES,
-                self.caches.analysis_templates,
+                caches.analysis_templates,
                 AnalysisTemplate,
                 everywhere,
             ),
             self._reflect(
                 resources.CLUSTER_ANALYSIS_TEMPLATES,
-                self.caches.cluster_analysis_templates,
+                caches.cluster_analysis_templates,
                 AnalysisTemplate,
                 None,
             ),
-            self._reflect(resources.ENDPOINT_SLICES, self.caches.slices, EndpointSlice, everywhere),
+            self._reflect(resources.ENDPOINT_SLICES, caches.slices, EndpointSlice, everywhere),
             self._reflect(
                 resources.CONFIG_MAPS,
                 self.scripts_map.store,
@@ -205,6 +184,24 @@ class Watched:
                 field_selector=f"metadata.name={CONFIGURATION}",
             ),
         )
+
+    def _make_workload_reflectors(
+        self, caches: Caches, namespace: str | None
+    ) -> Iterator[Watching]:
+        """Workloads and their pods: a cluster has thousands, so each is slimmed to what is read of it."""
+        yield self._reflect(
+            resources.DEPLOYMENTS, caches.deployments, Deployment, namespace,
+            transform=slimmed_deployment,
+        )  # fmt: skip
+        yield self._reflect(
+            resources.REPLICA_SETS, caches.replica_sets, ReplicaSet, namespace,
+            transform=slimmed_replica_set,
+        )  # fmt: skip
+        yield self._reflect(
+            resources.CONTROLLER_REVISIONS, caches.revisions, ControllerRevision, namespace,
+            transform=slimmed,
+        )  # fmt: skip
+        yield self._reflect(resources.PODS, caches.pods, Pod, namespace, transform=slimmed_pod)
 
     def _make_published(self, changed: Callable[[], None]) -> Iterator[Part]:
         """The published configurations and the Secrets of certificates: others may change, replace or delete them."""

@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from controller.api.names import DELETION_COST
 from controller.api.quantity import IntOrPercent, scaled_down
-from controller.api.workloads import Pod
+from controller.api.workloads import DELETION_COST, Pod
 
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 

@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from controller.api.names import DELETION_COST
-from controller.api.workloads import Pod, PodStatus
+from controller.api.workloads import DELETION_COST, Pod, PodStatus
 from controller.domain.pods.daemonset import (
     Nodes,
     may_go,

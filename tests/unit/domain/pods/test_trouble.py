@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from controller.api.names import DELETION_COST
 from controller.api.workloads import (
+    DELETION_COST,
     ContainerState,
     ContainerStatus,
     Pod,
