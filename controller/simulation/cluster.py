@@ -11,6 +11,7 @@ from msgspec import structs
 
 from controller.api.meta import Key
 from controller.api.rollout import RolloutStatus
+from controller.api.workload_kinds import WorkloadKind
 from controller.domain.decision import Decision
 from controller.effects.gateways import ScriptRunner
 from controller.errors import MoonshiftError
@@ -73,10 +74,11 @@ class SimulatedCluster:
     # --- controllers ----------------------------------------------------------------------------
 
     def tick(self) -> bool:
-        """Every controller of the cluster has one look; answers whether anything changed."""
+        """Every controller of the cluster that is not behind has one look; answers whether anything changed."""
         before = self.cluster.version
-        for deployment in self.cluster.deployments:
-            self._deployments.sync(deployment)
+        if WorkloadKind.DEPLOYMENT not in self.cluster.behind:
+            for deployment in self.cluster.deployments:
+                self._deployments.sync(deployment)
         for replica_set in self.cluster.replica_sets:
             self._replica_sets.sync(replica_set)
         for pod_set in self.cluster.pod_sets:

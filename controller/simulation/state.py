@@ -85,6 +85,8 @@ class Weather:
         """By UID or revision of broken pods: what their container waits for."""
         self.unmakeable = ""
         """Why no pod can be created; empty when they can."""
+        self.behind: set[str] = set()
+        """Kinds whose own controllers do not look at present, because they have much else to do."""
         self.refusals: dict[str, Refusal] = {}
         """By name of an action: what its effect answers instead of doing anything."""
 

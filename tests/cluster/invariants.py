@@ -399,9 +399,7 @@ def judge_end(
             found.append(Violation(0, "everything_is_restored", f"{key.name} is gone"))
             continue
         now = without_said_pause(key.kind, owned(actual))
-        managers = {entry["manager"] for entry in actual["metadata"].get("managedFields") or ()}
-        if key.kind != app.workload_kind and FIELD_MANAGER in managers:
-            # The workload's label stays ours for as long as there is a Rollout.
+        if any(map(_is_of_a_release, actual["metadata"].get("managedFields") or ())):
             detail = f"{key.kind.plural} {key.name} has fields that {FIELD_MANAGER} manages"
             found.append(Violation(0, "everything_is_restored", detail))
         if key.kind == app.workload_kind and _governed(app, state):
@@ -414,6 +412,16 @@ def judge_end(
             detail = f"{key.kind.plural} {key.name} is left over"
             found.append(Violation(0, "nothing_is_left_over", detail))
     return found
+
+
+def _is_of_a_release(entry: JsonObject) -> bool:
+    """Our field manager's, for more than the label that a workload carries for as long as there is a Rollout."""
+    if entry["manager"] != FIELD_MANAGER:
+        return False
+    fields = entry.get("fieldsV1") or {}
+    metadata = fields.get("f:metadata") or {}
+    labels = {*(metadata.get("f:labels") or {})} - {".", f"f:{WORKLOAD_TYPE}"}
+    return bool({*fields} - {"f:metadata"} or {*metadata} - {"f:labels"} or labels)
 
 
 def _governed(app: Application, state: Mapping[Key, JsonObject]) -> bool:

@@ -16,7 +16,7 @@ from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import one_rollout
 from controller.cli.terminal import say
 from controller.cli.views.steps import current_state, current_step, steps_of, under_way
-from controller.cli.views.waiting import REPLICAS, at_zero
+from controller.cli.views.waiting import at_zero, pods_asked_for
 from controller.domain.rollout.release_context import moonshift_status
 from controller.errors import Conflict
 from controller.kube.resources import ROLLOUTS
@@ -86,7 +86,7 @@ def impossible(rollout: Rollout, step: int) -> str:
     if not ours.state:
         return f"Rollout {key} is not led by Moonshift, which jump needs"
     if at_zero(status):
-        return f"Rollout {key} waits for {REPLICAS}; it starts again at step 1 then"
+        return f"Rollout {key} waits for {pods_asked_for(rollout)}; it starts again at step 1 then"
     if ours.goal or ours.state == "Completed":
         return f"Rollout {key} is past its steps ({ours.goal or current_state(status)}): nothing to jump to"
     if step > steps:

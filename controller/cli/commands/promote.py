@@ -30,7 +30,7 @@ from controller.cli.views.steps import (
     steps_of,
     under_way,
 )
-from controller.cli.views.waiting import REPLICAS, at_zero, may_go_on, stalled, waits_for
+from controller.cli.views.waiting import at_zero, may_go_on, pods_asked_for, stalled, waits_for
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.status import condition
@@ -139,7 +139,9 @@ def at_the_end(rollout: Rollout | None, last: int) -> bool | Failure | None:
     if (problem := stalled(status)) and not may_go_on(status):
         return Failure(f"Rollout {key} is stalled: {problem}", ExitCode.STALLED)
     if at_zero(status):
-        return Failure(f"Rollout {key} waits for {REPLICAS}; it starts again at step 1 then")
+        return Failure(
+            f"Rollout {key} waits for {pods_asked_for(rollout)}; it starts again at step 1 then"
+        )
     if ended := _ended(rollout):
         return ended if isinstance(ended, Failure) else False
     if current_step(status) != last:

@@ -11,7 +11,7 @@ from controller.cli.remedies.case import Case
 from controller.cli.remedies.of_objects import Answer
 from controller.cli.views.problems import problems_of
 from controller.cli.views.view import Remedy, RolloutView
-from controller.cli.views.waiting import APPROVAL, REPLICAS
+from controller.cli.views.waiting import APPROVAL, NODES, REPLICAS
 from controller.domain import reasons
 
 TABLE: dict[str, Answer] = {
@@ -91,6 +91,8 @@ def _waiting(case: Case) -> tuple[Remedy, ...]:
     if summary.waits_for == REPLICAS:
         words = f"scale {case.workload} --replicas=NUMBER"
         return (case.kubectl(words, "let the release begin again"),)
+    if summary.waits_for == NODES:
+        return (case.kubectl(f"describe {case.workload}", "which nodes may take its pods"),)
     if summary.phase == Phase.INITIAL:
         kind, _, name = summary.workload.partition("/")
         return case.applied(kind, name)

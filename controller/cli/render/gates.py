@@ -6,7 +6,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from controller.api.analysis import Verdict
-from controller.cli.render.words import age
+from controller.cli.render.words import age, lasting
 from controller.cli.views.view import GateMetricView, GateView
 
 _STYLES = {
@@ -28,8 +28,8 @@ def gate_line(gate: GateView, now: datetime) -> Text:
     """Which gate, and how it stands."""
     where = f"gate of step {gate.step}" if gate.step else "gate in the background"
     text = Text(f"{where}  ").append(gate.verdict, style=_STYLES.get(gate.verdict, "cyan"))
-    if gate.since is not None and gate.verdict == Verdict.RUNNING:
-        text.append(f"  for {age(gate.since, now)}", style="dim")
+    if gate.verdict == Verdict.RUNNING:
+        text.append(lasting(gate.since, now), style="dim")
     return text
 
 

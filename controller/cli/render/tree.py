@@ -8,7 +8,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from controller.cli.render.gates import add_gates
-from controller.cli.render.words import age, counted, ends, step_of, style_of, waiting_text
+from controller.cli.render.words import age, counted, ends, lasting, step_of, style_of, waiting_text
 from controller.cli.views.view import (
     PodView,
     RevisionView,
@@ -58,10 +58,7 @@ def headline(view: RolloutView, now: datetime) -> Text:
     text.append(summary.phase or "not looked at yet", style=style_of(summary))
     if summary.phase == "Progressing":
         text.append(f"  step {step_of(summary)}  {summary.state}", style="default")
-    length = age(summary.since, now)
-    if length not in ("-", "0s"):
-        text.append(f"  for {length}", style="dim")
-    return text
+    return text.append(lasting(summary.since, now), style="dim")
 
 
 def _add_revisions(tree: Tree, view: RolloutView, now: datetime) -> None:

@@ -14,6 +14,12 @@ def age(since: datetime | None, now: datetime) -> str:
     return "-" if since is None else span(now - since)
 
 
+def lasting(since: datetime | None, now: datetime) -> str:
+    """`  for 90s`; nothing in the first second, and where the instant is not known."""
+    length = age(since, now)
+    return "" if length in ("-", "0s") else f"  for {length}"
+
+
 def counted(number: int, thing: str) -> str:
     """`1 step`, `3 steps`."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -7,6 +7,7 @@ Reads the same observation the controller decides on, so that the sentence canno
 from datetime import datetime, timedelta
 
 from controller.api.rollout import FinalisingStep, Phase, Rollout, RolloutStatus, StepState
+from controller.api.workload_kinds import workload_kind
 from controller.cli.views.gates import waits_for_metrics
 from controller.cli.views.pods import PASSING, unready_because
 from controller.cli.views.steps import current_state, current_step, steps_of
@@ -25,6 +26,7 @@ from controller.domain.rollout.status import condition
 NOTHING = "nothing"
 APPROVAL = "an approval"
 REPLICAS = "the workload to have replicas: it is scaled to zero"
+NODES = "a node for the workload's pods: none takes any"
 RESUME = "being resumed: spec.strategy.paused is true"
 
 _FINALISING = {
@@ -48,6 +50,13 @@ def stalled(status: RolloutStatus) -> str:
 def at_zero(status: RolloutStatus) -> bool:
     """The workload was scaled to zero in mid-release, which does not end the release."""
     return status.phase == Phase.PROGRESSING and moonshift_status(status).goal == Goal.SCALED_AWAY
+
+
+def pods_asked_for(rollout: Rollout) -> str:
+    """What a workload without any pod needs: replicas, or, of a kind that has none, nodes."""
+    ref = rollout.spec.workload_ref
+    kind = workload_kind(ref.group, ref.kind)
+    return REPLICAS if kind is None or kind.has_replicas else NODES
 
 
 def may_go_on(status: RolloutStatus) -> bool:
@@ -85,7 +94,7 @@ def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
     if given_back := _given_back(status, context):
         return given_back
     if at_zero(status) and _finalising(status) == FinalisingStep.NONE:
-        return REPLICAS
+        return pods_asked_for(rollout)
     if status.phase != Phase.PROGRESSING or moonshift_status(status).goal:
         return _FINALISING.get(_finalising(status), "the release to be put in order")
     if rollout.spec.strategy.paused:

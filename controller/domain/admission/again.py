@@ -43,6 +43,8 @@ class Lost(msgspec.Struct, frozen=True):
     """A CloneSet whose new pods are added to the old ones."""
     limits: JsonObject | None = None
     """The step's own maxSurge and maxUnavailable of a Deployment; None keeps the present values."""
+    resumed: bool = False
+    """Its owner took a pause back that the record still knows."""
 
 
 def frozen_again(obj: JsonObject, kind: WorkloadKind, lost: Lost) -> JsonObject:
@@ -65,7 +67,8 @@ def _record(obj: JsonObject, kind: WorkloadKind, lost: Lost) -> OwnersRecord:
     """The workload's record, if it is still there; else the record kept in status, with the owner's changes since."""
     present = record_of(obj)
     if present is not None:
-        return msgspec.structs.replace(present, release=lost.release)
+        paused = present.paused and not lost.resumed
+        return msgspec.structs.replace(present, release=lost.release, paused=paused)
     kept = record_of(changed({}, ("metadata", "annotations", ORIGINAL_STRATEGY), lost.record))
     if kind is WorkloadKind.DEPLOYMENT:
         ours = kept is not None and is_frozen(obj)
@@ -108,4 +111,5 @@ def lost_by(action: FreezeWorkload) -> Lost:
         action.stable_revision,
         action.beside,
         limits,
+        action.resumed,
     )

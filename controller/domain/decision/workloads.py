@@ -38,6 +38,8 @@ class FreezeWorkload(Value, frozen=True, tag=True):
     beside: bool = False
     max_surge: IntOrPercent | None = None
     max_unavailable: IntOrPercent | None = None
+    resumed: bool = False
+    """Its owner took a pause back that the record still knows."""
 
 
 class PaceDeployment(Value, frozen=True, tag=True):

@@ -38,6 +38,9 @@ TERMINATING = "Rollout is terminating: traffic goes back to stable, then the wor
 WORKLOAD_NOT_FOUND = "Workload Not Found"
 PAUSED = "Rollout is paused by spec.strategy.paused"
 SCALED_AWAY = "workload is scaled to zero replicas, or was: the release starts again at step 1 with the stable revision"
+NODES_AWAY = (
+    "workload is without nodes, or was: the release starts again at step 1 with the stable revision"
+)
 
 
 def waiting(seconds: int) -> str:

@@ -315,6 +315,12 @@ def _start_over(context: ReleaseContext, status: RolloutStatus) -> Transition:
     return structs.replace(begun, notes=(note, *begun.notes), actions=record)
 
 
+def _without_pods(context: ReleaseContext) -> str:
+    """A DaemonSet has no replicas: it is without pods where it is without nodes."""
+    by_nodes = context.kind is not None and not context.kind.has_replicas
+    return messages.NODES_AWAY if by_nodes else messages.SCALED_AWAY
+
+
 def _come_back(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """Scaled to zero: restore traffic, and make sure that only the stable revision returns, at step 1.
 
@@ -323,7 +329,7 @@ def _come_back(context: ReleaseContext, status: RolloutStatus) -> Transition:
     if moonshift_status(status).goal != Goal.SCALED_AWAY:
         # The goal is written first: a paused workload without stable pods may have lost them in another way.
         begun = with_moonshift_status(status, goal=Goal.SCALED_AWAY, goal_since=None)
-        return Stop(progressing(begun, reasons.IN_ROLLING, messages.SCALED_AWAY, context.now))
+        return Stop(progressing(begun, reasons.IN_ROLLING, _without_pods(context), context.now))
     # At zero replicas the release waits for people, without a limit; after that, for pods.
     since = None if scaled_away(context) else moonshift_status(status).goal_since or context.now
     status = with_moonshift_status(status, goal_since=since)
@@ -339,7 +345,7 @@ def _come_back(context: ReleaseContext, status: RolloutStatus) -> Transition:
         status = go_to(context, status, 1)
         status = with_moonshift_status(status, visits=opened((), 1, context.now))
     if scaled_away(context):
-        return Stop(progressing(status, reasons.IN_ROLLING, messages.SCALED_AWAY, context.now))
+        return Stop(progressing(status, reasons.IN_ROLLING, _without_pods(context), context.now))
     going_on = with_moonshift_status(
         status, goal="", goal_since=None, held_up_since=None, worked_since=None
     )

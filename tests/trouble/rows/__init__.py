@@ -3,6 +3,7 @@
 from tests.trouble.rows import (
     approvals,
     manifests,
+    nodes,
     parts,
     pods,
     rollouts,
@@ -18,6 +19,7 @@ TROUBLES: tuple[Trouble, ...] = (
     *approvals.TROUBLES,
     *starting.TROUBLES,
     *scaling.TROUBLES,
+    *nodes.TROUBLES,
     *pods.TROUBLES,
     *routes.TROUBLES,
     *parts.TROUBLES,

@@ -46,7 +46,7 @@ async def goes_to_zero_and_back_at_once(scene: Scene) -> None:
     was or at the first one, and the old template is still the way back. The workload's own controller may read both
     sizes before Moonshift has read the first one. It then gives all pods to the newest revision, and Moonshift takes
     them back as soon as it reads the size. Wait until the release is at step 1 again (`kubectl moonshift status`)
-    before you scale up, and this cannot happen."""
+    before you scale up, and this cannot happen; nor can it in canary style."""
     await scene.begin()
     await scene.reach(2)
     for rule in ("enough_pods_are_ready", "blue_green_keeps_every_old_pod"):

@@ -18,7 +18,7 @@ from controller.cli.views.view import (
     RolloutView,
     Summary,
 )
-from controller.cli.views.waiting import APPROVAL, NOTHING, REPLICAS
+from controller.cli.views.waiting import APPROVAL, NODES, NOTHING, REPLICAS
 from controller.domain import reasons
 from controller.telemetry.state.stalls import StallClass, stall_class
 from tests.unit.cli.builders import NOW
@@ -217,6 +217,7 @@ def test_nothing_is_taken_back_at_the_end_of_a_release() -> None:
         ({"waits_for": APPROVAL}, "kubectl moonshift approve web -n shop"),
         ({"paused": True}, "kubectl moonshift resume web -n shop"),
         ({"waits_for": REPLICAS}, "kubectl scale deployment/web --replicas=NUMBER -n shop"),
+        ({"waits_for": NODES}, "kubectl describe deployment/web -n shop"),
         ({"phase": "Initial"}, "kubectl apply -f FILE -n shop"),
     ],
 )

@@ -1,9 +1,10 @@
 """Renderables, recorded as people would see them."""
 
 import io
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
+from msgspec import structs
 from rich.console import Console, RenderableType
 
 from controller.cli.durations import span
@@ -12,7 +13,7 @@ from controller.cli.render.describe import rollout_description
 from controller.cli.render.table import rollouts_table
 from controller.cli.render.tree import rollout_tree
 from controller.cli.render.why import answer
-from controller.cli.render.words import age, change_line, hint, style_of
+from controller.cli.render.words import age, change_line, hint, lasting, style_of
 from controller.cli.views.view import (
     ApprovalView,
     ConditionView,
@@ -210,6 +211,13 @@ def test_spans_are_written_as_kubectl_does(seconds: int, text: str) -> None:
 
 def test_an_unknown_instant_is_a_dash() -> None:
     assert age(None, NOW) == "-"
+
+
+@pytest.mark.parametrize("since", [None, NOW, NOW + timedelta(seconds=1)])
+def test_what_has_just_begun_lasts_no_zero_seconds(since: datetime | None) -> None:
+    assert lasting(since, NOW) == ""
+    view = RolloutView(summary=structs.replace(make_summary(), since=since))
+    assert "  for " not in plain(rollout_tree(view, NOW))
 
 
 @pytest.mark.parametrize(

@@ -338,7 +338,15 @@ def test_an_end_in_which_all_is_as_it_was_passes() -> None:
     state[Key(ROLLOUTS, "here", "shop")] = manifests.rollout(APP)
     deployment = state[Key(DEPLOYMENTS, "here", "shop")]
     deployment["metadata"]["labels"] = {"rollouts.kruise.io/workload-type": "deployment"}
+    label = {"f:labels": {".": {}, "f:rollouts.kruise.io/workload-type": {}}}
+    deployment["metadata"]["managedFields"] = managed("f:metadata", label)
     assert judge_end(APP, state, as_it_was()) == []
+
+
+def managed(part: str, fields: JsonObject | None = None) -> list[JsonObject]:
+    """An entry of our field manager's."""
+    entry = {"manager": "moonshift", "operation": "Update", "fieldsV1": {part: fields or {}}}
+    return [entry]
 
 
 @pytest.mark.parametrize(
@@ -349,8 +357,14 @@ def test_an_end_in_which_all_is_as_it_was_passes() -> None:
         pytest.param(
             SERVICES,
             ("metadata", "managedFields"),
-            [{"manager": "moonshift", "operation": "Update"}],
+            managed("f:spec"),
             id="a field of which we are the manager",
+        ),
+        pytest.param(
+            DEPLOYMENTS,
+            ("metadata", "managedFields"),
+            managed("f:spec"),
+            id="a field of the workload of which we are the manager",
         ),
         pytest.param(DEPLOYMENTS, ("spec", "paused"), True, id="a workload left paused"),
         pytest.param(

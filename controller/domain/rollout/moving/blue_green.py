@@ -14,7 +14,7 @@ from controller.domain.pods.deployment import WrittenLimits, admission_paused, w
 from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import autoscalers
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
-from controller.domain.rollout.moving.paced_deployment import clear_abandoned
+from controller.domain.rollout.moving.paced_deployment import clear_abandoned, to_begin_with
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
 
@@ -30,7 +30,7 @@ class BlueGreenDeployment(Deployments):
         blocked = blocked_workload(context, status)
         if blocked is not None:
             return blocked
-        return clear_abandoned(context, status) if admission_paused(context.deployment) else None
+        return to_begin_with(context, status) if admission_paused(context.deployment) else None
 
     def grow(
         self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool

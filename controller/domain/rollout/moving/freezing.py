@@ -72,6 +72,7 @@ def freeze_again(context: ReleaseContext, status: RolloutStatus) -> FreezeWorklo
         beside=context.style is Style.BLUE_GREEN and context.kind is WorkloadKind.CLONE_SET,
         max_surge=limits.max_surge if limits is not None else None,
         max_unavailable=limits.max_unavailable if limits is not None else None,
+        resumed=context.kind is WorkloadKind.DEPLOYMENT and _was_resumed_unheard(context),
     )
 
 
@@ -93,11 +94,19 @@ def _limits(context: ReleaseContext, status: RolloutStatus) -> WrittenLimits | N
 
 
 def lost_its_freeze(context: ReleaseContext) -> bool:
-    """The owner's record, the mark or the freeze is missing; in canary style the pause, which stays to the end."""
+    """The owner's record, the mark or the freeze is missing, or the record is outdated; in canary style the pause,
+    which stays to the end.
+    """
     if context.owners is None or not marked_for(context.workload.object):
         return True
     if context.kind is not WorkloadKind.DEPLOYMENT:
         return False
-    return _is_its_owners(context) or (
-        context.style is Style.CANARY and not admission_paused(context.deployment)
-    )
+    if _is_its_owners(context) or _was_resumed_unheard(context):
+        return True
+    return context.style is Style.CANARY and not admission_paused(context.deployment)
+
+
+def _was_resumed_unheard(context: ReleaseContext) -> bool:
+    """Its owner paused it, and took the pause back while no webhook was asked: at the end it would be paused again."""
+    known = context.owners is not None and context.owners.paused
+    return known and not context.labelled and not context.deployment.spec.paused

@@ -38,7 +38,7 @@ class PacedDeployment(Deployments):
             return blocked
         if not admission_paused(context.deployment):
             return None
-        return clear_abandoned(context, status) or freeze_takes_effect(context, status)
+        return to_begin_with(context, status) or freeze_takes_effect(context, status)
 
     def grow(
         self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
@@ -107,6 +107,21 @@ def clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | No
         pod.revision not in keep and not pod.metadata.deleting for pod in context.workload.pods
     )
     return Stop(status=status) if leaving else None
+
+
+def to_begin_with(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """Before the admission pause ends: abandoned revisions are gone, and others have taken their share.
+
+    The room for new pods is what the ReplicaSets leave of `replicas` and maxSurge. The share of a ReplicaSet that we
+    emptied is stable's again only once the Deployment's controller has looked; on a busy control plane our next pass
+    comes first, and the share would be room for new pods beyond the step. Where somebody deleted every ReplicaSet there
+    is none to fill.
+    """
+    left = clear_abandoned(context, status)
+    if left is not None or not context.workload.replica_sets:
+        return left
+    wanted = sum(run.size for run in context.running)
+    return Stop(status=status) if wanted < context.replicas else None
 
 
 def freeze_takes_effect(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -5,6 +5,7 @@ import pytest
 
 from controller.api.rollout import Rollout
 from controller.cli.views.waiting import (
+    NODES,
     NOTHING,
     REPLICAS,
     RESUME,
@@ -58,6 +59,7 @@ BACK_OFF = {
         ),
         (make_rollout(goal="ScaledAway", state="BeforeStepUpgrade"), REPLICAS),
         (make_rollout(goal="ScaledAway", paused=True), REPLICAS),
+        (make_rollout(goal="ScaledAway", kind="DaemonSet"), NODES),
         (
             make_rollout(
                 goal="ScaledAway", canary={"finalisingStep": "FinalisingStepRouteTrafficToStable"}

@@ -121,6 +121,19 @@ def test_to_zero_and_back_at_once_ends_with_the_first_steps_share(style: str, ti
     assert sizes_of(world) == {"v2": 10}
 
 
+@pytest.mark.parametrize("ticks", range(9))
+def test_in_canary_style_no_new_pod_comes_with_zero_and_back_at_once(ticks: int) -> None:
+    """The workload has no ReplicaSet of the new template, so its own controller has only stable to fill."""
+    world = emptied("canary")
+    most, beside = most_new(world), history(world, lambda: sizes_of(world).get("+v2", 0))
+    for _ in range(ticks):
+        world.tick()
+    world.people.edit(KEY, replicas=10)
+    world.rest()
+    assert most() == 0
+    assert max(beside) <= 5
+
+
 @ZERO
 def test_nobody_looks_while_it_goes_to_zero_and_back(style: str) -> None:
     """The controller is away: the new version has taken everything, and serves."""

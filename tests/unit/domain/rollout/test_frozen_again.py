@@ -92,6 +92,23 @@ def test_a_hold_that_is_edited_away_is_back_before_a_pod_counts() -> None:
     assert workload_of(world).spec.min_ready_seconds == names.FREEZE_MIN_READY_SECONDS
 
 
+def test_a_pause_that_its_owner_took_back_unheard_is_not_written_again_at_the_end() -> None:
+    world = at_half("partition")
+    world.people.edit(KEY, paused=True)
+    world.people.unheard = True
+    found = workload_of(world)
+    world.people.label(
+        KEY, {k: v for k, v in found.metadata.labels.items() if k != names.WORKLOAD_TYPE}
+    )
+    world.people.edit(KEY, paused=False)
+    world.people.unheard = False
+    world.rest()
+    assert sizes_of(world) == {"v1": 5, "v2": 5}
+    finish(world)
+    assert sizes_of(world) == {"v2": 10}
+    assert not workload_of(world).spec.paused
+
+
 def test_a_third_revision_that_comes_unheard_is_a_release_of_its_own() -> None:
     world = at_half("partition")
     release_before = ours_of(world).release

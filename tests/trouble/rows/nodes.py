@@ -1,0 +1,74 @@
+"""A DaemonSet that loses its nodes while it is released, which for other kinds is being scaled to zero."""
+
+from dataclasses import replace
+
+import yaml
+
+from tests.cluster import manifests
+from tests.cluster.story import at
+from tests.trouble.forms import ADVANCED_DAEMON, DAEMON, FORMS, ON_NODES
+from tests.trouble.scene import Scene
+from tests.trouble.table import Row, Said, Trouble
+from tests.trouble.why import theirs
+
+BY_REPLICAS = "it has as many pods as it has replicas, on whatever nodes there are"
+
+
+async def loses_its_nodes_and_gets_them_back(scene: Scene) -> None:
+    """Every node that takes its pods is taken out for a while. The stable version stays what it was; when there are
+    nodes again the step's share is new and no more, and the steps begin again."""
+    scene.app = replace(scene.app, pool=scene.app.namespace)
+    nodes = manifests.nodes(scene.app.replicas, scene.app.pool)
+    await scene.plane.apply(yaml.safe_dump_all(nodes))
+    await scene.begin()
+    await scene.reach(2)
+    await _pooled(scene, "")
+    await scene.no_pods()
+    await scene.moment()
+    await scene.rollout(lambda status: at(status, 1, "BeforeStepUpgrade"))
+    await scene.is_explained()
+    await _pooled(scene, scene.app.pool)
+    await scene.rollout(lambda status: at(status, 1, "StepPaused"))
+    await scene.at_its_share()
+    await scene.approve(1)
+    await scene.paused_at(2)
+    await scene.approve(2)
+    await scene.completed()
+    await scene.runs(old=0, new=scene.app.replicas)
+
+
+async def _pooled(scene: Scene, pool: str) -> None:
+    """All its nodes carry this label, which its pods ask for."""
+    for node in manifests.nodes(scene.app.replicas, scene.app.pool):
+        path = f"/api/v1/nodes/{node['metadata']['name']}"
+        body = {"metadata": {"labels": {"pool": pool or None}}}
+        await scene.plane.client().patch(path, body)
+
+
+TROUBLES = (
+    Trouble(
+        "without-nodes",
+        "Every node of a DaemonSet leaves mid-release, and comes back",
+        (
+            Row(
+                loses_its_nodes_and_gets_them_back,
+                (
+                    Said(
+                        "message",
+                        "workload is without nodes, or was: the release starts again at step 1 with the stable "
+                        "revision",
+                    ),
+                ),
+                ("nothing: the steps are approved again, from the first on",),
+                why=(
+                    "waits for a node for the workload's pods: none takes any",
+                    theirs("describe daemonset/shop", "which nodes may take its pods"),
+                ),
+                played=ON_NODES,
+                often=(DAEMON,),
+                killed=(ADVANCED_DAEMON,),
+            ),
+        ),
+        except_for={tuple(form for form in FORMS if form not in ON_NODES): BY_REPLICAS},
+    ),
+)
