@@ -1,6 +1,7 @@
 """Deliberate defects of moving pods, of counting them, and of what they read."""
 
 from tests.mutations.mutation import (
+    BEHIND,
     CONTENT,
     CONTENT_LOST,
     DISTURBANCES,
@@ -37,6 +38,12 @@ OF_PODS: tuple[Mutation, ...] = (
             "    if left:\n",
             "    if left and not context.workload:\n",
             DISTURBANCES,
+        ),
+        (
+            "the share of abandoned pods is room for new ones",
+            "    return Stop(status=status) if wanted < context.replicas else None\n",
+            "    return Stop(status=status) if wanted < 0 else None\n",
+            BEHIND,
         ),
         (
             "the latch is not taken off",

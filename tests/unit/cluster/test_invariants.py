@@ -338,7 +338,7 @@ def test_an_end_in_which_all_is_as_it_was_passes() -> None:
     state[Key(ROLLOUTS, "here", "shop")] = manifests.rollout(APP)
     deployment = state[Key(DEPLOYMENTS, "here", "shop")]
     deployment["metadata"]["labels"] = {"rollouts.kruise.io/workload-type": "deployment"}
-    label = {"f:labels": {".": {}, "f:rollouts.kruise.io/workload-type": {}}}
+    label: JsonObject = {"f:labels": {".": {}, "f:rollouts.kruise.io/workload-type": {}}}
     deployment["metadata"]["managedFields"] = managed("f:metadata", label)
     assert judge_end(APP, state, as_it_was()) == []
 
