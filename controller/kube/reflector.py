@@ -157,6 +157,11 @@ class Reflector(Generic[V]):
         return self._trouble.message if self._trouble is not None else None
 
     @property
+    def trouble(self) -> Unavailable | None:
+        """The same, as a type."""
+        return self._trouble
+
+    @property
     def healthy(self) -> bool:
         """The store is complete, and the last attempt to keep it so succeeded."""
         return self.synced.is_set() and self._trouble is None

@@ -15,9 +15,9 @@ from controller.api.networking import SERVICE_NAME_LABEL, EndpointSlice, Service
 from controller.api.podsets import ControllerRevision, slimmed
 from controller.api.rollout import Rollout
 from controller.api.workloads import Deployment, Pod, ReplicaSet
-from controller.cli.failures import explain
-from controller.cli.reading.gateways import Gateways
+from controller.cli.reading.gateways import Gateways, unavailable_because
 from controller.cli.reading.source import Source, named
+from controller.domain.availability import Unavailable
 from controller.domain.observation import Observation
 from controller.domain.traffic.plan.traffic_plan import references_of, services_of
 from controller.errors import MoonshiftError
@@ -70,7 +70,7 @@ class Facts:
     """One Rollout and its world."""
 
     def __init__(self, client: KubeClient, key: Key) -> None:
-        self._unread: dict[str, str] = {}
+        self._unread: dict[str, Unavailable] = {}
         self._reflectors: list[Reflector[Any]] = []
         self._client = client
         self._key = key
@@ -106,9 +106,9 @@ class Facts:
         self._sources += [deployments, *self._followed, rollouts, *self._gateways.sources]
 
     @property
-    def gaps(self) -> dict[str, str]:
+    def gaps(self) -> dict[str, Unavailable]:
         """The kinds that cannot be read at present, with the reasons."""
-        broken = {r.resource.name: r.problem for r in self._reflectors if r.problem is not None}
+        broken = {r.resource.name: r.trouble for r in self._reflectors if r.trouble is not None}
         return self._unread | broken
 
     def observe(self) -> Observation | None:
@@ -139,7 +139,7 @@ class Facts:
                 self._client, (ref.api_version, ref.kind), key
             )
         except MoonshiftError as failure:
-            self._unread[ref.kind] = explain(failure)
+            self._unread[ref.kind] = unavailable_because(failure)
             return
         self._followed.append(source)
         pod_set = source.store.get(key)
@@ -184,4 +184,4 @@ class Facts:
         try:
             await source.load(self._client)
         except MoonshiftError as failure:
-            self._unread[source.resource.name] = explain(failure)
+            self._unread[source.resource.name] = unavailable_because(failure)

@@ -76,7 +76,7 @@ class Gateways:
             )
             await source.load(client)
         except MoonshiftError as failure:
-            self._problems[kind, key] = _why(failure)
+            self._problems[kind, key] = unavailable_because(failure)
             raise
         self._workloads[kind, key] = source
         return source
@@ -113,7 +113,7 @@ class Gateways:
                     await made.load(client)
                     self._made[kind] = made
             except MoonshiftError as failure:
-                self._problems[at] = _why(failure)
+                self._problems[at] = unavailable_because(failure)
             else:
                 self._sources[at] = source
 
@@ -185,7 +185,8 @@ async def look_up(client: KubeClient, kind: Kind) -> Resource:
     return found
 
 
-def _why(failure: MoonshiftError) -> Unavailable:
+def unavailable_because(failure: MoonshiftError) -> Unavailable:
+    """An answer of the API server, as the type that all readers see."""
     match failure:
         case ForbiddenByServer():
             return Forbidden(explain(failure))

@@ -64,7 +64,7 @@ def headline(view: RolloutView, now: datetime) -> Text:
 def _add_revisions(tree: Tree, view: RolloutView, now: datetime) -> None:
     size = "" if view.replicas is None else f"  {counted(view.replicas, 'replica')}"
     branch = tree.add(f"{view.summary.workload}{size}")
-    if view.replicas is None:
+    if not view.revisions:
         branch.add(
             f"new pods: {view.summary.canary_replicas}, ready {view.summary.canary_ready_replicas}"
         )
@@ -109,6 +109,8 @@ def _service(service: ServiceView, view: RolloutView) -> Text:
     else:
         target = "as its owner wrote it"
     text = Text(f"{service.name}  {target}  ")
+    if service.endpoints is None:
+        return text.append("endpoints are not known", style="dim")
     ready = counted(service.endpoints, "ready endpoint")
     return text.append(ready, style="default" if service.endpoints else "red")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 import msgspec
+from msgspec import structs
 
 from controller.api.jsontree import JsonObject
 from controller.api.names import ROLLOUT_BATCH_ID
@@ -36,6 +37,7 @@ from controller.cli.views.view import (
     Summary,
 )
 from controller.cli.views.waiting import awaits_approval, may_go_on, stalled, timers, waits_for
+from controller.domain.availability import Unavailable
 from controller.domain.observation import Observation
 from controller.domain.rollout.release_context import (
     ReleaseContext,
@@ -45,7 +47,13 @@ from controller.domain.rollout.release_context import (
 from controller.domain.rollout.routing import goes_to_new_whole
 from controller.domain.rollout.services import pinned_to
 from controller.domain.rollout.status import condition
-from controller.kube.resources import DEPLOYMENTS, SERVICES
+from controller.kube.resources import (
+    DEPLOYMENTS,
+    ENDPOINT_SLICES,
+    PODS,
+    REPLICA_SETS,
+    SERVICES,
+)
 
 
 def summary_of(rollout: Rollout, context: ReleaseContext | None = None) -> Summary:
@@ -91,16 +99,22 @@ def since_when(rollout: Rollout) -> datetime | None:
     return entered or rollout.metadata.creation_timestamp
 
 
-def look_at(seen: Observation, now: datetime, gaps: Mapping[str, str]) -> RolloutView:
-    """Everything that is shown."""
+_COUNTING_PODS = frozenset({PODS.name, REPLICA_SETS.name})
+"""Kinds without which pods are not known, or not whose they are."""
+
+
+def look_at(seen: Observation, now: datetime, gaps: Mapping[str, Unavailable]) -> RolloutView:
+    """Everything that is shown; nothing is counted of a kind that cannot be read."""
     rollout = seen.rollout
     context = ReleaseContext(seen=seen, now=now)
     replicas = context.replicas if seen.workload is not None else None
+    pods_known = seen.workload is not None and not _COUNTING_PODS & gaps.keys()
+    counted = pods_known and not {SERVICES.name, ENDPOINT_SLICES.name} & gaps.keys()
     return RolloutView(
-        summary=summary_of(rollout, context),
+        summary=summary_of(rollout, context if counted else None),
         replicas=replicas,
-        revisions=revision_views(context) if seen.workload is not None else (),
-        services=service_views(context) if SERVICES.name not in gaps else (),
+        revisions=revision_views(context) if pods_known else (),
+        services=_services(context, gaps),
         routes=route_views(context) if seen.workload is not None or seen.routes else (),
         next=next_text(rollout, replicas),
         steps=step_views(rollout, replicas),
@@ -114,9 +128,18 @@ def look_at(seen: Observation, now: datetime, gaps: Mapping[str, str]) -> Rollou
             ApprovalView(a.step, a.by, a.at, a.message)
             for a in moonshift_status(rollout.status).approvals
         ),
-        gaps=tuple(f"{resource}: {why}" for resource, why in gaps.items()),
+        gaps=tuple(f"{resource}: {why.message}" for resource, why in gaps.items()),
         overrun=_overrun(context) if seen.workload is not None else "",
     )
+
+
+def _services(context: ReleaseContext, gaps: Mapping[str, Unavailable]) -> tuple[ServiceView, ...]:
+    if SERVICES.name in gaps:
+        return ()
+    found = service_views(context)
+    if ENDPOINT_SLICES.name not in gaps:
+        return found
+    return tuple(structs.replace(service, endpoints=None) for service in found)
 
 
 _PODS_ARE_THERE = (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED, StepState.STEP_READY)

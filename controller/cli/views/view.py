@@ -45,13 +45,16 @@ class RevisionView(View, frozen=True):
 
 
 class ServiceView(View, frozen=True):
-    """A Service traffic is led to. `pinned_to` is a revision, empty when it leads to all its owner selects."""
+    """A Service traffic is led to. `pinned_to` is a revision, empty when it leads to all its owner selects.
+
+    `endpoints` counts the ready ones; None where they cannot be read.
+    """
 
     name: str
     role: Role
     exists: bool = True
     pinned_to: str = ""
-    endpoints: int = 0
+    endpoints: int | None = 0
 
 
 class RouteView(View, frozen=True):

@@ -1,11 +1,14 @@
 from typing import Any
 
 import msgspec
+import pytest
 from msgspec import structs
 
 from controller.cli.render.words import hint
 from controller.cli.views.look import look_at, summary_of
 from controller.cli.views.view import Role
+from controller.domain.availability import Forbidden
+from controller.kube.resources import ENDPOINT_SLICES, PODS, REPLICA_SETS, Resource
 from tests.unit.cli.builders import (
     NEW,
     NOW,
@@ -91,9 +94,23 @@ def test_services_say_what_they_are_pinned_to() -> None:
 def test_a_missing_stable_service_is_shown_and_an_unreadable_one_is_a_gap() -> None:
     missing = look_at(make_observation(), NOW, {})
     assert [(s.name, s.exists) for s in missing.services] == [("web", False)]
-    unread = look_at(make_observation(), NOW, {"services": "forbidden"})
+    unread = look_at(make_observation(), NOW, {"services": Forbidden("forbidden")})
     assert unread.services == ()
     assert unread.gaps == ("services: forbidden",)
+
+
+@pytest.mark.parametrize("kind", [PODS, REPLICA_SETS])
+def test_pods_that_cannot_be_read_are_not_counted_as_none(kind: Resource) -> None:
+    unread = look_at(
+        make_observation(make_rollout(state="StepUpgrade")), NOW, {kind.name: Forbidden("no")}
+    )
+    assert unread.revisions == ()
+    assert "0 made" not in unread.summary.waits_for
+
+
+def test_endpoints_that_cannot_be_read_are_not_counted_as_none() -> None:
+    unread = look_at(make_observation(), NOW, {ENDPOINT_SLICES.name: Forbidden("no")})
+    assert [(service.name, service.endpoints) for service in unread.services] == [("web", None)]
 
 
 def test_a_workload_that_is_not_known_is_shown_by_the_status_alone() -> None:
