@@ -115,7 +115,7 @@ class CertificateKeeper:
         await self._publisher.let_pass()
 
     def _others(self) -> bytes | None:
-        """Who signs what is served, where that is not our authority; None: not known while it cannot be used."""
+        """The authority of a certificate from another issuer: empty without one, None while it cannot be used."""
         if not self._places.issued_secret:
             return b""
         return self._issued.authority if self._issued else None

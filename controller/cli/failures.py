@@ -1,4 +1,4 @@
-"""Failures in words for a person: what failed, where, why, what to do; and the exit code.
+"""Failures in words for a person: the object, the place, the cause, the remedy; and the exit code.
 
 Invariant: one line, on standard error, and a code that scripts can rely on. Nothing here prints a stack.
 """

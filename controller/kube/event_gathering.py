@@ -75,7 +75,7 @@ class Gathering:
         return max(0.0, min(left)) if left else None
 
     def _shortened(self) -> tuple[Note, ...]:
-        """Forget the object that was told of the longest ago; what was held of it is let go."""
+        """Forget the object whose last Event is the oldest; its held Events are recorded now."""
         if len(self._groups) <= OBJECTS:
             return ()
         _, oldest = self._groups.popitem(last=False)

@@ -1,4 +1,4 @@
-"""What is told about an object: the content of an Event. It must do no I/O."""
+"""The content of an Event about an object. It must do no I/O."""
 
 import hashlib
 from datetime import datetime

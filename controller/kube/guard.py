@@ -1,6 +1,6 @@
 """The accounts that may read the metrics, remembered for a bounded time.
 
-Why: the names of Rollouts and what goes wrong with them are nobody's business but their owners'. Invariant: fails
+Why: only their owners shall read the names of Rollouts and their problems. Invariant: the guard fails
 closed: an account that was not found allowed reads nothing. No token is kept, only its hash; the memory is
 bounded, and so is how often the API server is asked, whoever asks us. It must not know how the API server is asked.
 """

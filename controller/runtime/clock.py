@@ -37,7 +37,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock; what it jumps is made up for slowly, and the date never goes back."""
+    """The machine's clock. After a jump of it the date is corrected slowly, and never goes back."""
 
     def __init__(
         self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = _since_boot

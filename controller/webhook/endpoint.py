@@ -4,8 +4,9 @@ Invariant: the port listens only with a certificate; a replica that cannot get o
 authority and its user name, is not ready, says why and tries again, and never ends the process. One that did is ready,
 whatever of the cluster it has read, and stays so while the API server is away. At rest nothing is asked of
 the API server: certificates are renewed months before they end, so a look every few hours is enough, and another at
-once when somebody changes the Secret or what is published. Who changes it again and again, another installation say,
-is answered `HEALINGS` times in `HEALING_TIME`; then only our user name is put back, and the rest when it is time.
+once when somebody changes the Secret or the webhook configurations. Where somebody (another installation, say) changes
+them again and again, they are mended `HEALINGS` times in `HEALING_TIME`; then only our user name is put back at once,
+and all else at the next look.
 """
 
 import asyncio
@@ -66,7 +67,7 @@ class Endpoint:
         self._healed: deque[float] = deque()
 
     def note(self) -> str | None:
-        """What of the certificate is not as asked for, though webhooks are served; None: nothing."""
+        """How the served certificate differs from the one that was asked for; None where it does not."""
         return self._keeper.note
 
     async def run(self) -> None:

@@ -46,8 +46,8 @@ class Listing(View, frozen=True):
 def get(words: tuple[str, ...], live: bool, everywhere: bool, form: str | None) -> None:
     """Show Rollouts: all as a table, or those named as a tree.
 
-    The tree shows the step and what it waits for, revisions with their pods, what each Service is pinned to, which
-    step each gateway object follows and with what weights, and what comes next.
+    The tree shows the step and its reason to wait, revisions with their pods, the revision that each Service is
+    pinned to, the step and the weights of each gateway object, and the next steps.
 
     With -w it is redrawn as things change; in a pipe every change is one line. With -o json or yaml it is the same as
     data, and -o jsonpath={...} is one value of it (the object itself: kubectl get rollout NAME -o yaml).

@@ -1,7 +1,7 @@
 """`undo`: put the stable template back on the workload; the controller then leads traffic and pods back.
 
-Invariant: only the template is written, and only over the generation that was looked at; what is stable is what the
-release recorded, never guessed from the order of revisions.
+Invariant: only the template is written, and only over the generation that was looked at. The stable revision is read
+from the release's record, never guessed from the order of revisions.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Asking metric sources from a person's own machine: the controller's client, without the controller's allow-list.
 
-Invariant: the queries are those that the controller would send. What the command line says of address, headers and
-token outranks what the metric says. Without a token on the command line the Secret of a metric is read where a cluster
+Invariant: the queries are those that the controller would send. An address, a header or a token of the command line
+outranks that of the metric. Without a token on the command line the Secret of a metric is read where a cluster
 is at hand, with the rights of the person who asks; nothing of it is printed.
 """
 

@@ -1,6 +1,6 @@
 """The gates that a person wants to try: from manifests, from a Rollout of the cluster, or from both.
 
-Invariant: whatever form a gate is written in (a Rollout, an Analysis alone, a template), what comes out is one shape.
+Invariant: every form of a gate (in a Rollout, an Analysis alone, a template) becomes the same type.
 The command line outranks the files, and files outrank the cluster.
 """
 

@@ -28,8 +28,8 @@ Judge = Callable[[Inventory], tuple[Finding, ...]]
 def takeover(check: bool, everywhere: bool, form: str | None) -> None:
     """Say what happens when Moonshift starts in the place of OpenKruise Rollouts.
 
-    Of every Rollout, BatchRelease, held workload and renamed autoscaler: what becomes of it, and what has to be done
-    first, as commands. Exit code 1 where something has to be done.
+    Each Rollout, BatchRelease, held workload and renamed autoscaler is listed with its future and with the commands
+    that have to be run first. Exit code 1 where something has to be done.
 
     \b
     Examples:

@@ -1,7 +1,7 @@
 """Reads what a check of a cluster looks at.
 
-Invariant: nothing is written; the only POSTs are access reviews, which change nothing. What may not be read becomes a
-gap, and the rest is looked at all the same.
+Invariant: nothing is written; the only POSTs are access reviews, which change nothing. A kind that may not
+be read becomes a gap, and all other kinds are looked at all the same.
 """
 
 from collections.abc import AsyncIterator, Mapping

@@ -3,8 +3,8 @@
 These are gateway objects, and a workload that is no Deployment.
 
 Why not the controller's own cache of kinds: it watches whole kinds, and a person who looks at one VirtualService need
-not load all of the namespace. Invariant: a kind is looked up by its complete apiVersion; what cannot be read is a
-problem with a text, never an absent object.
+not load all of the namespace. Invariant: a kind is looked up by its complete apiVersion; an object that cannot
+be read is `Unavailable` with the reason, never absent.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """A workload of any kind that is released, with the templates that Kubernetes keeps of its revisions.
 
-A Deployment's are in its ReplicaSets, all others' in ControllerRevisions. Invariant: a revision is named as pods are
-labelled with it, which is how a release records what is stable; what is another owner's is left out.
+A Deployment's are in its ReplicaSets, all others' in ControllerRevisions. Invariant: a revision is named
+as on the labels of its pods, because a release records the stable revision so; objects of other owners are left out.
 """
 
 import msgspec

@@ -2,9 +2,9 @@
 
 Why: without a controller a release stands still and its status keeps the last sentence, which then sends people to look
 at pods and routes. Invariant: only a Lease that somebody held and gave up renewing is called abandoned; no Lease, or no
-right to read it, says nothing of a controller (leader election may be off, or the controller live elsewhere). Who may
-not read it is told so, but only about a release that seems to stand still: most people have no such right, and of a
-release that moves it is no news.
+right to read it, says nothing of a controller (leader election may be off, or the controller live elsewhere). A person
+without that right is told so, but only about a release that seems to stand still: most people have no such right, and
+nobody asks it of a release that moves.
 """
 
 from datetime import datetime, timedelta

@@ -2,7 +2,7 @@
 
 The worker knows nothing of coverage, and its protocol is not stretched for it: the script is run once more on the
 same input, as a copy of its text in which a mark stands before every statement. The copy is wrapped in a function,
-so that it can report, whatever way the script ends; it prints what was marked in one line of hexadecimal digits,
+so that it can report, whatever way the script ends. It prints the marks in one line of hexadecimal digits,
 which stays far below the bound of the log, and the script's own prints are silenced meanwhile.
 
 Invariant: the marks must not change what the script does. That is not believed but compared: a copy whose answer is

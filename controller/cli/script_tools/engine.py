@@ -87,8 +87,8 @@ def worker_command(address: str, *, filtered: bool) -> list[str]:
 async def private_worker(*, filtered: bool = True, workers: int = 1) -> AsyncIterator[Engine]:
     """A worker of one's own. Raises WorkerUnavailable where it cannot be started.
 
-    Of two workers, one call after the other meets the other one: what an answer owes to the place of things in memory,
-    as the order of tables that are keys does, is the same within one worker and not in the next.
+    Two workers take calls in turn. An answer that depends on addresses in memory (the order of tables that are keys)
+    is the same within one worker and differs in the next, so a script that is not deterministic is noticed.
     """
     async with AsyncExitStack() as running:
         clients = [

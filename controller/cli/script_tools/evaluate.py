@@ -1,8 +1,8 @@
 """One step of a case, from plan to verdict, by the controller's own code.
 
 `Answers` is what the controller uses: it derives the input, runs a script it has not seen twice, chains the scripts of
-an object that several references lead to, and judges what comes back: what the object would say, and under `objects`
-what would be made beside it.
+an object that several references lead to, and judges the answer: the object's new content, and under `objects` the
+companion objects.
 """
 
 import msgspec

@@ -1,7 +1,7 @@
 """Trying a script on the originals of its test data: with their own steps, and with steps made up for its claims.
 
-Invariant: what counts as wrong is what the controller's own judgement of answers says, and what `claims` says about
-claims; the script runs here as it runs in the controller.
+Invariant: the controller's own validation of answers, and `claims` about claims, decide what is wrong; the script runs
+here as it runs in the controller.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """YAML as Kubernetes reads and people compare it.
 
-Invariant: what is read has JSON's types only and is what kubectl reads (a date and `22:22` stay text, `1e2` and `017`
-are numbers), and what is written reads back as the same value, keys in a fixed order, so that two texts differ
-exactly where the values do.
+Invariant: a text is read as kubectl reads it, into JSON's types only (a date and `22:22` stay text, `1e2` and `017`
+are numbers). A written text reads back as the same value, keys in a fixed order, so that two texts differ exactly where
+the values do.
 """
 
 import difflib

@@ -1,7 +1,7 @@
 """Manifests in files and folders, and what a simulation needs of them.
 
-Invariant: what is needed and not there is a failure that names it and says where it was looked for; what is not needed
-is left out without a word, so that a whole folder of an application can be given.
+Invariant: a needed object that is missing is a failure, which names the object and the places that were searched.
+Other objects are left out without a word, so that a whole folder of an application can be given.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,7 +1,7 @@
 """The API server's answer to the fields of a Rollout or TrafficRouting before any webhook: the schema of the CRD.
 
 Why: a field that is misspelt, or a number where a text belongs, is refused by the server and never reaches the
-controller. Invariant: the schemas are those that are installed; what is said names the field and what it should be.
+controller. Invariant: the schemas are those that are installed; a message names the field and the type it should have.
 Rules in CEL are not evaluated here: admission's own checks say the same.
 """
 

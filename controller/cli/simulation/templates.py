@@ -1,6 +1,6 @@
-"""Templates of analyses among manifests: what a simulation and `gate test` measure by.
+"""Templates of analyses among manifests, for a simulation and for `gate test`.
 
-Invariant: what is no template or no Analysis is refused with the object's name, never guessed.
+Invariant: an object that cannot be read as its kind is refused by its name, never guessed.
 """
 
 from collections.abc import Iterable

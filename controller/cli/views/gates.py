@@ -1,7 +1,7 @@
 """The gates of a release as the views show them: how each stands, its last values, and when it is measured next.
 
 Invariant: pure; told from the status alone. Bounds and the next measurement are known of metrics that stand in the
-Rollout; those of templates show what was measured.
+Rollout; for metrics of templates only the measured values are known.
 """
 
 from datetime import datetime

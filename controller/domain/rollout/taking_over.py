@@ -4,8 +4,8 @@ Two passes: first everything that the original holds becomes ours (the workload 
 the rest), then the status gets our part of it. The step that was under way is walked through again from its beginning,
 which changes nothing that is as the step wants it, and is approved anew; an approval that the original had not followed
 yet counts.
-Invariant: the new revision gets no pod and no share beyond the step that the original was at. What cannot be told for
-certain counts as another revision: its release begins at step 1.
+Invariant: the new revision gets no pod and no share beyond the step that the original was at. A revision that
+cannot be told for certain counts as another one: its release begins at step 1.
 """
 
 import msgspec
