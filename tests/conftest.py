@@ -45,7 +45,16 @@ LONGEST_FIRST = (
     *("node", "kruise", "kill", "trouble"),
     *(
         f"cluster/test_{name}.py"
-        for name in ("every_kind", "releases", "workloads", "gateways", "replays", "bad_input")
+        for name in (
+            "releases",
+            "demo",
+            "replays",
+            "gates",
+            "gateways",
+            "self_heal",
+            "every_kind",
+            "workloads",
+        )
     ),
     *("faults", "traffic", "mutations/test_mutations.py"),
 )

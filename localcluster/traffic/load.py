@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from localcluster.traffic.tally import Sent, Tally
 
 TICK_SECONDS = 0.005
-ANSWER_SECONDS = 15.0
+ANSWER_SECONDS = 60.0
 IN_FLIGHT = 500
 """Requests in flight at most; a machine that cannot keep up sends fewer, it does not lose any."""
 HEAD_END = b"\r\n\r\n"

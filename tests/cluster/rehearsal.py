@@ -251,11 +251,11 @@ class Rehearsal(RuleBasedStateMachine):
 
 
 @cache
-def runs() -> tuple[Run, ...]:
-    """The same runs every time."""
+def runs(examples: int = 3 * RUNS) -> tuple[Run, ...]:
+    """The most eventful of so many examples: the same runs every time."""
     machine = type("Collected", (Rehearsal,), {"found": []})
     rules = settings(
-        max_examples=3 * RUNS,
+        max_examples=examples,
         stateful_step_count=10,
         derandomize=True,
         database=None,

@@ -14,6 +14,7 @@ from tests.cluster.test_demo import PLAYED_SECONDS, ROOT, play
 pytestmark = pytest.mark.timeout(PLAYED_SECONDS + 120)
 
 
+@pytest.mark.full
 async def test_it_plays_in_a_namespace_of_its_own_and_leaves_nothing(
     plane_available: None, tmp_path: Path
 ) -> None:

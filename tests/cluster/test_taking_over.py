@@ -8,6 +8,7 @@ changes, the release is approved to its end or taken back, and nothing of the or
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -127,16 +128,23 @@ class Original:
         how: Callable[[JsonObject], JsonObject],
         subresource: str = "",
     ) -> None:
-        """Write an object in another form."""
+        """Write an object in another form; again, where its own controller has written in between."""
         path = path_of(story.key(kind, name))
-        new = how(await self._client.get(path))
         parts = ("status",) if subresource else ("metadata", "spec")
-        operations: Any = [
-            {"op": "replace", "path": f"/{part}", "value": new[part]} for part in parts
-        ]
         target = f"{path}{subresource}?fieldManager=moonshift"
-        answer = await self._client.patch(target, operations, JSON_PATCH)
-        self.ended[story.app.namespace] = int(answer["metadata"]["resourceVersion"])
+        while True:
+            new = how(await self._client.get(path))
+            operations: Any = [
+                {"op": "replace", "path": f"/{part}", "value": new[part]} for part in parts
+            ]
+            try:
+                answer = await self._client.patch(target, operations, JSON_PATCH)
+            except RequestRefused as refused:
+                if refused.status != HTTPStatus.CONFLICT:
+                    raise
+            else:
+                self.ended[story.app.namespace] = int(answer["metadata"]["resourceVersion"])
+                return
 
 
 def _workload(style: str, uid: str, obj: JsonObject) -> JsonObject:

@@ -15,7 +15,7 @@ from tests.kill.proxy import Moment
 from tests.kill.releases import STYLES
 from tests.kill.tales import STRAIGHT, TALES
 
-SAMPLED = 10
+SAMPLED = 19
 """Every so manieth case of a straight release is part of every test run; it shares no factor with the three moments."""
 STRAIGHT_ONES = tuple(Cell(style, STRAIGHT) for style in STYLES)
 TURNED = tuple(

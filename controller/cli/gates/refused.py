@@ -1,8 +1,8 @@
 """The API server's refusals of a gate: the schema of the CRDs, and their rules in CEL said in Python.
 
 Why: a gate that is tried from a file has met no API server yet; one that would be refused must not look measured.
-Invariant: the rules and their words are those of the CRDs, which a test compares. What a field may hold by itself
-(lengths, patterns, names) is left to the schema.
+Invariant: the rules and their words are those of the CRDs, which a test compares. The schema alone judges each field by
+itself (lengths, patterns, names).
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -82,7 +82,7 @@ def _value(argument: Argument, workload: ObjectMeta) -> str:
 
 
 def _forged(argument: Argument, workload: ObjectMeta) -> bool:
-    """Who may annotate the workload need not be who may say which Secret is sent."""
+    """Whether an annotation has the form of a place for a Secret: its author need not be allowed to choose Secrets."""
     source = argument.value_from
     return source is not None and "{{" in workload.annotations.get(source.annotation, "")
 

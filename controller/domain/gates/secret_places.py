@@ -13,7 +13,7 @@ _PLACE = re.compile(r"\{\{ secret ([a-z0-9.-]+)/([A-Za-z0-9._-]+) \}\}")
 
 
 def place_of(source: SecretKey) -> str:
-    """What stands in a text instead of the value."""
+    """The text that stands in the place of the value."""
     return f"{{{{ secret {source.name}/{source.key} }}}}"
 
 
