@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-from signal import SIGINT
+from signal import SIG_IGN, SIGINT, default_int_handler, getsignal, signal
 from typing import Any, Protocol, cast
 
 import pytest
@@ -80,8 +80,14 @@ Program = Callable[..., Awaitable[Running]]
 
 @pytest.fixture
 async def program(cluster: Plane) -> AsyncIterator[Program]:
-    """Start the program as a process of its own; it ends with the test."""
+    """Start the program as a process of its own; it ends with the test.
+
+    A program that a shell starts in the background inherits that SIGINT is ignored; one of a terminal hears it.
+    """
     started: list[asyncio.subprocess.Process] = []
+    inherited = getsignal(SIGINT)
+    if inherited is SIG_IGN:
+        signal(SIGINT, default_int_handler)
 
     async def start(*arguments: str) -> Running:
         process = await asyncio.create_subprocess_exec(
@@ -95,6 +101,7 @@ async def program(cluster: Plane) -> AsyncIterator[Program]:
         return cast(Running, process)
 
     yield start
+    signal(SIGINT, inherited)
     for process in started:
         if process.returncode is None:
             process.kill()
