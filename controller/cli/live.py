@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.live import Live
 
 from controller.cli.output import terminal
-from controller.cli.terminal import say
+from controller.cli.terminal import one_line, say
 
 REDRAW = 1.0
 """Seconds between two drawings while nothing happens."""
@@ -84,6 +84,6 @@ async def _print_changes(picture: Picture, bell: Bell) -> None:
         lines = picture.lines(now)
         for line in lines:
             if line not in printed:
-                say(f"{now:%H:%M:%S}  {line}")
+                say(f"{now:%H:%M:%S}  {one_line(line)}")
         printed = lines
         await bell.heard()

@@ -26,6 +26,11 @@ def clean(text: str) -> str:
     return _CONTROL.sub(lambda found: _picture(ord(found[0])), text)
 
 
+def one_line(text: str) -> str:
+    """The text without ends of lines: what others wrote must not pass for a line of ours."""
+    return text.replace("\n", _picture(ord("\n")))
+
+
 def _picture(code: int) -> str:
     """One character, so that tables keep their columns."""
     if code < 0x20:

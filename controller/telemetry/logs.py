@@ -24,6 +24,7 @@ _SECRET_TEXT = re.compile(
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*",
     re.I,
 )
+_NO_HTTP = "aiohttp.http_exceptions"
 # libraries that say every request at INFO
 _TALKATIVE = ("httpx", "httpcore", "kr8s", "aiohttp.access", "asyncio")
 
@@ -62,6 +63,19 @@ class PlainLines(logging.Formatter):
         return text
 
 
+class NoHttp(logging.Filter):
+    """Whoever reaches a port can send bytes that are no HTTP: that is a line, neither an error nor a stack."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let everything through, such a record as information."""
+        kind = record.exc_info[0] if record.exc_info else None
+        if kind is not None and kind.__module__ == _NO_HTTP:
+            record.levelno, record.levelname = logging.INFO, "INFO"
+            record.msg, record.args = "what was sent is no HTTP", ()
+            record.exc_info = record.exc_text = None
+        return True
+
+
 def configure_logging(
     level: str = "info", *, stream: TextIO | None = None, json_lines: bool | None = None
 ) -> None:
@@ -70,6 +84,7 @@ def configure_logging(
     if json_lines is None:
         json_lines = not stream.isatty()
     handler = logging.StreamHandler(stream)
+    handler.addFilter(NoHttp())
     handler.setFormatter(JsonLines() if json_lines else PlainLines())
     root = logging.getLogger()
     for old in tuple(root.handlers):

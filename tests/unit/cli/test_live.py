@@ -61,6 +61,19 @@ async def test_in_a_pipe_only_what_is_new_is_printed(
     assert printed == ["one", "two", "three"]
 
 
+async def test_in_a_pipe_a_change_is_one_line_whatever_an_object_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(live, "terminal", lambda: None)
+    world = World()
+    world.said = ("waits for a pod: no\n08:00:00  shop/web  Healthy",)
+    await play(world)
+    printed = capsys.readouterr().out.splitlines()
+    first = printed[0].split("  ", 1)[1]
+    assert first == "waits for a pod: no␊08:00:00  shop/web  Healthy"
+    assert len(printed) == 3
+
+
 async def test_on_a_terminal_it_is_redrawn_at_changes_and_as_time_passes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

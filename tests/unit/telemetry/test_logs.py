@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from aiohttp.http_exceptions import BadHttpMessage
 
 from controller.telemetry.logs import HIDDEN, configure_logging, redacted
 
@@ -50,6 +51,16 @@ def test_a_traceback_stays_on_its_line(stream: io.StringIO) -> None:
         logging.getLogger("m").exception("crashed")
     (line,) = lines(stream)
     assert "ZeroDivisionError: oops" in str(line["stack"])
+
+
+def test_bytes_that_are_no_http_are_a_line_and_no_error(stream: io.StringIO) -> None:
+    try:
+        raise BadHttpMessage("x" * 8_000)
+    except BadHttpMessage:
+        logging.getLogger("aiohttp.server").exception("Error handling request from %s", "10.0.0.1")
+    (line,) = lines(stream)
+    assert (line["level"], line["msg"]) == ("info", "what was sent is no HTTP")
+    assert "stack" not in line
 
 
 def test_any_object_can_be_logged(stream: io.StringIO) -> None:
