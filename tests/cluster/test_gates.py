@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -25,6 +25,7 @@ from tests.cluster.story import Story, condition
 
 JOBS = Kind("batch", "v1", "jobs")
 TEMPLATES = Kind("rollouts.kruise.io", "v1alpha1", "analysistemplates")
+CLUSTER_TEMPLATES = Kind("rollouts.kruise.io", "v1alpha1", "clusteranalysistemplates")
 APP = Application("web", "", False, (StepPlan(2, 50, 0), StepPlan(4)), virtual_service=True)
 ERRORS = (
     'sum(rate(shop_requests_total{service="{{ service }}",code="500"}[{{ window }}]))'
@@ -338,7 +339,7 @@ async def test_a_template_that_comes_later_is_taken_up(watched: Watched, story: 
         ({"minSamples": 5}, "minSamples needs a query"),
         ({"noData": "maybe"}, "noData"),
         ({"job": {"spec": {"template": {}}}}, "exactly one of"),
-        ({"job": {"spec": {}}, "prometheus": None, "success": None}, "template"),
+        ({"job": {"spec": {}}, "prometheus": None, "success": None}, r"spec\.template"),
         (
             {
                 "job": {"spec": {"template": {}}},
@@ -350,13 +351,20 @@ async def test_a_template_that_comes_later_is_taken_up(watched: Watched, story: 
     ],
 )
 async def test_a_gate_that_cannot_be_is_refused_at_once(
-    story: Story, changes: JsonObject, says: str
+    watched: Watched, changes: JsonObject, says: str
 ) -> None:
-    body = manifests.rollout(story.app)
+    client = watched.product.plane.client()
+    body = manifests.rollout(replace(APP, namespace="default"))
     changed = {name: value for name, value in metric(**changes).items() if value is not None}
     body["spec"]["strategy"]["canary"]["steps"][0]["analysis"] = gate(changed)
     with pytest.raises(RequestRefused, match=says):
-        await story.client.create(collection(ROLLOUTS, story.app.namespace), body)
+        await client.create(collection(ROLLOUTS, "default"), body)
+    template: JsonObject = {"metadata": {"name": "bad"}, "spec": {"metrics": [changed]}}
+    places = (collection(TEMPLATES, "default"), CLUSTER_TEMPLATES.path)
+    for path, kind in zip(places, ("AnalysisTemplate", "ClusterAnalysisTemplate"), strict=True):
+        whole = {"apiVersion": "rollouts.kruise.io/v1alpha1", "kind": kind, **template}
+        with pytest.raises(RequestRefused, match=says):
+            await client.create(path, whole)
 
 
 async def test_a_value_of_a_secret_is_sent_and_stands_in_no_status(
