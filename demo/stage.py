@@ -88,7 +88,7 @@ class Product:
         self.manifests = [doc for doc in yaml.safe_load_all(rendered) if doc]
         await self.plane.apply(rendered, server_side=True)
         await self.plane.kubectl(
-            "wait", "--for=condition=Established", "--timeout=30s",
+            "wait", "--for=condition=Established", "--timeout=90s",
             "crd/rollouts.rollouts.kruise.io",
         )  # fmt: skip
 
@@ -181,7 +181,7 @@ async def install_gateway_kinds(plane: Plane) -> None:
     names = (
         f"crd/{path.stem}.networking.istio.io" for path in sorted(GATEWAY_KINDS.glob("*.yaml"))
     )
-    await plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
+    await plane.kubectl("wait", "--for=condition=Established", "--timeout=90s", *names)
 
 
 async def served(plane: Plane, kinds: Iterable[Kind]) -> None:

@@ -21,7 +21,7 @@ from localcluster.errors import RequestRefused
 JsonObject = dict[str, Any]
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
-REQUEST_SECONDS = 30.0
+REQUEST_SECONDS = 90.0
 TOO_MANY_REQUESTS = 429
 ATTEMPTS = 10
 """As many as client-go makes."""

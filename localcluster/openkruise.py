@@ -96,7 +96,7 @@ async def _install(plane: Plane, built: BuiltExtra) -> None:
     except CommandFailed as failed:
         raise CommandFailed(f"OpenKruise's manifests were refused: {failed}") from failed
     names = [m["metadata"]["name"] for m in manifests if m["kind"] == "CustomResourceDefinition"]
-    await plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd", *names)
+    await plane.kubectl("wait", "--for=condition=Established", "--timeout=90s", "crd", *names)
 
 
 class _Healthy:

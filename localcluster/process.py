@@ -19,7 +19,7 @@ from localcluster.usage import ResourceUse, start_time, stat_fields, usage
 
 LAUNCHER = Path(__file__).with_name("launch.py")
 POLL_SECONDS = 0.03
-GONE_SECONDS = 30.0
+GONE_SECONDS = 60.0
 LOG_TAIL_BYTES = 3000
 
 ReadyCheck = Callable[[], Awaitable[bool]]

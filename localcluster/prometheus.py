@@ -28,7 +28,7 @@ PROMETHEUS = Extra(
 )
 PROMTOOL = Extra("promtool", Program(FOLDER, f"{MODULE}/cmd/promtool", "promtool", tags=TAGS))
 """Judges rules and plays them over series: what the tests of `deploy/monitoring` are run by."""
-READY_SECONDS = 30.0
+READY_SECONDS = 90.0
 
 
 class Prometheus:

@@ -23,7 +23,7 @@ RETRY_SECONDS = 0.1
 DEFAULT_SECONDS = 90.0
 GONE = 410
 # A server that has just started refuses for a moment whom it will let in: its rights are still being read.
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0
 
 T = TypeVar("T")
 

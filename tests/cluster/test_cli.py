@@ -273,7 +273,7 @@ async def test_status_ends_with_the_outcome(
     cluster: Plane, program: Program, name: str, end: dict[str, Any], code: int
 ) -> None:
     await make(cluster, name, status_of(1, "StepUpgrade"))
-    process = await program("status", name, "--timeout", "30s")
+    process = await program("status", name, "--timeout", "90s")
     first = await process.stdout.readline()
     await move(cluster, name, end)
     async with asyncio.timeout(60):

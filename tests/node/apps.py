@@ -15,7 +15,7 @@ from localcluster.node.plane import NodePlane
 IMAGE = "docker.io/library/greeter"
 VERSIONS = ("v1", "v2")
 PORT = 8080
-FETCH_SECONDS = 30.0
+FETCH_SECONDS = 90.0
 PAUSE_SECONDS = 0.1
 
 

@@ -34,7 +34,7 @@ async def test_status_waits_for_the_outcome(
 ) -> None:
     async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
         api.changes_to(last)
-        result = await api.run("status", "web", "--timeout", "20s")
+        result = await api.run("status", "web", "--timeout", "90s")
     assert result.exit_code == code
     assert "step 1/2 StepUpgrade" in result.output
     assert text in result.output
@@ -76,6 +76,6 @@ async def test_status_of_a_deleted_rollout_fails(tmp_path: Path) -> None:
     async with cluster(tmp_path, make_rollout(state="StepUpgrade")) as api:
         gone = event("DELETED", make_rollout(version="6"))
         api.events[ROLLOUTS] = [gone]
-        result = await api.run("status", "web", "--timeout", "20s")
+        result = await api.run("status", "web", "--timeout", "90s")
     assert result.exit_code == 1
     assert "was deleted" in result.stderr
