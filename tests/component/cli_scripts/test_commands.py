@@ -204,9 +204,14 @@ async def test_a_command_that_is_killed_leaves_no_worker_behind(
 ) -> None:
     make_folder(tmp_path, one=ONE)
     program = [sys.executable, "-m", "controller.cli.main", "test-scripts", str(tmp_path)]
+    inherited = signal.getsignal(number)
+    if inherited is signal.SIG_IGN:  # as under nohup; what is ignored is inherited
+        signal.signal(number, lambda *_: None)
     process = await asyncio.create_subprocess_exec(
         *program, "--watch", stdout=asyncio.subprocess.PIPE
     )
+    if inherited is signal.SIG_IGN:
+        signal.signal(number, inherited)
     assert process.stdout is not None
     while b"waiting for a change" not in (line := await process.stdout.readline()):
         assert line, "the command ended by itself"
