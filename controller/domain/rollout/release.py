@@ -35,7 +35,12 @@ from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.jump import go_to, read_jump
 from controller.domain.rollout.moving import lending
 from controller.domain.rollout.moving.choice import mechanism_of
-from controller.domain.rollout.moving.freezing import freeze_again, lost_its_freeze, values_are_lost
+from controller.domain.rollout.moving.freezing import (
+    freeze_again,
+    lost_its_freeze,
+    lost_its_record,
+    values_are_lost,
+)
 from controller.domain.rollout.moving.stable_gone import stable_is_gone
 from controller.domain.rollout.naming import new_in_words
 from controller.domain.rollout.pause import read_mailbox
@@ -113,7 +118,8 @@ def decide_release(context: ReleaseContext, status: RolloutStatus) -> Transition
     if rolled_back(context, status):
         in_batches = returns_in_batches(context, status) and not moonshift_status(status).returning
         return _return(context, status) if in_batches else _cancel(context, status)
-    if moonshift_status(status).goal in UNHELD_IS_LOST and lost_its_freeze(context):
+    lost = lost_its_freeze if moonshift_status(status).goal in UNHELD_IS_LOST else lost_its_record
+    if lost(context):
         return _freeze_again(context, status)
     return _decide_frozen(context, _remembered(context, status))
 

@@ -106,6 +106,19 @@ def lost_its_freeze(context: ReleaseContext) -> bool:
     return context.style is Style.CANARY and not admission_paused(context.deployment)
 
 
+def lost_its_record(context: ReleaseContext) -> bool:
+    """A Deployment that is still frozen has no record (an undo that no webhook heard drops it): its end could restore
+    nothing, and would leave the freeze.
+    """
+    known = moonshift_status(context.seen.rollout.status).owners_record
+    return (
+        context.kind is WorkloadKind.DEPLOYMENT
+        and context.owners is None
+        and bool(known)
+        and not _is_its_owners(context)
+    )
+
+
 def _was_resumed_unheard(context: ReleaseContext) -> bool:
     """Its owner paused it, and took the pause back while no webhook was asked: at the end it would be paused again."""
     known = context.owners is not None and context.owners.paused

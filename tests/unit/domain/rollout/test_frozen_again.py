@@ -24,6 +24,7 @@ from tests.unit.builders import (
     sizes_of,
     status_of,
     strategy_of,
+    template,
     versions_of,
     weight_of,
     workload_of,
@@ -107,6 +108,24 @@ def test_a_pause_that_its_owner_took_back_unheard_is_not_written_again_at_the_en
     finish(world)
     assert sizes_of(world) == {"v2": 10}
     assert not workload_of(world).spec.paused
+
+
+def test_an_undo_that_no_webhook_heard_leaves_no_freeze_behind() -> None:
+    """`kubectl rollout undo` drops all annotations, the record among them."""
+    world = at_half("partition")
+    world.people.unheard = True
+    found = workload_of(world)
+    kept = {k: v for k, v in found.metadata.labels.items() if k != names.WORKLOAD_TYPE}
+    world.people.label(KEY, kept)
+    world.people.undo(KEY, template("v1"))
+    world.people.unheard = False
+    world.rest()
+    workload = workload_of(world)
+    assert sizes_of(world) == {"v1": 10}
+    assert workload.spec.min_ready_seconds == 0
+    assert not workload.spec.paused
+    assert marks_of(world) == set()
+    assert names.STABLE_REVISION not in workload.metadata.labels
 
 
 def test_a_third_revision_that_comes_unheard_is_a_release_of_its_own() -> None:
