@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 # Tests of the cluster ring wait more than they compute; each process has a control plane of its own.
-WORKERS ?= 1
+WORKERS ?= 2
 SIDE_BY_SIDE := $(if $(filter-out 1,$(WORKERS)),--numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder)
 
 .PHONY: originals-suite node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check audit docs-site bench bench-lua generate docs stats picture format cluster clean help
