@@ -7,6 +7,11 @@ READY := $(VENV)/.installed
 WORKERS ?= 2
 SIDE_BY_SIDE := $(if $(filter-out 1,$(WORKERS)),--numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder)
 
+# make test KUBERNETES=1.32 PYTEST_ARGS=tests/cluster: the local cluster of an older Kubernetes (localcluster/releases.py).
+ifdef KUBERNETES
+export MOONSHIFT_KUBERNETES := $(KUBERNETES)
+endif
+
 .PHONY: originals-suite node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check audit docs-site bench bench-lua generate docs stats picture format cluster clean help
 .DEFAULT_GOAL := help
 

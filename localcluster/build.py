@@ -16,9 +16,10 @@ from pathlib import Path
 from localcluster.compile import Program, compile_program, locked
 from localcluster.errors import BuildError
 from localcluster.progress import Reporter, SilentReporter
+from localcluster.releases import NEWEST, KubernetesRelease, chosen_release
 from localcluster.toolchain import GoToolchain, ensure_go
 
-KUBERNETES_VERSION = "v1.35.4"
+KUBERNETES_VERSION = NEWEST.version
 SOURCES = Path(__file__).parent
 MULTICALL = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "etcd")
 ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
@@ -49,13 +50,12 @@ def cache_root() -> Path:
     return Path(base) / "moonshift" / "localcluster"
 
 
-def linker_flags() -> str:
+def linker_flags(release: KubernetesRelease = NEWEST) -> str:
     """Return the -ldflags that strip the binary and stamp the version clients parse."""
-    minor = KUBERNETES_VERSION.split(".")[1]
     stamps = {
-        "gitVersion": KUBERNETES_VERSION,
+        "gitVersion": release.version,
         "gitMajor": "1",
-        "gitMinor": minor,
+        "gitMinor": release.minor.split(".")[1],
         "gitCommit": "0" * 40,
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",
@@ -65,12 +65,13 @@ def linker_flags() -> str:
 
 
 def cache_key() -> str:
-    """Return the hash of sources and flags that names a build."""
-    digest = hashlib.sha256(linker_flags().encode())
-    modules = (SOURCES, SOURCES / "kwok")
-    for path in sorted(
-        p for m in modules for p in (m / "go.mod", m / "go.sum", *m.glob("*.go")) if p.exists()
-    ):
+    """Return the hash of the sources and flags of the chosen release: the name of its build."""
+    release = chosen_release()
+    digest = hashlib.sha256(linker_flags(release).encode())
+    pins = (SOURCES / release.module_file, SOURCES / release.sum_file, *SOURCES.glob("*.go"))
+    kwok = SOURCES / "kwok"
+    kwok_sources = (kwok / "go.mod", kwok / "go.sum", *kwok.glob("*.go"))
+    for path in sorted(p for p in (*pins, *kwok_sources) if p.exists()):
         digest.update(f"\0{path.relative_to(SOURCES)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -112,9 +113,8 @@ async def _build_once(reporter: Reporter) -> Path:
     async with locked(root / f"{directory.name}.lock", reporter):
         if not directory.is_dir():
             go = await ensure_go(root, reporter)
-            reporter.note(
-                f"building Kubernetes {KUBERNETES_VERSION} with Go {go.version} into {directory}"
-            )
+            version = chosen_release().version
+            reporter.note(f"building Kubernetes {version} with Go {go.version} into {directory}")
             await _build_into(directory, go, reporter)
     return directory
 
@@ -122,7 +122,14 @@ async def _build_once(reporter: Reporter) -> Path:
 async def _build_into(directory: Path, go: GoToolchain, reporter: Reporter) -> None:
     partial = Path(tempfile.mkdtemp(prefix=f"{directory.name}.partial-", dir=directory.parent))
     try:
-        plane = Program(SOURCES, ".", "the control plane", linker_flags())
+        release = chosen_release()
+        plane = Program(
+            SOURCES,
+            ".",
+            "the control plane",
+            linker_flags(release),
+            module_file=release.module_file,
+        )
         await compile_program(go, plane, partial / "plane", reporter)
         kwok = Program(SOURCES / "kwok", "sigs.k8s.io/kwok/cmd/kwok", "KWOK", linker_flags())
         await compile_program(go, kwok, partial / "kwok", reporter)

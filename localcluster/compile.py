@@ -33,6 +33,8 @@ class Program:
     linker_flags: str = "-s -w"
     tags: str = ""
     """Build tags, which leave out what is not used."""
+    module_file: str = "go.mod"
+    """The file in `module` that pins the modules, where there is another than go.mod."""
     is_test: bool = False
     """The package's tests, as a program, instead of its main function."""
 
@@ -75,7 +77,9 @@ async def compile_program(
 
 
 def _flags(program: Program) -> tuple[str, ...]:
-    return (COMPILER_FLAGS, *(("-tags", program.tags) if program.tags else ()))
+    pins = () if program.module_file == "go.mod" else (f"-modfile={program.module_file}",)
+    tags = ("-tags", program.tags) if program.tags else ()
+    return (*pins, COMPILER_FLAGS, *tags)
 
 
 async def _sizes(go: GoToolchain, program: Program) -> dict[str, int]:

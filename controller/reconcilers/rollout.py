@@ -14,7 +14,7 @@ from typing import Protocol
 from msgspec import structs
 
 from controller.api.meta import Key
-from controller.api.rollout import Rollout, RolloutStatus
+from controller.api.rollout import Rollout, RolloutStatus, StepState
 from controller.domain.decision import ConfigAction, Decision, Done, NotYet, Refusal
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
@@ -144,10 +144,14 @@ class RolloutReconciler:
         """Seconds to delay a status in which only counters changed; 0 to write it now.
 
         Pods of a batch become ready one by one within moments, and the write at the end of the batch contains all of
-        it; the parts of the end are judged by facts, and `finalisingStep` only shows which one takes long.
+        it; the parts of the end are judged by facts, and `finalisingStep` only shows which one takes long. Nothing
+        follows a scaling during a pause: its last count is written at once, because clients look after three seconds.
         """
         key, before = rollout.metadata.key, rollout.status
-        if before == after or _uncounted(before) != _uncounted(after):
+        written_at_once = _uncounted(before) != _uncounted(after) or _settled_in_a_pause(
+            before, after
+        )
+        if before == after or written_at_once:
             self._counting.pop(key, None)
             return 0.0
         first = self._counting.setdefault(key, now)
@@ -184,6 +188,17 @@ def _uncounted(status: RolloutStatus) -> RolloutStatus:
         finalising_step="",
     )
     return status.with_release(still)
+
+
+def _settled_in_a_pause(before: RolloutStatus, after: RolloutStatus) -> bool:
+    """Whether the pods of the new revision are others than counted before, and all of them are ready."""
+    old, new = before.of_release, after.of_release
+    if old is None or new is None or new.current_step_state != StepState.STEP_PAUSED:
+        return False
+    counted = (old.canary_replicas, old.canary_ready_replicas)
+    return (
+        counted != (new.canary_replicas,) * 2 and new.canary_ready_replicas == new.canary_replicas
+    )
 
 
 def _until(instant: datetime | None, now: datetime) -> float | None:

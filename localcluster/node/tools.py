@@ -1,8 +1,8 @@
 """Which programs and rights of this machine a node needs.
 
 Why it exists: containers need root and a few packages of the system, and a missing one should be named with the
-command that installs it. Invariant: nothing is installed here. It must not look at anything but the file system and
-this process's rights.
+command that installs it. Invariant: nothing is installed here. It must not look at anything but the file system,
+this process's rights and the release of Kubernetes that was chosen.
 """
 
 import os
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from localcluster.node.settings import CNI_PROGRAMS
+from localcluster.releases import CHOSEN_VARIABLE, NEWEST, chosen_release
 
 PACKAGES: Mapping[str, str] = {
     "containerd": "containerd",
@@ -35,6 +36,11 @@ def refusal() -> str:
     """Return why no node can run here and what helps; nothing where one can."""
     if platform.system() != "Linux":
         return "a node needs Linux"
+    if (chosen := chosen_release()) != NEWEST:
+        return (
+            f"a node's kubelet is of Kubernetes {NEWEST.minor} and must not be newer than the API server "
+            f"of {chosen.minor} that {CHOSEN_VARIABLE} asks for"
+        )
     if os.geteuid() != 0:
         return "a node needs root: containers, mounts and control groups (try sudo)"
     if missing := missing_packages():

@@ -122,10 +122,23 @@ async def test_a_pause_ends_in_time_though_counters_of_the_status_still_wait_to_
     passes = Passes(world)
     paused = await passes.over(1.0)
     assert paused.wake_after is not None
-    passes.api.one(ROLLOUTS, "web")["status"]["canaryStatus"]["canaryReadyReplicas"] = 0
+    passes.api.one(ROLLOUTS, "web")["status"]["canaryStatus"]["observedWorkloadGeneration"] = 0
     counted = await passes.over(paused.wake_after - 1.0)
     assert passes.status_writes == 0, "only counters changed"
     assert counted.wake_after == pytest.approx(1.0)
+
+
+async def test_the_last_count_of_a_scaling_during_a_pause_is_written_at_once() -> None:
+    world = make_world(make_rollout(steps=(make_step("50%"), make_step("100%"))))
+    release(world)
+    world.run_until(lambda: world.cluster.rollouts[KEY].status.current_step_state == "StepPaused")
+    passes = Passes(world)
+    await passes.over(1.0)
+    assert passes.status_writes == 0
+    passes.api.one(ROLLOUTS, "web")["status"]["canaryStatus"]["canaryReplicas"] += 1
+    passes.api.one(ROLLOUTS, "web")["status"]["canaryStatus"]["canaryReadyReplicas"] += 1
+    await passes.over(1.0)
+    assert passes.status_writes == 1
 
 
 async def test_a_step_that_a_person_ends_has_waited_for_people() -> None:

@@ -64,6 +64,20 @@ def test_the_workflow_builds_the_targets_of_the_dockerfile_on_a_pinned_base() ->
     assert "linux/amd64,linux/arm64" in COMMANDS
 
 
+def test_the_workflow_publishes_the_plugin_with_provenance_and_no_right_too_many() -> None:
+    plugin = yaml.safe_load(WORKFLOW)["jobs"]["plugin"]
+    commands = "\n".join(step.get("run", "") for step in plugin["steps"])
+    assert "python -m demo.cluster.krew" in commands
+    assert "--require-hashes" in commands
+    assert any("attest-build-provenance" in step.get("uses", "") for step in plugin["steps"])
+    assert plugin["permissions"] == {
+        "contents": "write",
+        "id-token": "write",
+        "attestations": "write",
+    }
+    assert "${{" not in commands
+
+
 def test_the_workflow_signs_and_attests_and_has_no_right_too_many() -> None:
     for command in ("cosign sign", "--type cyclonedx", "--type openvex"):
         assert command in COMMANDS

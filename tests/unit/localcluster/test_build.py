@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,13 @@ import pytest
 from localcluster import build
 from localcluster.errors import BuildError
 from localcluster.progress import SilentReporter
+from localcluster.releases import (
+    CHOSEN_VARIABLE,
+    OLDEST,
+    RELEASES,
+    KubernetesRelease,
+    chosen_release,
+)
 
 
 class NotingReporter(SilentReporter):
@@ -23,6 +31,7 @@ class NotingReporter(SilentReporter):
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("MOONSHIFT_CACHE", str(tmp_path))
     monkeypatch.delenv(build.ASSETS_VARIABLE, raising=False)
+    monkeypatch.delenv(CHOSEN_VARIABLE, raising=False)
     (tmp_path / "localcluster").mkdir()
     return tmp_path / "localcluster"
 
@@ -50,7 +59,7 @@ def test_the_key_depends_on_sources_and_flags(
     keys = [build.cache_key(), build.cache_key()]
     (tmp_path / "main.go").write_text("package other")
     keys.append(build.cache_key())
-    monkeypatch.setattr(build, "linker_flags", lambda: "-s")
+    monkeypatch.setattr(build, "linker_flags", lambda _release: "-s")
     keys.append(build.cache_key())
     assert keys[0] == keys[1]
     assert len(set(keys)) == 3
@@ -60,6 +69,35 @@ def test_the_version_is_stamped_into_server_and_client() -> None:
     flags = build.linker_flags()
     for package in ("component-base", "client-go/pkg"):
         assert f"-X k8s.io/{package}/version.gitVersion={build.KUBERNETES_VERSION}" in flags
+
+
+def test_each_release_has_a_build_of_its_own_that_says_its_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    newest = build.cache_key()
+    monkeypatch.setenv(CHOSEN_VARIABLE, OLDEST.minor)
+    assert build.cache_key() != newest
+    flags = build.linker_flags(chosen_release())
+    assert "gitVersion=v1.32." in flags
+    assert "gitMinor=32" in flags
+
+
+def test_a_release_that_is_not_here_is_refused_with_those_that_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(CHOSEN_VARIABLE, "1.20")
+    with pytest.raises(BuildError, match=r"MOONSHIFT_KUBERNETES=1\.20.*1\.32 or 1\.35"):
+        chosen_release()
+
+
+@pytest.mark.parametrize("release", RELEASES.values(), ids=lambda release: release.minor)
+def test_the_pinned_modules_are_of_the_release(release: KubernetesRelease) -> None:
+    pins = (build.SOURCES / release.module_file).read_text()
+    staged = release.version.replace("v1.", "v0.", 1)
+    assert f"k8s.io/kubernetes {release.version}\n" in pins
+    replaced = set(re.findall(r"^\tk8s.io/\S+ => k8s.io/\S+ (\S+)$", pins, re.MULTILINE))
+    assert replaced == {staged}
+    assert f"k8s.io/apiserver {staged} h1:" in (build.SOURCES / release.sum_file).read_text()
 
 
 async def test_what_was_built_is_not_built_again(cache: Path) -> None:
