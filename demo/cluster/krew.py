@@ -102,7 +102,7 @@ def packed(files: Mapping[str, bytes], launcher: bytes, license_text: bytes) -> 
             entry.size = len(content[name])
             entry.mode = 0o755 if name == f"kubectl-{NAME}" else 0o644
             archive.addfile(entry, io.BytesIO(content[name]))
-    return gzip.compress(raw.getvalue(), mtime=0)
+    return gzip.compress(raw.getvalue(), compresslevel=6, mtime=0)
 
 
 def manifest(version: str, repository: str, archives: Mapping[str, bytes]) -> str:
