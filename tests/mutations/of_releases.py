@@ -158,16 +158,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         "rollout.finalising",
         (
             "success restores the routes before the workload is upgraded",
-            (
-                "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n"
-                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
-                "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
-            ),
-            (
-                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
-                "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
-                "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n"
-            ),
+            "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n        *_ROUTES_RETURN,\n",
+            "        *_ROUTES_RETURN,\n        (FinalisingStep.RESUME_WORKLOAD, _promote),\n",
         ),
         (
             "success upgrades the workload behind a pinned Service",
@@ -194,17 +186,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a third revision behind a shared Service ignores the margin",
-            (
-                "    Goal.CONTINUOUS: (\n"
-                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
-                "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
-                "        (FinalisingStep.ROUTE_TO_STABLE, _grace_period),\n"
-            ),
-            (
-                "    Goal.CONTINUOUS: (\n"
-                "        (FinalisingStep.ROUTE_TO_STABLE, leave),\n"
-                "        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),\n"
-            ),
+            "    Goal.CONTINUOUS: (\n        *_ROUTES_HAVE_LEFT,\n",
+            "    Goal.CONTINUOUS: (\n        *_ROUTES_RETURN,\n",
             ROUTING,
         ),
         (

@@ -224,62 +224,57 @@ def _marked(context: ReleaseContext) -> bool:
     return marked_for(context.workload.object) == context.seen.rollout.metadata.name
 
 
-_SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
+_Sequence = tuple[tuple[FinalisingStep, Part], ...]
+
+_ROUTES_RETURN: _Sequence = (
+    (FinalisingStep.ROUTE_TO_STABLE, leave),
+    (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+)
+_ROUTES_HAVE_LEFT: _Sequence = (
+    *_ROUTES_RETURN,
+    (FinalisingStep.ROUTE_TO_STABLE, _grace_period),
+)
+_MARKS_GO: _Sequence = (
+    (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
+    (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
+)
+_GIVEN_UP: _Sequence = (
+    *_ROUTES_HAVE_LEFT,
+    (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
+    (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
+    *_MARKS_GO,
+)
+
+_SEQUENCES: dict[Goal, _Sequence] = {
     Goal.SUCCESS: (
         (FinalisingStep.ROUTE_TO_NEW, _route_to_new),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
         (FinalisingStep.RESUME_WORKLOAD, _promote),
-        (FinalisingStep.ROUTE_TO_STABLE, leave),
-        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        *_ROUTES_RETURN,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
-        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
-        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
+        *_MARKS_GO,
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.ROLLBACK: (
         (FinalisingStep.ROUTE_TO_STABLE, _restore_stable_capacity),
-        (FinalisingStep.ROUTE_TO_STABLE, leave),
-        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
-        (FinalisingStep.ROUTE_TO_STABLE, _grace_period),
+        *_ROUTES_HAVE_LEFT,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RESUME_WORKLOAD, _resume_workload),
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
-        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
-        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
+        *_MARKS_GO,
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
     ),
     Goal.CONTINUOUS: (
-        (FinalisingStep.ROUTE_TO_STABLE, leave),
-        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
-        (FinalisingStep.ROUTE_TO_STABLE, _grace_period),
+        *_ROUTES_HAVE_LEFT,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _clear_abandoned),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
     ),
-    Goal.DISABLED: (
-        (FinalisingStep.ROUTE_TO_STABLE, leave),
-        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
-        (FinalisingStep.ROUTE_TO_STABLE, _grace_period),
-        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
-        (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
-        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
-        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
-        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control),
-    ),
-    Goal.DELETING: (
-        (FinalisingStep.ROUTE_TO_STABLE, leave),
-        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
-        (FinalisingStep.ROUTE_TO_STABLE, _grace_period),
-        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
-        (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
-        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
-        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
-        (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _let_go),
-    ),
+    Goal.DISABLED: (*_GIVEN_UP, (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control)),
+    Goal.DELETING: (*_GIVEN_UP, (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _let_go)),
     Goal.WORKLOAD_GONE: (
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
-        (FinalisingStep.ROUTE_TO_STABLE, leave),
-        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        *_ROUTES_RETURN,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, autoscalers.free),
     ),
@@ -287,8 +282,7 @@ _SEQUENCES: dict[Goal, tuple[tuple[FinalisingStep, Part], ...]] = {
     Goal.SCALED_AWAY: (
         (FinalisingStep.RESUME_WORKLOAD, _only_stable_returns),
         (FinalisingStep.RESUME_WORKLOAD, _bring_stable_back),
-        (FinalisingStep.ROUTE_TO_STABLE, leave),
-        (FinalisingStep.ROUTE_TO_STABLE, _restore_routes),
+        *_ROUTES_RETURN,
         (FinalisingStep.ROUTE_TO_STABLE, _grace_period_of_pods),
         (FinalisingStep.RESUME_WORKLOAD, _send_new_away),
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
