@@ -79,11 +79,6 @@ class WorkQueue(Generic[K]):
         """How many keys are being worked on."""
         return len(self._running)
 
-    def due_in(self, key: K) -> float | None:
-        """Seconds until a delayed key becomes ready; None if it is not delayed."""
-        due = self._due.get(key)
-        return None if due is None else max(0.0, due - self._now())
-
     def add(self, key: K) -> None:
         """Make `key` ready now, or once more after the turn it is having."""
         self._due.pop(key, None)

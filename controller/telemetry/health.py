@@ -1,8 +1,8 @@
 """Probes and metrics over plain HTTP.
 
-Invariants: `/healthz` says whether a restart would help, `/readyz` whether to send traffic; each is a set of
-named checks that only read a flag and never wait; the answer names what failed. A page of metrics is rendered in a
-thread, so that a scrape never delays a reconcile.
+Invariants: `/healthz` answers as long as the event loop turns, for only a loop that does not turn is helped by a
+restart; `/readyz` says whether to send traffic: a set of named checks that only read a flag and never wait, and the
+answer names what failed. A page of metrics is rendered in a thread, so that a scrape never delays a reconcile.
 """
 
 import asyncio
@@ -63,15 +63,10 @@ class HealthServer:
         self._probe_address = parse_address(probe_address)
         self._metrics_address = parse_address(metrics_address)
         self._page = page
-        self._alive: dict[str, Check] = {}
         self._ready: dict[str, Check] = {}
         self._told: dict[str, Check] = {}
         self.ports: dict[str, int] = {}
         self.listening = asyncio.Event()
-
-    def add_alive_check(self, name: str, check: Check) -> None:
-        """Fail `/healthz` while `check` gives a reason."""
-        self._alive[name] = check
 
     def add_ready_check(self, name: str, check: Check) -> None:
         """Fail `/readyz` while `check` gives a reason."""
@@ -110,7 +105,7 @@ class HealthServer:
         return sites
 
     async def _healthz(self, _request: web.Request) -> web.Response:
-        return _answer(self._alive)
+        return _answer({})
 
     async def _readyz(self, request: web.Request) -> web.Response:
         return _answer(self._ready, self._told if "verbose" in request.query else {})
