@@ -9,8 +9,7 @@ in the API server's words, with the right to grant.
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from random import Random
 from typing import Protocol
@@ -34,8 +33,8 @@ from controller.errors import (
     Throttled,
     Unreachable,
 )
-from controller.kube.client import Propagation
-from controller.kube.resources import JOBS, ROLLOUTS, Resource
+from controller.kube.resources import JOBS, ROLLOUTS
+from controller.kube.verbs import Creates, Deletes, Gets, Watches
 from controller.kube.watch import read_event
 from controller.measure.fetching import Failed
 from controller.measure.job import Ran
@@ -47,35 +46,8 @@ _PASSING = (Gone, ServerFault, Throttled, Unreachable)
 _log = logging.getLogger(__name__)
 
 
-class Client(Protocol):
+class Client(Gets, Creates, Deletes, Watches, Protocol):
     """The verbs that are needed; `KubeClient` has them."""
-
-    async def get(self, resource: Resource, namespace: str, name: str) -> bytes: ...
-
-    async def create(
-        self, resource: Resource, namespace: str, body: bytes, *, dry_run: bool = False
-    ) -> bytes: ...
-
-    async def delete(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        *,
-        uid: str | None = None,
-        resource_version: str | None = None,
-        propagation: Propagation = "Background",
-        dry_run: bool = False,
-    ) -> bytes: ...
-
-    def watch(
-        self,
-        resource: Resource,
-        namespace: str | None,
-        resource_version: str,
-        label_selector: str = "",
-        field_selector: str = "",
-    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]: ...
 
 
 class _Rollout(msgspec.Struct, frozen=True):

@@ -7,20 +7,14 @@ value.
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Protocol
 
 import msgspec
 
 from controller.domain.rights import with_remedy
 from controller.errors import Forbidden, MoonshiftError, NotFound
-from controller.kube.resources import SECRETS, Resource
+from controller.kube.resources import SECRETS
+from controller.kube.verbs import Gets
 from controller.measure.fetching import Failed
-
-
-class Reads(Protocol):
-    """The one verb that is needed."""
-
-    async def get(self, resource: Resource, namespace: str, name: str) -> bytes: ...
 
 
 class _Secret(msgspec.Struct, frozen=True):
@@ -30,7 +24,7 @@ class _Secret(msgspec.Struct, frozen=True):
 class GateSecrets:
     """Secrets that gates name."""
 
-    def __init__(self, reads: Reads) -> None:
+    def __init__(self, reads: Gets) -> None:
         self._reads = reads
 
     async def read(self, namespace: str, name: str) -> Mapping[str, str]:

@@ -19,20 +19,19 @@ from controller.api.names import GROUP, ROLLOUT_ID
 from controller.domain.decision import Done, RecordRelease
 from controller.errors import AlreadyExists, Forbidden, Invalid, NotFound
 from controller.kube.resources import PODS, ROLLOUT_HISTORIES, Resource
+from controller.kube.verbs import Creates
 
 API_VERSION = f"{GROUP}/v1alpha1"
 
 _log = logging.getLogger(__name__)
 
 
-class HistoryWrites(Protocol):
+class HistoryWrites(Creates, Protocol):
     """The API calls that records need."""
 
     def list_pages(
         self, resource: Resource, namespace: str | None = None, label_selector: str = ""
     ) -> AsyncIterable[bytes]: ...
-
-    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes: ...
 
     async def merge_patch(
         self,

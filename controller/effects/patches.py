@@ -12,6 +12,11 @@ def generation_is(generation: int) -> Operation:
     return {"op": "test", "path": "/metadata/generation", "value": generation}
 
 
+def object_is(uid: str) -> Operation:
+    """The patch applies only to that very object, not to another one that has its name since."""
+    return {"op": "test", "path": "/metadata/uid", "value": uid}
+
+
 def absent(path: str) -> list[Operation]:
     """The field is absent afterwards, whether it was there before or not: `remove` alone fails where it is missing.
 

@@ -14,7 +14,7 @@ from controller.domain.decision import (
     SetCurrentRevision,
 )
 from controller.effects.ownership import Marks
-from controller.effects.patches import Operation, absent, generation_is, pointer
+from controller.effects.patches import Operation, absent, generation_is, object_is, pointer
 from controller.effects.writes import Writes
 from controller.kube.resources import PODS, Resource
 
@@ -41,7 +41,7 @@ async def set_current_revision(
 ) -> Done:
     """Write a field that the set's controller lost, in the status alone."""
     operations: list[Operation] = [
-        {"op": "test", "path": "/metadata/uid", "value": action.uid},
+        object_is(action.uid),
         {"op": "add", "path": "/status/currentRevision", "value": action.revision},
     ]
     await writes.patch(resource, action.workload, operations, "status")

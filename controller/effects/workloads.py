@@ -19,7 +19,7 @@ from controller.domain.decision import (
     ScaleReplicaSet,
 )
 from controller.effects.ownership import Marks
-from controller.effects.patches import Operation, generation_is, pointer
+from controller.effects.patches import Operation, generation_is, object_is, pointer
 from controller.effects.writes import Writes
 from controller.kube.resources import DEPLOYMENTS, REPLICA_SETS, Resource
 
@@ -90,10 +90,7 @@ async def ensure_canary(writes: Writes, action: EnsureCanaryDeployment) -> Done:
 
 async def scale_canary(writes: Writes, action: ScaleCanaryDeployment) -> Done:
     """Set the size of the extra Deployment."""
-    operations: list[Operation] = [
-        {"op": "test", "path": "/metadata/uid", "value": action.uid},
-        _set("replicas", action.replicas),
-    ]
+    operations = [object_is(action.uid), _set("replicas", action.replicas)]
     await writes.patch(DEPLOYMENTS, action.deployment, operations)
     return Done(wrote=True)
 
@@ -110,20 +107,14 @@ async def delete_canary(writes: Writes, action: DeleteCanaryDeployment) -> Done:
 
 async def freeze_replica_set(writes: Writes, action: FreezeReplicaSet) -> Done:
     """Keep the pods of the stable revision from counting as available."""
-    operations: list[Operation] = [
-        {"op": "test", "path": "/metadata/uid", "value": action.uid},
-        _set("minReadySeconds", names.FREEZE_MIN_READY_SECONDS),
-    ]
-    await writes.patch(REPLICA_SETS, action.replica_set, operations)
+    frozen = _set("minReadySeconds", names.FREEZE_MIN_READY_SECONDS)
+    await writes.patch(REPLICA_SETS, action.replica_set, [object_is(action.uid), frozen])
     return Done(wrote=True)
 
 
 async def scale_replica_set(writes: Writes, action: ScaleReplicaSet) -> Done:
     """Empty an abandoned revision, or bring the stable one back."""
-    operations: list[Operation] = [
-        {"op": "test", "path": "/metadata/uid", "value": action.uid},
-        _set("replicas", action.replicas),
-    ]
+    operations = [object_is(action.uid), _set("replicas", action.replicas)]
     await writes.patch(REPLICA_SETS, action.replica_set, operations)
     return Done(wrote=True)
 

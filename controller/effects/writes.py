@@ -16,14 +16,11 @@ from controller.effects.patches import Operation, pointer
 from controller.errors import AlreadyExists, NotFound
 from controller.kube.client import Propagation
 from controller.kube.resources import Resource
+from controller.kube.verbs import Creates, Deletes, Gets
 
 
-class KubeWrites(Protocol):
+class KubeWrites(Gets, Creates, Deletes, Protocol):
     """The writing verbs of the API, in bytes."""
-
-    async def get(self, resource: Resource, namespace: str, name: str) -> bytes: ...
-
-    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes: ...
 
     async def merge_patch(
         self, resource: Resource, namespace: str, name: str, patch: Mapping[str, object]
@@ -36,16 +33,6 @@ class KubeWrites(Protocol):
         name: str,
         operations: Sequence[Mapping[str, object]],
         subresource: str = "",
-    ) -> bytes: ...
-
-    async def delete(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        *,
-        uid: str | None = None,
-        propagation: Propagation = "Background",
     ) -> bytes: ...
 
 

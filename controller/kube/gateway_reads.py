@@ -13,6 +13,7 @@ from controller.domain.availability import Unavailable
 from controller.kube.kind_watch import Kind, RawObject, with_its_kind
 from controller.kube.resources import Resource
 from controller.kube.served import Discovery, served
+from controller.kube.verbs import Creates, Gets, Replaces
 from controller.kube.watch import read_page
 
 
@@ -27,16 +28,8 @@ class Lists(Protocol):
     ) -> AsyncGenerator[bytes, None]: ...
 
 
-class Verbs(Lists, Discovery, Protocol):
+class Verbs(Lists, Discovery, Gets, Creates, Replaces, Protocol):
     """The methods of the API client that are used here."""
-
-    async def get(self, resource: Resource, namespace: str, name: str) -> bytes: ...
-
-    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes: ...
-
-    async def replace(
-        self, resource: Resource, namespace: str, name: str, body: bytes
-    ) -> bytes: ...
 
     async def json_patch(
         self,

@@ -16,7 +16,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
 from random import Random
 from typing import Generic, Protocol
 
@@ -42,6 +41,7 @@ from controller.errors import (
 )
 from controller.kube.resources import Resource
 from controller.kube.store import Store, V
+from controller.kube.verbs import Watches
 from controller.kube.watch import (
     WatchEvent,
     error_in_stream,
@@ -85,7 +85,7 @@ class ReflectorMetrics(Protocol):
         ...
 
 
-class Watchable(Protocol):
+class Watchable(Watches, Protocol):
     """The two verbs a reflector needs; KubeClient has them."""
 
     def list_pages(
@@ -97,17 +97,6 @@ class Watchable(Protocol):
         limit: int = 500,
     ) -> AsyncGenerator[bytes, None]:
         """All objects, page by page."""
-        ...
-
-    def watch(
-        self,
-        resource: Resource,
-        namespace: str | None,
-        resource_version: str,
-        label_selector: str = "",
-        field_selector: str = "",
-    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Lines from `resource_version` on."""
         ...
 
 

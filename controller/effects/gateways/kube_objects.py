@@ -18,18 +18,11 @@ from controller.effects.gateways.contracts import Scope
 from controller.effects.ownership import Marks, take_off
 from controller.errors import NotFound
 from controller.kube.resources import Resource
+from controller.kube.verbs import Creates, Gets, Replaces
 
 
-class KubeObjects(Protocol):
+class KubeObjects(Gets, Creates, Replaces, Protocol):
     """The methods of the API client that are used here."""
-
-    async def get(self, resource: Resource, namespace: str, name: str) -> bytes: ...
-
-    async def replace(
-        self, resource: Resource, namespace: str, name: str, body: bytes
-    ) -> bytes: ...
-
-    async def create(self, resource: Resource, namespace: str, body: bytes) -> bytes: ...
 
     async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None: ...
 

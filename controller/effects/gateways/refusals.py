@@ -36,7 +36,11 @@ _WORDS = {
     "CIRCUIT_OPEN": "failed repeatedly and is not run for a while",
 }
 _MISSING_RIGHT = " is forbidden: User "
-"""The first words of a refusal by the API server's authorizer; an admission plugin uses other words."""
+"""The first words of a refusal by the API server's authorizer; an admission plugin uses other words.
+
+Only the words tell them apart: both answer with the same Status, of code 403, reason Forbidden and the object's group,
+resource and name as details.
+"""
 _GIVE_RIGHT = (
     "give it get, list, watch, patch and update by a ClusterRole labelled "
     'moonshift.dev/aggregate-to-controller: "true" (examples: deploy/kustomize/gateways)'
