@@ -34,7 +34,8 @@ class Trusting:
     """A pool, and what it did."""
 
     def __init__(self, **settings: int) -> None:
-        self.settings = Settings(listen="", concurrency=4, **settings)  # type: ignore[arg-type] # numbers only
+        # Nobody is demoted: on a busy machine a demoted child gets no CPU, not even to end.
+        self.settings = Settings(listen="", concurrency=4, demote_after=600, **settings)  # type: ignore[arg-type] # numbers only
         self.metrics = Metrics()
         self.pool = Pool(self.settings, self.metrics)
 

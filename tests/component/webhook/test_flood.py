@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import statistics
 from pathlib import Path
 
 import pytest
@@ -24,21 +23,16 @@ MOST = 100 << 20
 HONEST = 60
 
 
-async def honest(server: Served) -> list[float]:
-    """Seconds of each of some honest reviews, asked one after the other."""
-    loop = asyncio.get_running_loop()
-    times: list[float] = []
+async def honest(server: Served) -> None:
+    """Some honest reviews are answered, one after the other."""
     async with connected() as session:
         for _ in range(HONEST):
-            begun = loop.time()
             body = review(deployment("v2"), deployment())
             async with session.post(
                 f"https://127.0.0.1:{server.port}{DEPLOYMENTS}", json=body
             ) as answer:
                 assert answer.status == 200, await answer.text()
                 assert (await answer.json())["response"]["patch"]
-            times.append(loop.time() - begun)
-    return times
 
 
 async def test_a_flood_costs_little_memory_and_honest_reviews_are_answered_in_between(
@@ -50,15 +44,16 @@ async def test_a_flood_costs_little_memory_and_honest_reviews_are_answered_in_be
         flooding = [
             asyncio.create_task(flood(server.port, first, over)) for first in (*range(5), *range(5))
         ]
-        times = await honest(server)
+        await honest(
+            server
+        )  # the flood does not end before; how long each takes is measured by `make bench`
+        assert not any(one.done() for one in flooding)
         over.set()
         statuses = set().union(*await asyncio.gather(*flooding))
         assert server.alive
         assert server.peak() - before < MOST
     assert 413 in statuses
     assert 500 not in statuses
-    # The machine of a test run does other things, too; `make bench` looks at the slowest.
-    assert statistics.median(times) < 1.0
 
 
 @pytest.mark.parametrize("name", FLOOD)
