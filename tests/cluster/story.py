@@ -51,12 +51,18 @@ WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
 
 
 class Story:
-    """An application and what is done to it; `expected` is what the owner's objects should be in the end."""
+    """An application and what is done to it; `expected` is what the owner's objects should be in the end.
 
-    def __init__(self, plane: Plane, recorder: Recorder, app: Application) -> None:
+    `plainly`: the first approval is that of `kubectl-kruise rollout approve`, which does not name its step.
+    """
+
+    def __init__(
+        self, plane: Plane, recorder: Recorder, app: Application, *, plainly: bool = False
+    ) -> None:
         self.plane = plane
         self.recorder = recorder
         self.app = app
+        self._plainly = plainly
         self.deeds: list[Deed] = []
         self.expected: dict[Key, JsonObject] = {}
         self._audit_mark = plane.audit.mark()
@@ -128,15 +134,14 @@ class Story:
     async def approve(self, step: int = 1, kind: Kind = ROLLOUTS) -> None:
         """Let the step that waits go on.
 
-        The first time as `kubectl-kruise rollout approve` does it; then exactly, because the next pause
-        begins no sooner than three seconds after an approval that did not name its step.
+        Plainly the first time at most: the next pause begins no sooner than three seconds after such an approval.
         """
         exact: JsonObject = {"moonshift": {"approval": {"step": step}}}
         part = "blueGreenStatus" if self.app.blue_green else "canaryStatus"
         plain: JsonObject = {part: {"currentStepState": "StepReady"}}
         path = f"{path_of(self.key(kind))}/status"
         first = not any(deed.what == "approve" for deed in self.deeds)
-        body = {"status": plain if first else exact}
+        body = {"status": plain if first and self._plainly else exact}
         self._did("approve", await self.plane.client("approver").patch(path, body))
 
     async def reach(self, last: int, first: int = 1) -> None:

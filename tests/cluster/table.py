@@ -310,7 +310,7 @@ class Row:
         namespace = f"test-{uuid.uuid4().hex[:10]}"
         await product.plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
         app = replace(self.app, namespace=namespace)
-        await self.disturbance(Story(product.plane, recorder, app), self.step)
+        await self.disturbance(Story(product.plane, recorder, app, plainly=True), self.step)
 
 
 def emptied(app: Application) -> tuple[Disturbance, ...]:

@@ -311,8 +311,8 @@ async def releases(
         app, scenario = SCENARIOS[name]
         namespace = f"test-{uuid.uuid4().hex[:10]}"
         await product.plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
-        story = Story(product.plane, recorder, replace(app, namespace=namespace))
-        await scenario(story)
+        app = replace(app, namespace=namespace)
+        await scenario(Story(product.plane, recorder, app, plainly=True))
 
     selected = {
         str(item.callspec.params["name"])

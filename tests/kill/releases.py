@@ -50,7 +50,7 @@ async def release(
     `turned` is called when step 1 waits for its approval, before people do what the tale says.
     """
     app = replace(app, namespace=lane.namespace)
-    story = Story(laboratory.plane, laboratory.recorder, app)
+    story = Story(laboratory.plane, laboratory.recorder, app, plainly=True)
     mending = asyncio.create_task(lane.mend())
     try:
         await story.install()

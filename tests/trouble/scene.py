@@ -47,7 +47,7 @@ class Scene(Story):
     """A story of a row; what was said and done in it is kept."""
 
     def __init__(self, running: Product, recorder: Recorder, form: Form, row: Row, namespace: str):
-        super().__init__(running.plane, recorder, form.application(namespace))
+        super().__init__(running.plane, recorder, form.application(namespace), plainly=True)
         self.running = running
         self.form = form
         self.row = row
