@@ -35,14 +35,14 @@ if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-LABORATORIES = ("contract", "faults", "kill", "node", "traffic", "trouble")
-"""Rings whose tests share one laboratory."""
-KRUISE = ("test_killed_releases", "test_kruise_workloads", "test_openkruise", "test_taking_over")
-"""Files of the cluster ring whose tests share a plane with OpenKruise's manager."""
-
-
+LABORATORIES = (
+    *("contract", "faults", "kill", "node", "traffic", "trouble"),
+    *("cluster/admission", "cluster/kruise"),
+)
+"""Folders whose tests share one laboratory."""
 LONGEST_FIRST = (
-    *("node", "kruise", "kill", "trouble"),
+    *("node", "trouble", "kill", "faults", "traffic", "mutations/test_mutations.py", "contract"),
+    "cluster/kruise",
     *(
         f"cluster/test_{name}.py"
         for name in (
@@ -56,9 +56,8 @@ LONGEST_FIRST = (
             "workloads",
         )
     ),
-    *("faults", "traffic", "mutations/test_mutations.py"),
 )
-"""Groups that take minutes; all others of the cluster ring come next."""
+"""Groups that take minutes. All others of the cluster ring come next, so that what the ring shares ends with it."""
 
 
 class Grouped(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
@@ -76,21 +75,25 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Grouped
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order the groups after pytest-randomly has shuffled the tests."""
-    items.sort(key=lambda item: _rank(group_of(item.nodeid)))
+    """Order the groups after pytest-randomly has shuffled the tests, each in one piece: its laboratory ends with it."""
+    places: dict[str, tuple[int, int]] = {}
+    for item in items:
+        group = group_of(item.nodeid)
+        places.setdefault(group, (_rank(group), len(places)))
+    items.sort(key=lambda item: places[group_of(item.nodeid)])
 
 
 def group_of(nodeid: str) -> str:
-    """The group that a test stays in: its ring, the plane of OpenKruise, or its file.
+    """The group that a test stays in: its laboratory, or its file.
 
     A file of the cluster ring is one group, because its releases are played at the same time: begun in two processes,
     all of them would be played twice.
     """
     file = Path(nodeid.partition("::")[0]).relative_to(HERE.name)
-    ring = file.parts[0]
-    if ring in LABORATORIES:
-        return ring
-    return "kruise" if file.stem in KRUISE else file.as_posix()
+    for folder in file.parents:
+        if folder.as_posix() in LABORATORIES:
+            return folder.as_posix()
+    return file.as_posix()
 
 
 def _rank(group: str) -> int:

@@ -1,15 +1,15 @@
 """One control plane for all cluster tests of a run.
 
-Why it exists: a plane takes seconds, so the tests share one and keep apart by namespaces. Invariant: tests are skipped
-only when no plane can be had, and then loudly; with MOONSHIFT_REQUIRE_PLANE=1 that is an error. Building happens before
-the first test, so that no test's time limit pays for it.
+Why it exists: a plane takes seconds, so the tests share one and keep apart by namespaces. Planes end with the last test
+of their folder: one that nobody uses takes time from the tests that come after. Invariant: tests are skipped only when
+no plane can be had, and then loudly; with MOONSHIFT_REQUIRE_PLANE=1 that is an error. Building happens before the first
+test, so that no test's time limit pays for it.
 """
 
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,13 +21,13 @@ from demo.stage import product as running_product
 from localcluster.build import ensure_built
 from localcluster.errors import ClusterError
 from localcluster.extras import ensure_extra
-from localcluster.openkruise import KRUISE, start_kruise
+from localcluster.openkruise import KRUISE
 from localcluster.plane import Plane
 from localcluster.progress import ConsoleReporter
 from localcluster.prometheus import PROMETHEUS
 from localcluster.record import Recorder
-from tests.cluster import manifests, table
-from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE, ROLLOUTS, collection
+from tests.cluster import manifests
+from tests.cluster.kinds import RECORDED
 from tests.planes import NO_PLANE_TOLD, mark_below, plane_is_required
 from tests.skips import reason_beginning
 
@@ -62,7 +62,7 @@ async def _build(items: list[pytest.Item]) -> None:
     wanted = {"kruise_plane", "kruise_product"}
     if any(wanted & {*getattr(item, "fixturenames", ())} for item in items):
         await ensure_extra(KRUISE, reporter)
-    if any("watched" in getattr(item, "fixturenames", ()) for item in items):
+    if any({"watched", "prometheus"} & {*getattr(item, "fixturenames", ())} for item in items):
         await ensure_extra(PROMETHEUS, reporter)
 
 
@@ -93,7 +93,7 @@ def plane_available(request: pytest.FixtureRequest) -> None:
         pytest.skip(f"{NO_PLANE_TOLD}: {reason}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def plane(
     plane_available: None, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Plane]:
@@ -119,7 +119,7 @@ async def namespace(plane: Plane) -> AsyncIterator[str]:
         yield name
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def product(
     plane_available: None, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Product]:
@@ -131,74 +131,7 @@ async def product(
             yield running
 
 
-@pytest.fixture(scope="session")
-async def kruise_plane(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Plane]:
-    """Give a plane with OpenKruise's real manager; nothing of Moonshift is on it."""
-    async with Plane.start(tmp_path_factory.mktemp("kruise-plane")) as started:
-        await start_kruise(started)
-        yield started
-
-
-@pytest.fixture
-async def namespace_of_kruise(kruise_plane: Plane) -> AsyncIterator[str]:
-    """Give a fresh namespace on the plane with OpenKruise; its deletion is not waited for."""
-    async with fresh_namespace(kruise_plane) as name:
-        yield name
-
-
-EARLY = "test-early"
-"""Namespace with a Rollout of a CloneSet from before there were any."""
-
-
-async def _rollout_of_a_kind_to_come(plane: Plane) -> None:
-    """A Rollout of a CloneSet on a plane that does not serve the kind is Stalled and says so."""
-    await plane.client().create("/api/v1/namespaces", {"metadata": {"name": EARLY}})
-    app = table.application("CloneSet", traffic=False)
-    body = manifests.rollout(replace(app, namespace=EARLY))
-    async with plane.recorder(ROLLOUTS) as rollouts:
-        await plane.client("developer").create(collection(ROLLOUTS, EARLY), body)
-        await rollouts.until(
-            lambda c: (
-                "is not served by this cluster" in c.object.get("status", {}).get("message", "")
-            )
-        )
-
-
-@pytest.fixture(scope="session")
-async def kruise_product(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Product]:
-    """Give Moonshift on a plane with OpenKruise's real manager, which is installed after Moonshift has started."""
-    async with Plane.start(tmp_path_factory.mktemp("kruise-product-plane")) as started:
-        await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
-        await started.apply(yaml.safe_dump_all(manifests.nodes()))
-        folder = tmp_path_factory.mktemp("kruise-product")
-        async with running_product(started, folder) as running:
-            await _rollout_of_a_kind_to_come(started)
-            await start_kruise(started)
-            yield running
-
-
-@pytest.fixture
-async def namespace_of_kruise_product(kruise_product: Product) -> AsyncIterator[str]:
-    """Give a fresh namespace on the product's plane with OpenKruise; its deletion is not waited for."""
-    async with fresh_namespace(kruise_product.plane) as name:
-        yield name
-
-
-@pytest.fixture(scope="session")
-async def kruise_recorder(kruise_product: Product) -> AsyncIterator[Recorder]:
-    """Give a recording of everything that releases of OpenKruise's workloads touch."""
-    every = (*RECORDED, *RECORDED_OF_KRUISE)
-    kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in every)
-    await kruise_product.plane.kubectl("get", kinds, "--all-namespaces")
-    async with kruise_product.plane.recorder(*every) as started:
-        yield started
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def recorder(product: Product) -> AsyncIterator[Recorder]:
     """Give a recording of everything that releases touch, from before the first of them."""
     # kubectl asks again while the storage of new kinds is being made.

@@ -47,7 +47,7 @@ BLUE_GREEN = Application(
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def world(product: Product) -> AsyncIterator[Recorder]:
     """Give a recording that knows the gateway kinds as well."""
     plane = product.plane

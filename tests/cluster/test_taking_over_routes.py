@@ -25,9 +25,7 @@ from tests.cluster.crowd import Crowd
 from tests.cluster.gateways import HTTP_ROUTES, INGRESSES
 from tests.cluster.invented import install
 from tests.cluster.kinds import RECORDED, ROLLOUTS, SERVICES, collection, path_of
-from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
-from tests.cluster.story import Story
-from tests.cluster.test_taking_over import (
+from tests.cluster.kruise.test_taking_over import (
     STEP,
     Ending,
     Original,
@@ -36,6 +34,8 @@ from tests.cluster.test_taking_over import (
     is_undone,
     left_by_the_original,
 )
+from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
+from tests.cluster.story import Story
 
 PUBLIC = "shop-public"
 STEPS = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4))

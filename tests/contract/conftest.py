@@ -43,7 +43,7 @@ async def _on(real: Plane) -> AsyncIterator[Ground]:
         await client.aclose()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def plane(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Plane]:
     """Give the real server; skip its half of the suite, loudly, where it cannot be built."""
     await built_or_skipped()

@@ -22,9 +22,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_below(HERE, items)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def laboratory(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Laboratory]:
-    """Give the laboratory, open for the whole run."""
+    """Give the laboratory, open for this folder."""
     await built_or_skipped()
     async with open_laboratory(tmp_path_factory.mktemp("kill"), LANES) as opened:
         yield opened

@@ -84,7 +84,7 @@ def node_available(request: pytest.FixtureRequest) -> None:
         pytest.skip(f"{NO_NODE_TOLD}: {reason}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def node(
     node_available: None, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[NodePlane]:
@@ -96,20 +96,20 @@ async def node(
         yield started
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def installed(node: NodePlane) -> NodePlane:
     """Give the node with the product on it, installed as the documents say."""
     await install(node, await ensure_images(SilentReporter()))
     return node
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def helm(node_available: None) -> BuiltExtra:
     """Give Helm."""
     return await ensure_extra(HELM)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def gateway(node: NodePlane) -> NodeGateway:
     """Give Contour and Envoy on the node."""
     started = NodeGateway(node, await ensure_gateway())

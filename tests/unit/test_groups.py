@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.conftest import HERE, KRUISE, group_of
+from tests.conftest import HERE, group_of
 
 ROOT = HERE.parent
 
@@ -15,20 +15,13 @@ ROOT = HERE.parent
     [
         ("tests/node/test_node.py::test_a[x/y::z]", "node"),
         ("tests/kill/test_writes.py::test_b", "kill"),
-        ("tests/cluster/test_openkruise.py::test_c", "kruise"),
+        ("tests/cluster/kruise/test_openkruise.py::test_c", "cluster/kruise"),
         ("tests/cluster/test_releases.py::test_d[a release]", "cluster/test_releases.py"),
         ("tests/unit/cli/test_live.py::test_e", "unit/cli/test_live.py"),
     ],
 )
 def test_a_test_stays_with_those_that_share_its_laboratory(test: str, group: str) -> None:
     assert group_of(test) == group
-
-
-def test_every_file_with_the_plane_of_openkruise_is_listed() -> None:
-    users = {
-        file.stem for file in (HERE / "cluster").glob("test_*.py") if "kruise_" in file.read_text()
-    }
-    assert users == set(KRUISE)
 
 
 def test_processes_take_whole_files() -> None:

@@ -2,8 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,16 +21,8 @@ from controller.api.names import (
 from controller.domain.admission.service import pin_annotation
 from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
-from tests.cluster.installed import installed
 
 Json = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-async def own_plane(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Plane]:
-    """Give a plane with everything installed; the shared one says loudly when none can be had."""
-    async with installed(Path(tmp_path_factory.mktemp("installed"))) as started:
-        yield started
 
 
 def manifest(name: str, image: str, **spec: object) -> Json:

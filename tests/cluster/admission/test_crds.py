@@ -1,8 +1,6 @@
 """The CRDs on a real API server: what is accepted, what is refused and by which text, defaults, conversion."""
 
 import copy
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,19 +9,11 @@ import yaml
 from localcluster.errors import CommandFailed, RequestRefused
 from localcluster.plane import Plane
 from tests.articles import ARTICLE, BATCHES_OF_A_STATEFUL_SET, ROUTE_OF_THE_GATEWAY_API
-from tests.cluster.installed import installed
 
 Json = dict[str, Any]
 
 BETA = "/apis/rollouts.kruise.io/v1beta1/namespaces/default/rollouts"
 ALPHA = "/apis/rollouts.kruise.io/v1alpha1/namespaces/default/rollouts"
-
-
-@pytest.fixture(scope="module")
-async def own_plane(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Plane]:
-    """Give a plane with everything installed; the shared one says loudly when none can be had."""
-    async with installed(Path(tmp_path_factory.mktemp("installed"))) as plane:
-        yield plane
 
 
 _names = iter(range(10_000))

@@ -19,7 +19,7 @@ from localcluster.errors import RequestRefused
 from localcluster.history import Kind
 from localcluster.record import Recorder
 from tests import originals
-from tests.cluster import test_kruise_workloads, test_workloads
+from tests.cluster import test_workloads
 from tests.cluster.crowd import Crowd, Deed
 from tests.cluster.kinds import (
     AUTOSCALERS,
@@ -32,9 +32,10 @@ from tests.cluster.kinds import (
     collection,
     path_of,
 )
+from tests.cluster.kruise import test_kruise_workloads
+from tests.cluster.kruise.test_killed_releases import settled_in
 from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.story import Story, at
-from tests.cluster.test_killed_releases import settled_in
 from tests.cluster.test_leaving import moonshift
 
 STEP = 2

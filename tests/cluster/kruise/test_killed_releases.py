@@ -15,9 +15,10 @@ from demo.stage import Product
 from localcluster.errors import CommandFailed, NotReady
 from localcluster.history import Change
 from localcluster.record import Recorder
-from tests.cluster import manifests, test_kruise_workloads, test_workloads
+from tests.cluster import manifests, test_workloads
 from tests.cluster.crowd import Crowd
 from tests.cluster.kinds import AUTOSCALERS, EVENTS
+from tests.cluster.kruise import test_kruise_workloads
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, Application
 from tests.cluster.story import Story, conclude
 from tests.cluster.table import LAST

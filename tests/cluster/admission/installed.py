@@ -22,11 +22,12 @@ from controller.webhook.admission import Admission, Handler
 from controller.webhook.server import NoMetrics, serving, webhook_app
 from controller.webhook.stores import FolderSecrets
 from controller.webhook.tls import ServingTls
+from demo.stage import ROOT
 from localcluster.api import ApiClient
 from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
+DEPLOY = ROOT / "deploy"
 MANIFESTS = DEPLOY / "crds"
 
 _PATHS = {

@@ -12,8 +12,8 @@ from demo.stage import Product
 from localcluster.api import JsonObject
 from localcluster.record import Recorder
 from tests.cluster import manifests
-from tests.cluster.conftest import EARLY
 from tests.cluster.kinds import path_of
+from tests.cluster.kruise.conftest import EARLY
 from tests.cluster.manifests import NEW_IMAGE
 from tests.cluster.story import Story, conclude
 from tests.cluster.table import application, sampled, started, table_of
