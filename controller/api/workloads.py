@@ -11,7 +11,7 @@ from datetime import datetime
 import msgspec
 
 from controller.api.meta import ObjectMeta
-from controller.api.names import CONTROLLER_REVISION_HASH, POD_TEMPLATE_HASH
+from controller.api.names import CONTROLLER_REVISION_HASH, IN_PROGRESSING, POD_TEMPLATE_HASH
 from controller.api.quantity import IntOrPercent
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
@@ -95,10 +95,22 @@ class DeploymentStatus(msgspec.Struct, frozen=True, rename="camel"):
     conditions: tuple[StatusCondition, ...] = ()
 
 
+class FieldsEntry(msgspec.Struct, frozen=True):
+    """Who owns some fields of an object."""
+
+    manager: str = ""
+
+
+class DeploymentMeta(ObjectMeta, frozen=True, rename="camel"):
+    """Metadata, with who owns fields while a release marks the Deployment (`slimmed_deployment`)."""
+
+    managed_fields: tuple[FieldsEntry, ...] = ()
+
+
 class Deployment(msgspec.Struct, frozen=True, rename="camel"):
     """A Deployment."""
 
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: DeploymentMeta = DeploymentMeta()
     spec: DeploymentSpec = DeploymentSpec()
     status: DeploymentStatus = DeploymentStatus()
 
@@ -214,10 +226,16 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def slimmed_deployment(found: Deployment) -> Deployment:
-    """The Deployment with bytes of its own: a view's raw fields keep the whole message that they were read from."""
+    """The Deployment with bytes of its own: a view's raw fields keep the whole message that they were read from.
+
+    Who owns its fields is asked at the end of a release only.
+    """
     selector, template = found.spec.selector.copy(), found.spec.template.copy()
     spec = msgspec.structs.replace(found.spec, selector=selector, template=template)
-    return msgspec.structs.replace(found, spec=spec)
+    metadata = found.metadata
+    if IN_PROGRESSING not in metadata.annotations:
+        metadata = msgspec.structs.replace(metadata, managed_fields=())
+    return msgspec.structs.replace(found, metadata=metadata, spec=spec)
 
 
 def slimmed_replica_set(found: ReplicaSet) -> ReplicaSet:

@@ -50,22 +50,28 @@ NO_MARKS = Marks()
 def removing(stored: bytes, marks: Marks = NO_MARKS) -> list[Operation]:
     """JSON patch for exactly this stored version that removes our marks and entries; empty where there are none."""
     metadata = msgspec.json.decode(stored, type=_Object).metadata
-    operations: list[Operation] = []
-    present = (
-        ("annotations", marks.annotations, metadata.annotations),
-        ("labels", marks.labels, metadata.labels),
+    present = Marks(
+        [name for name in marks.annotations if name in metadata.annotations],
+        [name for name in marks.labels if name in metadata.labels],
     )
-    for place, names, found in present:
-        gone = [pointer("metadata", place, name) for name in names if name in found]
-        operations += [{"op": "remove", "path": path} for path in gone]
-    for index, entry in reversed(tuple(enumerate(metadata.managed_fields))):
-        if entry.manager == FIELD_MANAGER:
-            path = f"/metadata/managedFields/{index}"
-            operations.append({"op": "remove", "path": path})
-    if not operations:
+    entries = [
+        index
+        for index, entry in enumerate(metadata.managed_fields)
+        if entry.manager == FIELD_MANAGER
+    ]
+    return removing_from(metadata.resource_version, present, entries)
+
+
+def removing_from(version: str, present: Marks, entries: Sequence[int]) -> list[Operation]:
+    """The same, where the marks and the places of our entries in that version are known."""
+    paths = [pointer("metadata", "annotations", name) for name in present.annotations]
+    paths += [pointer("metadata", "labels", name) for name in present.labels]
+    paths += [f"/metadata/managedFields/{index}" for index in sorted(entries, reverse=True)]
+    if not paths:
         return []
-    version = {"op": "test", "path": "/metadata/resourceVersion"}
-    return [{**version, "value": metadata.resource_version}, *operations]
+    expected: Operation = {"op": "test", "path": "/metadata/resourceVersion", "value": version}
+    removed: list[Operation] = [{"op": "remove", "path": path} for path in paths]
+    return [expected, *removed]
 
 
 def is_applied(stored: bytes) -> bool:

@@ -57,7 +57,7 @@ async def ensure_canary(writes: Writes, action: EnsureCanaryService) -> Outcome:
     """Create the canary Service from the stable one, or change the selector of an existing one of ours."""
     key = Key(action.stable.namespace, action.name)
     try:
-        stable = await writes.read(SERVICES, action.stable)
+        stable = await writes.read_version(SERVICES, action.stable, action.stable_version)
     except NotFound:
         return Refusal(
             reason=reasons.SERVICE_NOT_FOUND,

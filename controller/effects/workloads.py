@@ -55,13 +55,19 @@ async def pace(writes: Writes, action: PaceDeployment) -> Done:
 
 
 async def release(writes: Writes, action: ReleaseDeployment) -> Done:
-    """Restore the owner's own values, and remove our annotations and labels, in one write."""
+    """Restore the owner's own values, and remove our annotations and labels.
+
+    Where the values are restored already, the last marks go together with our entries among the field managers.
+    """
     operations = [generation_is(action.generation)]
+    marks = Marks(action.annotations, action.labels)
     if action.owners is not None:
         operations += _owners_operations(action.owners)
-    await writes.release(
-        DEPLOYMENTS, action.workload, operations, Marks(action.annotations, action.labels)
-    )
+    elif names.IN_PROGRESSING in action.annotations and await writes.unmark(
+        DEPLOYMENTS, action.workload, action.resource_version, marks, action.entries
+    ):
+        return Done(wrote=True)
+    await writes.release(DEPLOYMENTS, action.workload, operations, marks)
     return Done(wrote=True)
 
 

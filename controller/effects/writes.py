@@ -11,9 +11,10 @@ import msgspec
 
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import IN_PROGRESSING
-from controller.effects.ownership import NO_MARKS, Marks, is_applied, take_off
+from controller.effects.kept_answers import KeptAnswers
+from controller.effects.ownership import NO_MARKS, Marks, is_applied, removing_from, take_off
 from controller.effects.patches import Operation, pointer
-from controller.errors import AlreadyExists, NotFound
+from controller.errors import AlreadyExists, Conflict, NotFound
 from controller.kube.client import Propagation
 from controller.kube.resources import Resource
 from controller.kube.verbs import Creates, Deletes, Gets
@@ -52,13 +53,21 @@ class _Answer(msgspec.Struct, frozen=True):
 class Writes:
     """The writes of one pass."""
 
-    def __init__(self, kube: KubeWrites, ledger: Ledger) -> None:
+    def __init__(
+        self, kube: KubeWrites, ledger: Ledger, answers: KeptAnswers | None = None
+    ) -> None:
         self._kube = kube
         self._ledger = ledger
+        self._answers = KeptAnswers() if answers is None else answers
 
     async def read(self, resource: Resource, key: Key) -> bytes:
         """One object from the server; NotFound when there is none."""
         return await self._kube.get(resource, key.namespace, key.name)
+
+    async def read_version(self, resource: Resource, key: Key, version: str) -> bytes:
+        """The same; without a request where a write of ours made this version."""
+        known = self._answers.take(resource, key, version)
+        return await self.read(resource, key) if known is None else known
 
     async def create(self, resource: Resource, key: Key, body: bytes) -> bool:
         """Make an object; False when one of that name exists."""
@@ -79,9 +88,11 @@ class Writes:
     ) -> None:
         """Merge patch; where others apply server-side, the fields are not left to our field manager."""
         answer = await self._kube.merge_patch(resource, key.namespace, key.name, patch)
-        self._remember(resource, answer)
+        version = self._remember(resource, answer)
         if is_applied(answer):
             await self._take_off(resource, key, answer)
+        else:
+            self._answers.keep(resource, key, version, answer)
 
     async def merge_back(
         self, resource: Resource, key: Key, patch: Mapping[str, object], marks: Marks
@@ -128,6 +139,16 @@ class Writes:
         await self.patch(
             resource, key, [*values, *({"op": "remove", "path": path} for path in paths)]
         )
+
+    async def unmark(
+        self, resource: Resource, key: Key, version: str, marks: Marks, entries: Sequence[int]
+    ) -> bool:
+        """Marks and entries of ours go in one write; False where the object is of another version by now."""
+        try:
+            await self.patch(resource, key, removing_from(version, marks, entries))
+        except Conflict:
+            return False
+        return True
 
     async def _take_off(
         self,

@@ -19,6 +19,7 @@ from controller.domain.decision import ConfigAction, Decision, Done, NotYet, Ref
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
 from controller.effects.apply import Histories, Measures, Pass, Routes, WorkloadKinds
+from controller.effects.kept_answers import KeptAnswers
 from controller.effects.missing_pods import EventReads
 from controller.effects.rollouts import write_status
 from controller.effects.writes import KubeWrites, Writes
@@ -32,6 +33,8 @@ from controller.runtime.worker import Result
 
 COUNTERS_AFTER = timedelta(seconds=3)
 """How long a status write waits when only counters, or the present part of the end, changed."""
+BRIEF = timedelta(seconds=1)
+"""How long a status write waits for what comes in a moment, after a pass that did nothing."""
 
 _log = logging.getLogger(__name__)
 
@@ -79,10 +82,11 @@ class RolloutReconciler:
         self._kinds = kinds
         self._events = events
         self._ledger = ledger
+        self._answers = KeptAnswers()
         self._clock = clock
         self._telling = telling
         self._refusals = RefusalWaits(random, rights)
-        self._counting: dict[Key, datetime] = {}
+        self._postponed_since: dict[Key, datetime] = {}
 
     async def reconcile(self, key: Key) -> Result:
         """One pass; the result says when to look again if nothing happens before."""
@@ -92,14 +96,14 @@ class RolloutReconciler:
         seen = self._worlds.observe(key)
         if seen is None:
             self._ledger.forget(key)
-            self._counting.pop(key, None)
+            self._postponed_since.pop(key, None)
             self._refusals.forget(key)
             self._telling.forget(key)
             return Result()
         now = self._clock.now()
         decision = self._decide(seen, now)
         scoped = self._ledger.scoped(key)
-        writes = Writes(self._kube, scoped)
+        writes = Writes(self._kube, scoped, self._answers)
         effects = self._effects(
             seen.rollout,
             writes,
@@ -110,13 +114,16 @@ class RolloutReconciler:
             self._measures,
         )
         decision, wake_after = await self._apply(seen, decision, effects, now)
-        later = self._postponed(seen.rollout, decision.status, now)
+        later = self._postponed(seen.rollout, decision, now)
+        wake_after = _sooner(wake_after, _until(decision.wake_at, now))
         if later > 0 and effects.version == seen.rollout.metadata.resource_version:
             wake_after = _sooner(wake_after, later)
+            if decision.brief:
+                return Result(wake_after=wake_after)
         elif not effects.gone:
             await self._write_status(seen.rollout, effects.version, decision, writes)
         self._telling.tell(seen, decision, now)
-        return Result(wake_after=_sooner(wake_after, _until(decision.wake_at, now)))
+        return Result(wake_after=wake_after)
 
     async def _apply(
         self, seen: Observation, decision: Decision, effects: Pass, now: datetime
@@ -140,24 +147,17 @@ class RolloutReconciler:
             self._refusals.forget(key)
         return decision, wake_after
 
-    def _postponed(self, rollout: Rollout, after: RolloutStatus, now: datetime) -> float:
-        """Seconds to delay a status in which only counters changed; 0 to write it now.
-
-        Pods of a batch become ready one by one within moments, and the write at the end of the batch contains all of
-        it; the parts of the end are judged by facts, and `finalisingStep` only shows which one takes long. Nothing
-        follows a scaling during a pause: its last count is written at once, because clients look after three seconds.
-        """
-        key, before = rollout.metadata.key, rollout.status
-        written_at_once = _uncounted(before) != _uncounted(after) or _settled_in_a_pause(
-            before, after
-        )
-        if before == after or written_at_once:
-            self._counting.pop(key, None)
+    def _postponed(self, rollout: Rollout, decision: Decision, now: datetime) -> float:
+        """Seconds to delay a status that no effect relies on; 0 to write it now."""
+        key = rollout.metadata.key
+        longest = _patience(rollout.status, decision)
+        if longest is None:
+            self._postponed_since.pop(key, None)
             return 0.0
-        first = self._counting.setdefault(key, now)
-        left = (first + COUNTERS_AFTER - now).total_seconds()
+        first = self._postponed_since.setdefault(key, now)
+        left = (first + longest - now).total_seconds()
         if left <= 0:
-            del self._counting[key]
+            del self._postponed_since[key]
         return max(0.0, left)
 
     async def _write_status(
@@ -173,6 +173,23 @@ class RolloutReconciler:
         except MoonshiftError:
             self._telling.keep(rollout.metadata.key, decision)
             raise
+
+
+def _patience(before: RolloutStatus, decision: Decision) -> timedelta | None:
+    """How long a status may wait to be written; None where that is not at all.
+
+    Pods of a batch become ready one by one within moments, and the write at the end of the batch contains all of it;
+    the parts of the end are judged by facts, and `finalisingStep` only shows which one takes long. Nothing follows a
+    scaling during a pause: its last count is written at once, because clients look after three seconds. A pass that
+    did nothing is repeated from the stored status, after a crash as well.
+    """
+    after = decision.status
+    if before == after:
+        return None
+    if decision.brief:
+        return BRIEF
+    only_counted = _uncounted(before) == _uncounted(after)
+    return COUNTERS_AFTER if only_counted and not _settled_in_a_pause(before, after) else None
 
 
 def _uncounted(status: RolloutStatus) -> RolloutStatus:

@@ -105,7 +105,7 @@ class SimulatedCluster:
         try:
             result = self.passes.over_rollout(key, Misfortune(crash_after, meanwhile))
         except Crashed:
-            pass
+            self.passes.restart()
         except MoonshiftError:
             self._wakes[key] = self.cluster.now + RETRY
         else:
@@ -130,6 +130,7 @@ class SimulatedCluster:
         """Another process takes over: all memory is lost, and every object is looked at."""
         self._wakes.clear()
         self._routing_wakes.clear()
+        self.passes.restart()
         self.passes.wake_all()
 
     def _tell(self) -> None:

@@ -21,7 +21,7 @@ from controller.simulation.api_server.storage import Change, Kind, Storage
 
 V = TypeVar("V", bound=HasMetadata)
 
-SERVER_ONLY = ("uid", "resourceVersion", "generation", "creationTimestamp")
+SERVER_ONLY = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
 """Metadata that an update keeps as it is, whatever the view says."""
 
 

@@ -177,6 +177,7 @@ class Passes:
             gates=self.gates,
         )
         self.shared = SharedWorld(state.caches, self._builder, self)
+        self._scripts, self._runner = scripts, runner
         self._reconcile = self._rollouts(scripts, runner).reconcile
         self._reconcile_routing = self._routings(scripts, runner).reconcile
         wiring.connect()
@@ -209,6 +210,10 @@ class Passes:
         self.woken.pop(key, None)
         self.misfortune = misfortune
         return at_once(self._reconcile(key))
+
+    def restart(self) -> None:
+        """Another process takes over: what the reconciler kept between passes is lost."""
+        self._reconcile = self._rollouts(self._scripts, self._runner).reconcile
 
     def over_routing(self, key: Key) -> Result:
         """One pass over a TrafficRouting."""

@@ -281,8 +281,8 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "the instant of a route is forgotten",
-            "    return with_moonshift_status(status, route_plan=plan, routed_at=context.now)\n",
-            "    return with_moonshift_status(status, route_plan=plan)\n",
+            "    noted = with_moonshift_status(status, route_plan=plan, routed_at=context.now)\n",
+            "    noted = with_moonshift_status(status, route_plan=plan)\n",
             RELEASES,
         ),
         (

@@ -30,6 +30,7 @@ from controller.api.rollout import (
 )
 from controller.api.workloads import (
     Deployment,
+    DeploymentMeta,
     DeploymentSpec,
     DeploymentStrategy,
     Pod,
@@ -150,7 +151,7 @@ def make_deployment(
 ) -> Deployment:
     """The Deployment `web`."""
     return Deployment(
-        metadata=ObjectMeta(
+        metadata=DeploymentMeta(
             name=KEY.name,
             namespace=KEY.namespace,
             labels=labels or {},

@@ -140,3 +140,5 @@ class Decision(Value, frozen=True):
     actions: tuple[Action, ...] = ()
     wake_at: datetime | None = None
     notes: tuple[Note, ...] = ()
+    brief: bool = False
+    """Nothing is to be done, and what is waited for comes in a moment: the next pass decides all of this again."""

@@ -32,6 +32,8 @@ class EnsureCanaryService(Value, frozen=True, tag=True):
     selector_patch: dict[str, str] = {}
     appends: bool = False
     """The patch counts for labels, too, that the stable Service does not select by."""
+    stable_version: str = ""
+    """The version of the stable Service that was looked at."""
 
 
 class DeleteCanaryService(Value, frozen=True, tag=True):

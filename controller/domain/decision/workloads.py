@@ -61,13 +61,18 @@ class PaceDeployment(Value, frozen=True, tag=True):
 
 
 class ReleaseDeployment(Value, frozen=True, tag=True):
-    """The workload has its owner's own values again, and none of the named annotations and labels of ours."""
+    """The workload has its owner's own values again, and none of the named annotations and labels of ours.
+
+    `entries` are the places of our field manager among its managers, in the version that was looked at.
+    """
 
     workload: Key
     generation: int
     owners: OwnersValues | None
     annotations: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    resource_version: str = ""
+    entries: tuple[int, ...] = ()
 
 
 class FieldOfSpec(Value, frozen=True):

@@ -75,8 +75,3 @@ def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         return Stop(kept, (EnsureRoutes(plan),), wake_at=context.now + context.grace)
     due = withdrawn_at + context.grace
     return Stop(status, wake_at=due) if due > context.now else None
-
-
-def forgotten(status: RolloutStatus) -> RolloutStatus:
-    """The routes are restored: the next release announces its Services anew."""
-    return with_moonshift_status(status, announced_at=None, withdrawn_at=None)

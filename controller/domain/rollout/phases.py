@@ -123,11 +123,13 @@ def _decision(context: ReleaseContext, stop: Stop, notes: tuple[Note, ...]) -> D
     status = settled(context.seen.rollout.status, status)
     housekeeping = _housekeeping(context, status)
     notes += config_release.notes_of(context.seen.rollout.status, status, housekeeping)
+    actions = (*stop.urgent, *housekeeping, *stop.actions)
     return Decision(
         status=status,
-        actions=(*stop.urgent, *housekeeping, *stop.actions),
+        actions=actions,
         wake_at=stop.wake_at,
         notes=notes,
+        brief=stop.brief and stop.problem is None and not actions,
     )
 
 

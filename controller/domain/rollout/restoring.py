@@ -34,7 +34,7 @@ def restore(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         if due is not None:
             return Stop(status=status, wake_at=due)
         actions = _given_back(context, status, depth)
-    return Stop(status=announcing.forgotten(status), actions=actions)
+    return Stop(status=status, actions=actions)
 
 
 def _stable_gone(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -87,7 +87,21 @@ def noted_routes(context: ReleaseContext, status: RolloutStatus) -> RolloutStatu
     lost = says_given_back(plan) and known.routed_at is None
     if plan == known.route_plan and not lost:
         return status
-    return with_moonshift_status(status, route_plan=plan, routed_at=context.now)
+    noted = with_moonshift_status(status, route_plan=plan, routed_at=context.now)
+    return _unannounced(noted) if _all_are_restored(context) else noted
+
+
+def _all_are_restored(context: ReleaseContext) -> bool:
+    """Every gateway object is known, and none follows a plan of ours."""
+    return all(
+        isinstance(route.state, RoutePresent) and not route.state.in_use
+        for route in context.seen.routes
+    )
+
+
+def _unannounced(status: RolloutStatus) -> RolloutStatus:
+    """No object names a Service of ours any more: the next share is announced anew."""
+    return with_moonshift_status(status, announced_at=None, withdrawn_at=None)
 
 
 def grace_period_end(context: ReleaseContext, status: RolloutStatus) -> datetime | None:
@@ -212,7 +226,7 @@ def endpoints_grace_period(context: ReleaseContext, status: RolloutStatus) -> St
     if not new or any(
         name not in since or not new <= context.ready_endpoints(name) for name in wanted
     ):
-        return Stop(status=status)
+        return Stop(status=status, brief=True)
     due = max((since[name] + context.grace for name in wanted), default=context.now)
     if (announced_at := moonshift_status(status).announced_at) is not None:
         due = max(due, announced_at + context.grace)

@@ -184,10 +184,16 @@ def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
             rollout_uid=context.seen.rollout.metadata.uid,
             selector_patch=labels,
             appends=context.seen.appends_pod_labels,
+            stable_version=_version_of(context, stable),
         )
         for stable in context.stable_services
         if pinned_to(context, context.canary_service_of(stable)) != revision
     )
+
+
+def _version_of(context: ReleaseContext, service: str) -> str:
+    found = context.service(service)
+    return found.metadata.resource_version if found is not None else ""
 
 
 def canary_service_deletions(context: ReleaseContext) -> tuple[Action, ...]:

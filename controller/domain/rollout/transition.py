@@ -30,6 +30,8 @@ class Stop(Value, frozen=True):
     wake_at: datetime | None = None
     notes: tuple[Note, ...] = ()
     problem: Refusal | None = None
+    brief: bool = False
+    """What is waited for comes in a moment, as a rule: the status can be written together with it."""
     urgent: tuple[Action, ...] = ()
     """Executed before all other actions, so that a refusal of another action cannot keep requests on a side without
     pods.

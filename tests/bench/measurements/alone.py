@@ -5,7 +5,7 @@ from tests.bench.objects import Style
 from tests.bench.registry import Row
 from tests.bench.runs import automatic
 
-LIMITS = {Style.CANARY: 51.0, Style.PARTITION: 66.0}
+LIMITS = {Style.CANARY: 45.0, Style.PARTITION: 60.0}
 CPU_LIMIT = 0.5
 
 

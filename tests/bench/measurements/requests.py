@@ -5,7 +5,7 @@ from tests.bench.objects import Style
 from tests.bench.registry import Row
 from tests.bench.runs import TOGETHER, automatic
 
-LIMITS = {Style.CANARY: 60.0, Style.PARTITION: 75.0}
+LIMITS = {Style.CANARY: 55.0, Style.PARTITION: 70.0}
 ORIGINAL = {Style.CANARY: "152-216", Style.PARTITION: "321"}
 
 

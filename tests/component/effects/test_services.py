@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from controller.api import names
 from controller.api.meta import Key
 from controller.api.names import FIELD_MANAGER, POD_TEMPLATE_HASH
-from controller.domain.decision import PinService, UnpinService
+from controller.domain.decision import EnsureCanaryService, PinService, UnpinService
 from controller.effects import services
+from controller.effects.kept_answers import KEPT, KeptAnswers
 from controller.effects.writes import Writes
 from controller.errors import ServerFault
 from controller.kube.resources import SERVICES, Resource
@@ -25,6 +27,12 @@ class Owned(ApiDouble):
 
     down = False
     """Every JSON patch fails."""
+    read = 0
+    """How often the stable Service was read."""
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
+        self.read += name == "web"
+        return await super().get(resource, namespace, name)
 
     async def json_patch(
         self,
@@ -114,3 +122,35 @@ async def test_a_pin_costs_one_write_where_nobody_does() -> None:
     api = service({"manager": "owner", "operation": "Update"})
     await services.pin(Writes(api, LedgerDouble()), PIN)
     assert api.writes == []
+
+
+COPY = EnsureCanaryService(KEY, "web-canary", POD_TEMPLATE_HASH, "def", "uid-of-the-rollout")
+
+
+def version(api: Owned) -> str:
+    return str(api.one(SERVICES, "web")["metadata"]["resourceVersion"])
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["as it was pinned", "changed since"])
+async def test_a_service_is_read_for_its_copy_only_if_it_changed_since_its_pin(
+    changed: bool,
+) -> None:
+    api = service({"manager": "owner", "operation": "Update"})
+    answers = KeptAnswers()
+    await services.pin(Writes(api, LedgerDouble(), answers), PIN)
+    if changed:
+        found = {**api.one(SERVICES, "web"), "spec": {"selector": {"app": "other"}}}
+        api.put(SERVICES, found)
+    copy = structs.replace(COPY, stable_version=version(api))
+    await services.ensure_canary(Writes(api, LedgerDouble(), answers), copy)
+    app = api.one(SERVICES, "web-canary")["spec"]["selector"]["app"]
+    assert (api.read, app) == ((1, "other") if changed else (0, "web"))
+
+
+async def test_the_memory_of_answers_is_bounded() -> None:
+    answers = KeptAnswers()
+    for number in range(KEPT + 1):
+        answers.keep(SERVICES, KEY, str(number), b"{}")
+    assert answers.take(SERVICES, KEY, "0") is None
+    assert answers.take(SERVICES, KEY, str(KEPT)) == b"{}"
+    assert answers.take(SERVICES, KEY, str(KEPT)) is None, "an answer is used once"

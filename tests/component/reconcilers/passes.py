@@ -1,6 +1,6 @@
 """Real passes over the Rollout of a simulated world: the status goes to a stand-in of the API server and comes back."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from datetime import datetime, timedelta
 from random import Random
 
@@ -47,6 +47,8 @@ class Passes:
         self.lists: list[str] = []
         self.measures: list[Measure] = []
         self.events = b'{"items": []}'
+        self.hides_slices = False
+        """The canary Services have no endpoints yet."""
         for resource, objects in (
             (DEPLOYMENTS, world.cluster.deployments),
             (SERVICES, world.cluster.services),
@@ -92,6 +94,11 @@ class Passes:
         """How often the status was written."""
         return self.api.writes.count("patch web")
 
+    def store_status(self, changed: Callable[[RolloutStatus], RolloutStatus]) -> None:
+        """Change the status past everybody."""
+        status = msgspec.json.encode(changed(self.status))
+        self.api.one(ROLLOUTS, "web")["status"] = msgspec.json.decode(status)
+
     async def over(self, seconds: float = 0.01) -> Result:
         """One pass, a moment later."""
         self.world.cluster.set_clock(self.world.cluster.now + timedelta(seconds=seconds))
@@ -106,7 +113,8 @@ class Passes:
         seen = self.world.observe(key)
         assert seen is not None
         live = msgspec.convert(self.api.one(ROLLOUTS, "web"), Rollout)
-        return structs.replace(seen, rollout=live)
+        slices = () if self.hides_slices else seen.slices
+        return structs.replace(seen, rollout=live, slices=slices)
 
     def now(self) -> datetime:
         return self.world.cluster.now

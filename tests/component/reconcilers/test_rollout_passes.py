@@ -2,15 +2,16 @@
 
 import pytest
 
-from controller.api.rollout import StepState
+from controller.api.rollout import MoonshiftStatus, RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.decision import Done, Refusal
-from controller.domain.rollout.status import condition
+from controller.domain.rollout.status import condition, enter, with_moonshift_status
 from controller.errors import Forbidden
 from controller.kube.resources import ROLLOUTS
 from controller.reconcilers.refusals import LONGEST, SHORTEST
+from controller.reconcilers.rollout import BRIEF
 from tests.component.reconcilers.passes import Passes
-from tests.unit.builders import KEY, make_rollout, make_step, make_world, release
+from tests.unit.builders import KEY, NOW, make_rollout, make_step, make_world, ours_of, release
 from tests.unit.domain.rollout.scenes import started
 
 FORBIDDEN = Refusal(
@@ -162,3 +163,43 @@ async def test_a_pause_that_the_owner_prolongs_has_waited_for_people() -> None:
     passes = Passes(world)
     await passes.over()
     assert passes.left == [("StepPaused", "people")]
+
+
+def without_endpoints() -> Passes:
+    """The pod of a step is ready and labelled; its endpoint is not seen yet."""
+    world = make_world(make_rollout(steps=(make_step("20%", "20%"), make_step("50%", "50%"))))
+    release(world)
+    world.run_until(lambda: ours_of(world).state == StepState.STEP_TRAFFIC_ROUTING)
+    passes = Passes(world)
+    passes.store_status(before_traffic_routing)
+    passes.hides_slices = True
+    return passes
+
+
+def before_traffic_routing(status: RolloutStatus) -> RolloutStatus:
+    """The status as it was before the step's pods were ready."""
+    still = enter(status, StepState.STEP_UPGRADE, NOW)
+    return with_moonshift_status(still, endpoints_ready_since={})
+
+
+async def test_the_state_that_waits_for_endpoints_is_written_and_told_together_with_them() -> None:
+    passes = without_endpoints()
+    waits = await passes.over()
+    assert waits.wake_after == pytest.approx(BRIEF.total_seconds())
+    assert (passes.status_writes, passes.told, passes.entered) == (0, [], [])
+    passes.hides_slices = False
+    await passes.over()
+    assert passes.status_writes == 1
+    assert passes.entered == [StepState.STEP_TRAFFIC_ROUTING]
+    assert [reason for reason, _ in passes.told].count(reasons.STEP_UPGRADED) == 1
+    ours = passes.status.moonshift
+    assert isinstance(ours, MoonshiftStatus)
+    assert ours.endpoints_ready_since
+
+
+async def test_the_state_that_waits_for_endpoints_is_written_alone_when_they_are_slow() -> None:
+    passes = without_endpoints()
+    await passes.over()
+    await passes.over(BRIEF.total_seconds())
+    assert passes.status_writes == 1
+    assert passes.entered == [StepState.STEP_TRAFFIC_ROUTING]

@@ -1,9 +1,13 @@
 """What a cache keeps of a Deployment and a ReplicaSet: all of it, in bytes of its own."""
 
 import msgspec
+import pytest
+from msgspec import structs
 
+from controller.api.names import FIELD_MANAGER, IN_PROGRESSING
 from controller.api.workloads import (
     Deployment,
+    FieldsEntry,
     ReplicaSet,
     slimmed_deployment,
     slimmed_replica_set,
@@ -20,6 +24,15 @@ def test_a_deployment_is_kept_whole() -> None:
     assert slimmed_deployment(found) == found
     read = msgspec.json.decode(MESSAGE % (b"x" * 1000), type=Deployment)
     assert bytes(slimmed_deployment(read).spec.template) == b'{"a": 1}'
+
+
+@pytest.mark.parametrize("marked", [True, False], ids=["marked for a release", "at rest"])
+def test_who_owns_the_fields_of_a_deployment_is_kept_while_a_release_marks_it(marked: bool) -> None:
+    found = make_deployment(annotations={IN_PROGRESSING: "{}"} if marked else {})
+    entries = (FieldsEntry("kubectl"), FieldsEntry(FIELD_MANAGER))
+    metadata = structs.replace(found.metadata, managed_fields=entries)
+    slim = slimmed_deployment(structs.replace(found, metadata=metadata))
+    assert slim.metadata.managed_fields == (entries if marked else ())
 
 
 def test_a_replica_set_is_kept_whole() -> None:

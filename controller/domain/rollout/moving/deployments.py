@@ -47,13 +47,19 @@ class Deployments(FromZero):
     ) -> Action:
         """Strategy, times and `paused` as their owner has them."""
         annotations, labels = marks_to_remove(context, keep_mark=keep_mark, drop_label=drop_label)
-        record = context.owners
+        record, metadata = context.owners, context.deployment.metadata
         return ReleaseDeployment(
             workload=context.workload_key,
-            generation=context.meta.generation,
+            generation=metadata.generation,
             owners=record.values if record is not None else None,
             annotations=annotations,
             labels=labels,
+            resource_version=metadata.resource_version,
+            entries=tuple(
+                index
+                for index, entry in enumerate(metadata.managed_fields)
+                if entry.manager == names.FIELD_MANAGER
+            ),
         )
 
     def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:

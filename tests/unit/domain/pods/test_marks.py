@@ -3,9 +3,8 @@
 import msgspec
 import pytest
 
-from controller.api.meta import ObjectMeta
 from controller.api.names import ORIGINAL_STRATEGY
-from controller.api.workloads import Deployment
+from controller.api.workloads import Deployment, DeploymentMeta
 from controller.domain.admission.availability_freeze import record_of
 from controller.domain.pods.marks import owners_record
 
@@ -24,7 +23,7 @@ from controller.domain.pods.marks import owners_record
 def test_a_record_without_a_release_means_the_same_here_and_at_admission(
     text: str, known: bool
 ) -> None:
-    workload = Deployment(metadata=ObjectMeta(annotations={ORIGINAL_STRATEGY: text}))
+    workload = Deployment(metadata=DeploymentMeta(annotations={ORIGINAL_STRATEGY: text}))
     raw = msgspec.json.decode(msgspec.json.encode(workload))
     assert (owners_record(workload) is not None) is known
     assert (record_of(raw) is not None) is known

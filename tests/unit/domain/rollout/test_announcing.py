@@ -122,6 +122,28 @@ def test_a_step_without_traffic_in_between_withdraws_and_the_next_announces(styl
 
 
 @BOTH
+def test_a_crash_before_the_status_of_a_restore_keeps_no_announcement_for_the_next_step(
+    style: str,
+) -> None:
+    steps = (make_step("20%", "20%"), make_step("30%"), make_step("50%", "50%"))
+    world = announcing_world(style, steps)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    wait(world, 3)
+    world.people.approve(KEY)
+    world.run_until(lambda: ours_of(world).withdrawn_at is not None)
+    lost = status_of(world)
+    world.run_until(lambda: diary.words[-1] == "owner's")
+    rollout = world.cluster.rollouts[KEY]
+    world.cluster.rollouts.put(structs.replace(rollout, status=lost))
+    world.restart()
+    world.rest()
+    approve(world)
+    assert diary.words == ["owner's", "named", "20 %", "named", "owner's", "named", "50 %"]
+
+
+@BOTH
 def test_other_kinds_are_written_no_more_often_than_before(style: str) -> None:
     world = make_world(make_rollout(style=style, steps=make_steps("20%", "50%")), make_deployment())
     diary = Diary(world)
