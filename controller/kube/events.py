@@ -95,8 +95,10 @@ class EventRecorder:
 
     def _set_timer(self) -> None:
         """Look again when something that is held back is due."""
+        if self._timer is not None:
+            return
         wait = self._gathering.wait(self._clock.monotonic())
-        if self._timer is None and wait is not None:
+        if wait is not None:
             self._timer = asyncio.get_running_loop().call_later(wait, self._let_due)
 
     def _let_due(self) -> None:

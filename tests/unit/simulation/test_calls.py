@@ -1,0 +1,62 @@
+"""What the passes of one release cost the interpreter does not grow unnoticed: calls of functions of the product.
+
+Why calls: seconds mean nothing on a shared machine, a count is the same everywhere. The limits are a quarter above what
+was counted; whoever computes something anew in every pass, or wakes a pass for nothing, meets them.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from controller.simulation.passes import Passes
+from tests.unit.builders import release
+from tests.unit.simulation.test_requests import at_rest
+
+MOST = {"canary": 95_000, "partition": 158_000}
+OF_THE_SIMULATION = "/simulation/"
+
+
+class Calls:
+    """Calls while a pass runs, without those of the simulated cluster."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def note(self, frame: FrameType, event: str, argument: object) -> None:
+        """One event of the interpreter."""
+        path = frame.f_code.co_filename
+        if event == "call" and "/controller/" in path and OF_THE_SIMULATION not in path:
+            self.count += 1
+
+
+@contextmanager
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Calls]:
+    """Count the calls of all passes for the length of a block."""
+    calls, over = Calls(), Passes.over_rollout
+
+    def over_counted(passes: Passes, *about: Any) -> Any:
+        before = sys.getprofile()
+        sys.setprofile(calls.note)
+        try:
+            return over(passes, *about)
+        finally:
+            sys.setprofile(before)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Passes, "over_rollout", over_counted)
+        yield calls
+
+
+@pytest.mark.parametrize("style", ["canary", "partition"])
+def test_a_release_makes_no_more_calls_than_it_did(
+    style: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = at_rest(style)
+    with counted(monkeypatch) as calls:
+        release(world)
+        world.rest()
+    assert calls.count <= MOST[style]
