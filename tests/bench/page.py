@@ -30,6 +30,19 @@ half of 10. Requests are counted in the API server's audit log, by the controlle
 pods count, watches and renewals of the Lease do not. CPU and memory are those of all processes of controller
 and worker, from the kernel (memory: proportional). Times are longer where others use the machine; requests
 are not.
+
+## How the cost grows
+
+So many releases in the same instant, each of five automatic steps (`make plots MEASURE=1`; the figures are in
+[sizes.json](benchmarks/sizes.json)):
+
+![API requests of each release, by the number of releases at once](benchmarks/requests.png)
+
+![CPU of each release, by the number of releases at once](benchmarks/cpu.png)
+
+![Memory of controller and worker, by the number of releases at once](benchmarks/memory.png)
+
+## Measured
 """
 
 

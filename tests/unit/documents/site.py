@@ -82,7 +82,7 @@ def main() -> None:
         path = SOURCES / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for picture in sorted(ROOT.glob("docs/pictures/*")):
+    for picture in sorted((*ROOT.glob("docs/pictures/*"), *ROOT.glob("docs/benchmarks/*.png"))):
         place = SOURCES / picture.relative_to(ROOT / "docs")
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(picture, place)
