@@ -76,6 +76,8 @@ CONFIG_HASH = "moonshift.dev/config-hash"
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 """Label of the Deployment controller on ReplicaSets and pods; a Service is pinned by it."""
+DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
+"""Annotation of the Deployment controller on ReplicaSets: the Deployment's size when it last sized them."""
 CONTROLLER_REVISION_HASH = "controller-revision-hash"
 """Label of StatefulSets and DaemonSets on their pods; a Service is pinned by it."""
 

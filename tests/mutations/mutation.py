@@ -9,6 +9,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 RELEASES = "rollout/test_releases.py"
 DISTURBANCES = "rollout/test_disturbances.py"
+ABANDONED = "rollout/test_abandoned_from_zero.py"
 BEHIND = "rollout/test_behind.py"
 OBSTACLES = "rollout/test_obstacles.py"
 APPROVALS = "rollout/test_approvals.py"

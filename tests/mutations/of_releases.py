@@ -1,6 +1,7 @@
 """Deliberate defects of what happens next: phases, steps, pauses, routes, ends."""
 
 from tests.mutations.mutation import (
+    ABANDONED,
     APPROVALS,
     DISTURBANCES,
     FROM_ZERO,
@@ -21,6 +22,12 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "a revision that took all pods is not stable for the next",
             "    if not taking:\n",
             "    if ours:\n",
+        ),
+        (
+            "what came back from zero without an approval is stable for the next",
+            "    if ours.goal != Goal.SUCCESS and stays_stable(context, status):\n",
+            "    if ours.goal == Goal.DELETING and stays_stable(context, status):\n",
+            ABANDONED,
         ),
         (
             "what the plan names is not checked before the first move",
@@ -52,6 +59,12 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "a third revision is not noticed in the end phase",
             "    if another_revision_came(context, status):\n",
             "    if goal != Goal.SUCCESS and another_revision_came(context, status):\n",
+        ),
+        (
+            "what came back from zero is emptied before stable pods are there",
+            "        first = stable_comes_first(context, status)\n",
+            "        first = False\n",
+            ABANDONED,
         ),
         (
             "a workload made again counts as the same",

@@ -17,6 +17,7 @@ from controller.domain.rollout.by_id import asked_by_id, stable_by_id
 from controller.domain.rollout.drifting import DRIFTED
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.jump import following
+from controller.domain.rollout.moving.from_zero import stays_stable
 from controller.domain.rollout.naming import new_in_words, stable_in_words
 from controller.domain.rollout.release_context import (
     ReleaseContext,
@@ -132,7 +133,8 @@ def stable_at_admission(context: ReleaseContext) -> tuple[str, str]:
 
 
 def stable_after(context: ReleaseContext, status: RolloutStatus) -> tuple[str, str]:
-    """The stable revision after another revision came: a revision that replaced all or most pods of the old one.
+    """The stable revision after another revision came: a revision that replaced all or most pods of the old one, as it
+    was meant to.
 
     Every pass computes the same answer until the release begins anew.
     """
@@ -145,6 +147,8 @@ def stable_after(context: ReleaseContext, status: RolloutStatus) -> tuple[str, s
     if ours.stable_revision not in runs and returns_by_itself(
         context.workload, ours.stable_revision
     ):
+        return ours.stable_revision, ours.stable_template
+    if ours.goal != Goal.SUCCESS and stays_stable(context, status):
         return ours.stable_revision, ours.stable_template
     present = known_template(status)
     left, _ = runs.get(ours.stable_revision, (0, ""))

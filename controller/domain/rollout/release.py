@@ -97,6 +97,18 @@ def another_revision_came(context: ReleaseContext, status: RolloutStatus) -> boo
     return moonshift_status(status).goal == Goal.CONTINUOUS or not _expected(context, status)
 
 
+def stable_comes_first(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """Before anything is abandoned: what would be emptied runs in the place of stable pods, and would be filled again.
+
+    Not after the last approval: what it approved is the way back.
+    """
+    goal = moonshift_status(status).goal
+    returning = goal == Goal.SCALED_AWAY
+    return goal != Goal.SUCCESS and mechanism_of(context).stable_returns_first(
+        context, status, returning=returning
+    )
+
+
 def scaled_away(context: ReleaseContext) -> bool:
     """The workload was scaled to zero: there is no pod to release, and none for routes to reach."""
     return context.replicas == 0
@@ -157,7 +169,8 @@ def _decide_frozen(context: ReleaseContext, status: RolloutStatus) -> Transition
     """The next transition of a release whose workload is frozen, or is being restored."""
     goal = moonshift_status(status).goal
     if another_revision_came(context, status):
-        return _start_over(context, status)
+        first = stable_comes_first(context, status)
+        return _come_back(context, status) if first else _start_over(context, status)
     if goal and goal != Goal.SCALED_AWAY:
         return _end(context, status, Goal(goal))
     status = counted(context, about_this_template(context, status))

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from controller.api import names
 from controller.api.rollout import NetworkRef
+from controller.api.workload_kinds import WorkloadKind
 from tests.unit.builders import (
     NAMESPACE,
     VIRTUAL_SERVICE,
@@ -112,6 +113,16 @@ class Deployments(Releases):
             self.watch.replaced = True
             self.watch.most_new = 0
             self.owner.edit(template=changed)
+
+    @precondition(lambda self: self.governed)
+    @rule(rounds=st.integers(1, 12))
+    @noted
+    def its_own_controller_is_behind(self, rounds: int) -> None:
+        """The Deployment's controller has much else to do; all others go on."""
+        self.world.cluster.behind.add(WorkloadKind.DEPLOYMENT)
+        for _ in range(rounds):
+            self.world.advance()
+        self.world.cluster.behind.clear()
 
     def teardown(self) -> None:
         if hasattr(self, "world") and self.there:

@@ -3,16 +3,24 @@
 From zero the Deployment's controller fills the newest ReplicaSet, frozen and paused or not: that of the present
 template where it exists, else the last one created. So while there are no replicas the Deployment is paused, and empty
 ReplicaSets that would be filled first are deleted. If it was scaled up before we saw it, the stable ReplicaSet is
-filled again, and the other one is emptied afterwards. Invariant: the stable revision is not decided again.
+filled again, and the other one is emptied afterwards: never before, or its controller would fill it again for ever.
+Invariant: the stable revision is not decided again.
 """
 
 from controller.api import names
+from controller.api.quantity import scaled_down
 from controller.api.rollout import RolloutStatus
+from controller.api.workload_kinds import WorkloadKind
 from controller.api.workloads import ReplicaSet
 from controller.domain.decision import DeleteReplicaSet, ScaleReplicaSet
-from controller.domain.pods.deployment import admission_paused
+from controller.domain.pods.deployment import admission_paused, read_rolling_limits
 from controller.domain.rollout.moving.freezing import freeze_again
-from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
+from controller.domain.rollout.release_context import (
+    ReleaseContext,
+    Style,
+    known_template,
+    moonshift_status,
+)
 from controller.domain.rollout.transition import Stop
 
 
@@ -24,10 +32,37 @@ def stable_replica_set(context: ReleaseContext, status: RolloutStatus) -> Replic
 
 
 def leaves_stable_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """No visited step replaces all pods, so a step back removes no new pod."""
+    """No visited step replaces all pods, so a step back removes no new pod; beside an extra workload, and under
+    blue-green, no step does.
+    """
+    if context.kind is WorkloadKind.DEPLOYMENT and context.style is not Style.PARTITION:
+        return True
+    return max(context.batch(step) for step in _been_at(status)) < context.replicas
+
+
+def stays_stable(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """What was stable is the way back, whatever runs at present: its ReplicaSet is there, the release did not go on by
+    itself, and no step gave everything to the release's own revision.
+    """
+    gone = stable_replica_set(context, status) is None
+    return not gone and not moonshift_status(status).went_on and not _took_all(context, status)
+
+
+def _took_all(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """The release's own revision runs, and a step that was visited says that every pod is of it.
+
+    Rounding says nothing: a fifth of two pods is one, and of one pod every step is all.
+    """
+    if context.style is not Style.PARTITION or context.replicas < 2:
+        return False
+    runs = any(run.template_hash == known_template(status) for run in context.running)
+    asked = (context.step(step).replicas for step in _been_at(status))
+    return runs and any(scaled_down(share, context.replicas) >= context.replicas for share in asked)
+
+
+def _been_at(status: RolloutStatus) -> set[int]:
     ours = moonshift_status(status)
-    been_at = {ours.step, *(visit.step for visit in ours.visits)}
-    return max(context.batch(step) for step in been_at) < context.replicas
+    return {ours.step, *(visit.step for visit in ours.visits)}
 
 
 class FromZero:
@@ -46,23 +81,28 @@ class FromZero:
         return Stop(status, first) if first else None
 
     def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
-        """Frozen at a step that leaves stable pods, and no stable pod is wanted: only scaling from zero causes that.
+        """No stable pod is wanted, and others are: of an abandoned revision, or of the new one at a step that leaves
+        stable pods. Only scaling from zero causes that.
 
         Not where the Deployment went on by itself while it was not frozen: then people decide (`stable_gone`).
         """
         stable = stable_replica_set(context, status)
-        if stable is None or stable.active or context.style is Style.CANARY:
+        if stable is None or stable.active or moonshift_status(status).went_on:
             return False
-        if moonshift_status(status).went_on:
+        if context.deployment.spec.min_ready_seconds != names.FREEZE_MIN_READY_SECONDS:
             return False
-        held = context.deployment.spec.min_ready_seconds == names.FREEZE_MIN_READY_SECONDS
-        filled = any(rs.active for rs in _others(context, stable))
-        return (
-            held
-            and filled
-            and leaves_stable_pods(context, status)
-            and not admission_paused(context.deployment)
-        )
+        abandoned = any(run.template_hash != context.template_hash for run in context.running)
+        return abandoned or (bool(context.running) and leaves_stable_pods(context, status))
+
+    def stable_returns_first(
+        self, context: ReleaseContext, status: RolloutStatus, *, returning: bool
+    ) -> bool:
+        """Others run in its place, which no step gave them, or only until it is back."""
+        stable = stable_replica_set(context, status)
+        if stable is None or not context.replicas or not stays_stable(context, status):
+            return False
+        others_run = any(rs.active for rs in _others(context, stable))
+        return others_run and (returning or not stable.active)
 
     def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
         """Never: a Deployment's controller keeps its stable ReplicaSet's share."""
@@ -80,15 +120,14 @@ class FromZero:
         counted = context.ready(context.pods_of(stable.revision))
         if counted.ready < counted.pods or not counted.pods:
             return Stop(status, wake_at=counted.next_at)
-        return None
+        return None if _is_marked(context, stable) else Stop(status)
 
     def send_new_away(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Scale every other ReplicaSet to zero, once the stable one can be filled; wait until their pods are gone."""
         stable = stable_replica_set(context, status)
         if stable is None or not stable.active:
             return None
-        others = [rs for rs in _others(context, stable) if rs.active]
-        gone = tuple(ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, 0) for rs in others)
+        gone = _emptied(context, stable)
         alive = any(
             pod.revision != stable.revision and not pod.metadata.deleting
             for pod in context.workload.pods
@@ -111,15 +150,32 @@ def _stable_beside(
     """Half of the pods, in addition to the new ones: the Deployment's controller removes the surplus from the larger
     one.
 
-    With one pod there is no half, so the new one is deleted at once. Where no other pod runs, the controller fills the
-    stable ReplicaSet by itself; if we set its size to exactly the wanted number, it would keep its old marks, and its
-    controller would see a scale event in them for ever, and never roll.
+    With one pod there is no half. Where there is no room for a second one either, the new one goes at once. Where no
+    other pod runs, the controller fills the stable ReplicaSet by itself; if we set its size to exactly the wanted
+    number, it would keep its old marks, and its controller would see a scale event in them for ever, and never roll.
     """
     if not any(rs.active for rs in _others(context, stable)):
         return ()
-    if context.replicas == 1:
-        return _deletions(context, stable)
-    return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, context.replicas // 2),)
+    if context.replicas == 1 and not read_rolling_limits(context.deployment).surge:
+        return (*_emptied(context, stable), *_deletions(context, stable))
+    half = max(1, context.replicas // 2)
+    return (ScaleReplicaSet(stable.metadata.key, stable.metadata.uid, half),)
+
+
+def _emptied(context: ReleaseContext, stable: ReplicaSet) -> tuple[ScaleReplicaSet, ...]:
+    """No other ReplicaSet wants a pod."""
+    return tuple(
+        ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, 0)
+        for rs in _others(context, stable)
+        if rs.active
+    )
+
+
+def _is_marked(context: ReleaseContext, stable: ReplicaSet) -> bool:
+    """The Deployment's controller has seen the size that we gave to the one stable pod, and marked it as its own."""
+    alone = not any(rs.active for rs in _others(context, stable))
+    marks = stable.metadata.annotations
+    return alone or context.replicas > 1 or marks.get(names.DESIRED_REPLICAS) in ("1", None)
 
 
 def _others(context: ReleaseContext, stable: ReplicaSet) -> list[ReplicaSet]:

@@ -52,6 +52,14 @@ class Mechanism(Protocol):
         """The workload had no replicas, and returned as the new revision although the step leaves stable pods."""
         ...
 
+    def stable_returns_first(
+        self, context: ReleaseContext, status: RolloutStatus, *, returning: bool
+    ) -> bool:
+        """Another revision came, and pods of an abandoned one run in the place of stable ones, which return before
+        anything is abandoned; `returning`: they are on their way.
+        """
+        ...
+
     def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
         """More pods are new than any step asked for, and the workload's controller creates no stable ones by itself."""
         ...

@@ -24,6 +24,7 @@ from controller.domain.pods.readiness import Readiness
 from controller.domain.rollout import routing
 from controller.domain.rollout.batches import batch_is_ready
 from controller.domain.rollout.moving.deployments import Deployments, blocked_workload
+from controller.domain.rollout.moving.from_zero import stable_replica_set
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
 
@@ -93,11 +94,16 @@ def abandoned(context: ReleaseContext, status: RolloutStatus) -> tuple[ReplicaSe
 
 
 def clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Scale abandoned revisions to zero and wait until the stable one is complete again.
+    """Scale abandoned revisions to zero and wait until their pods are gone.
 
-    Without this the next batch would be taken from the stable revision (experiment 8: 5+5 and a third revision of 2
-    leaves 5+3+2); the Deployment's own controller adds stable pods once the other revisions want none.
+    Without this the next batch would be taken from the stable revision (a third revision of 2 pods over 5+5 leaves
+    5+3+2); the Deployment's own controller adds stable pods once the other revisions want none. Where no stable pod is
+    wanted it would fill the emptied ReplicaSet again, for ever; its ReplicaSet was deleted then (`stable_gone`), and
+    what runs makes way step by step.
     """
+    stable = stable_replica_set(context, status)
+    if stable is None or not stable.active:
+        return None
     left = abandoned(context, status)
     if left:
         scale = tuple(ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, 0) for rs in left)

@@ -93,6 +93,12 @@ class Sets:
         """Nothing to do: the controller of a set without pods counts it as its newest revision."""
         return None
 
+    def stable_returns_first(
+        self, context: ReleaseContext, status: RolloutStatus, *, returning: bool
+    ) -> bool:
+        """No: under a partition the set's own controller makes the pods of another revision from the stable ones."""
+        return False
+
     def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
         """Never: the partition keeps the stable pods' share."""
         return False
