@@ -75,6 +75,7 @@ class Deployments(Releases):
         self.watch = Watch(self.world)
         self.healthy = True
         self.restarts = 0
+        self.paused_once = False
         if turns:
             self.release_and_run("v2", turns)
 
@@ -99,6 +100,7 @@ class Deployments(Releases):
     @noted
     def pause_or_resume_by_kubectl(self, paused: bool) -> None:
         """`kubectl rollout pause` and `resume`."""
+        self.paused_once |= paused
         self.owner.edit(paused=paused)
 
     @precondition(lambda self: self.there)
@@ -131,6 +133,10 @@ class Deployments(Releases):
 
     def finished(self) -> None:
         """The Deployment is its owner's, all its pods run, and there is nothing to decide."""
+        if self.paused_once:
+            # A pause over which another template was released comes back at the end; nobody can resume before.
+            self.owner.edit(paused=False)
+            self.world.rest()
         world, workload = self.world, workload_of(self.world)
         why = world.describe()
         assert not {*names.OURS_ON_WORKLOAD} & workload.metadata.annotations.keys(), why

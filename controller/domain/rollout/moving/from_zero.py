@@ -82,14 +82,12 @@ class FromZero:
 
     def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
         """No stable pod is wanted, and others are: of an abandoned revision, or of the new one at a step that leaves
-        stable pods. Only scaling from zero causes that.
+        stable pods. Only scaling from zero causes that, where the Deployment is frozen: a lost freeze comes back first.
 
         Not where the Deployment went on by itself while it was not frozen: then people decide (`stable_gone`).
         """
         stable = stable_replica_set(context, status)
         if stable is None or stable.active or moonshift_status(status).went_on:
-            return False
-        if context.deployment.spec.min_ready_seconds != names.FREEZE_MIN_READY_SECONDS:
             return False
         abandoned = any(run.template_hash != context.template_hash for run in context.running)
         return abandoned or (bool(context.running) and leaves_stable_pods(context, status))
