@@ -213,6 +213,24 @@ def test_what_a_step_gave_everything_is_what_the_next_one_is_released_over() -> 
     assert alive(world) == {"v2": 8, "v3": 2}
 
 
+@pytest.mark.parametrize("replicas", [1, 10])
+def test_a_template_that_comes_on_the_way_to_zero_again_is_released_over_what_was_stable(
+    replicas: int,
+) -> None:
+    """No pod is asked for any more, and the unapproved ones have not gone yet when we look."""
+    world = at_step_1("partition", 10)
+    resized_unseen(world, 0, replicas)
+    world.people.edit(KEY, replicas=0)
+    release(world, "v3")
+    for _ in range(3):
+        world.pass_over(KEY)
+    assert size(world, "v2") == replicas
+    assert ours_of(world).stable_revision == revision_of(world, "v1")
+    world.people.edit(KEY, replicas=10)
+    world.rest()
+    assert alive(world) == {"v1": 8, "v3": 2}
+
+
 def test_a_template_that_comes_while_stable_pods_return_waits_for_them() -> None:
     """The unapproved pods serve until then."""
     world = at_step_1("partition", 10)
