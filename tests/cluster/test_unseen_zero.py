@@ -19,10 +19,10 @@ from localcluster.api import JsonObject
 from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.crowd import Crowd
+from tests.cluster.kruise.test_killed_releases import settled_in
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE
 from tests.cluster.story import Story
 from tests.cluster.table import application
-from tests.cluster.test_killed_releases import settled_in
 from tests.cluster.view import deleting, image_of, ready
 
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{LEASE}"
