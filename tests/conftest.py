@@ -37,12 +37,12 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 LABORATORIES = (
     *("contract", "faults", "kill", "node", "traffic", "trouble"),
-    *("cluster/admission", "cluster/kruise"),
+    *("cluster/admission", "cluster/in_turn", "cluster/kruise"),
 )
 """Folders whose tests share one laboratory."""
 LONGEST_FIRST = (
     *("node", "trouble", "kill", "faults", "traffic", "mutations/test_mutations.py", "contract"),
-    "cluster/kruise",
+    *("cluster/kruise", "cluster/in_turn"),
     *(
         f"cluster/test_{name}.py"
         for name in (

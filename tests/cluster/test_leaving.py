@@ -15,6 +15,7 @@ from demo.stage import product as running_product
 from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
 from tests.cluster import manifests
+from tests.cluster.in_turn.test_way_out import blocks, typed
 from tests.cluster.kinds import (
     DEPLOYMENTS,
     RECORDED,
@@ -25,7 +26,6 @@ from tests.cluster.kinds import (
 )
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.story import Story
-from tests.cluster.test_way_out import blocks, typed
 
 LEAVING = "Taking Moonshift away"
 SPACE = "leaving"

@@ -16,6 +16,7 @@ ROOT = HERE.parent
         ("tests/node/test_node.py::test_a[x/y::z]", "node"),
         ("tests/kill/test_writes.py::test_b", "kill"),
         ("tests/cluster/kruise/test_openkruise.py::test_c", "cluster/kruise"),
+        ("tests/cluster/in_turn/test_fence.py::test_f", "cluster/in_turn"),
         ("tests/cluster/test_releases.py::test_d[a release]", "cluster/test_releases.py"),
         ("tests/unit/cli/test_live.py::test_e", "unit/cli/test_live.py"),
     ],

@@ -3,21 +3,18 @@
 import asyncio
 import os
 import re
-from pathlib import Path
+import uuid
 
 import pytest
-import yaml
 
 from controller.api.names import ORIGINAL_SPEC, PIN, PINNED, WORKLOAD_TYPE
-from demo.stage import GATEWAY_KINDS, Product
-from demo.stage import product as running_product
+from demo.stage import ROOT, Product
 from localcluster.plane import Plane
-from tests.cluster import manifests
 from tests.cluster.kinds import DEPLOYMENTS, RECORDED, ROLLOUTS, SERVICES, VIRTUAL_SERVICES, path_of
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.story import Story
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "operations.md"
+DOCUMENT = ROOT / "docs" / "operations.md"
 AWAY, STUCK = "When the controller is away", "When a Rollout cannot be deleted"
 STEPS = (StepPlan(1, 20), StepPlan(2, 50))
 
@@ -46,9 +43,10 @@ async def typed(plane: Plane, namespace: str, commands: str, **names: str) -> No
     assert process.returncode == 0, f"{commands}\n{output.decode()}"
 
 
-async def half_released(product: Product, namespace: str, story: Story) -> None:
+async def half_released(product: Product, story: Story) -> None:
     """A release waits in its first step, and the controller ends."""
-    await product.plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+    space = {"metadata": {"name": story.app.namespace}}
+    await product.plane.client().create("/api/v1/namespaces", space)
     await story.begin()
     await story.paused_at(1)
     await product.controller.terminate()
@@ -56,34 +54,29 @@ async def half_released(product: Product, namespace: str, story: Story) -> None:
 
 @pytest.mark.parametrize("ending", ["by hand", "with its namespace"])
 async def test_every_command_of_the_ways_out_works_without_a_controller(
-    plane_available: None, tmp_path: Path, ending: str
+    alone: Product, ending: str
 ) -> None:
-    async with Plane.start(tmp_path / "plane") as plane:
-        await plane.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
-        await plane.apply(yaml.safe_dump_all(manifests.nodes()))
-        async with running_product(plane, tmp_path / "product") as product:
-            kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)
-            await plane.kubectl("get", kinds, "--all-namespaces")
-            async with plane.recorder(*RECORDED) as recorder:
-                app = Application("shop", "away", False, STEPS, virtual_service=True)
-                story = Story(plane, recorder, app)
-                await half_released(product, "away", story)
-                if ending == "by hand":
-                    await undone_by_hand(story)
-                else:
-                    await gone_with_its_namespace(story)
+    async with alone.plane.recorder(*RECORDED) as recorder:
+        namespace = f"away-{uuid.uuid4().hex[:8]}"
+        app = Application("shop", namespace, False, STEPS, virtual_service=True)
+        story = Story(alone.plane, recorder, app)
+        await half_released(alone, story)
+        if ending == "by hand":
+            await undone_by_hand(story)
+        else:
+            await gone_with_its_namespace(story)
 
 
 async def undone_by_hand(story: Story) -> None:
     """Each block in the order of the document."""
-    plane = story.plane
+    plane, namespace = story.plane, story.app.namespace
     rollout = await story.client.get(path_of(story.key(ROLLOUTS)))
     finalizer, by_hand, hold = blocks(STUCK)
     await story.client.delete(path_of(story.key(ROLLOUTS)))
-    await typed(plane, "away", finalizer, NAME="shop")
+    await typed(plane, namespace, finalizer, NAME="shop")
     await story.gone(ROLLOUTS)
-    await typed(plane, "away", by_hand, NAME="shop", UID=rollout["metadata"]["uid"])
-    await typed(plane, "away", hold, NAME="shop")
+    await typed(plane, namespace, by_hand, NAME="shop", UID=rollout["metadata"]["uid"])
+    await typed(plane, namespace, hold, NAME="shop")
     for kind in (VIRTUAL_SERVICES, SERVICES, DEPLOYMENTS):
         seen = await story.client.get(path_of(story.key(kind)))
         wanted = story.expected[story.key(kind)]
@@ -97,11 +90,11 @@ async def undone_by_hand(story: Story) -> None:
 
 async def gone_with_its_namespace(story: Story) -> None:
     """The first way out of both sections, and the namespace goes."""
-    plane = story.plane
+    plane, namespace = story.plane, story.app.namespace
     (leave,) = blocks(AWAY)
-    await typed(plane, "away", leave, NAME="shop")
-    await story.client.delete("/api/v1/namespaces/away")
+    await typed(plane, namespace, leave, NAME="shop")
+    await story.client.delete(f"/api/v1/namespaces/{namespace}")
     await story.until(ROLLOUTS, lambda rollout: "deletionTimestamp" in rollout["metadata"])
-    await typed(plane, "away", blocks(STUCK)[0], NAME="shop")
+    await typed(plane, namespace, blocks(STUCK)[0], NAME="shop")
     await story.gone(ROLLOUTS)
     await story.gone(DEPLOYMENTS)

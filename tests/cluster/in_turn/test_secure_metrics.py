@@ -43,32 +43,29 @@ async def rendered(plane: Plane, folder: Path) -> list[JsonObject]:
 
 @pytest.fixture(scope="module")
 async def secured(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+    ground: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Product]:
     """Give Moonshift with the component, two accounts, and the right of one of them."""
-    async with Plane.start(tmp_path_factory.mktemp("secure-plane")) as plane:
-        documents = await rendered(plane, tmp_path_factory.mktemp("kustomization"))
-        roles = [
-            doc for doc in documents if doc["metadata"]["name"].startswith("moonshift-metrics")
-        ]
-        assert len(roles) == 2
-        await plane.apply(yaml.safe_dump_all(roles))
-        (arguments,) = [
-            doc["spec"]["template"]["spec"]["containers"][0]["args"]
-            for doc in documents
-            if doc["kind"] == "Deployment" and doc["metadata"]["name"] == CONTROLLER
-        ]
-        assert arguments[-1] == "--metrics-secure"
-        folder = tmp_path_factory.mktemp("secure")
-        async with running_product(plane, folder, extra=("--metrics-secure",)) as product:
-            for name in (READER, STRANGER):
-                await plane.kubectl("create", "serviceaccount", name, "-n", NAMESPACE)
-            await plane.kubectl(
-                *("create", "clusterrolebinding", "prometheus-reads-moonshift"),
-                "--clusterrole=moonshift-metrics-reader",
-                f"--serviceaccount={NAMESPACE}:{READER}",
-            )
-            yield product
+    documents = await rendered(ground, tmp_path_factory.mktemp("kustomization"))
+    roles = [doc for doc in documents if doc["metadata"]["name"].startswith("moonshift-metrics")]
+    assert len(roles) == 2
+    await ground.apply(yaml.safe_dump_all(roles))
+    (arguments,) = [
+        doc["spec"]["template"]["spec"]["containers"][0]["args"]
+        for doc in documents
+        if doc["kind"] == "Deployment" and doc["metadata"]["name"] == CONTROLLER
+    ]
+    assert arguments[-1] == "--metrics-secure"
+    folder = tmp_path_factory.mktemp("secure")
+    async with running_product(ground, folder, extra=("--metrics-secure",)) as product:
+        for name in (READER, STRANGER):
+            await ground.kubectl("create", "serviceaccount", name, "-n", NAMESPACE)
+        await ground.kubectl(
+            *("create", "clusterrolebinding", "prometheus-reads-moonshift"),
+            "--clusterrole=moonshift-metrics-reader",
+            f"--serviceaccount={NAMESPACE}:{READER}",
+        )
+        yield product
 
 
 def trusting(product: Product) -> ssl.SSLContext:

@@ -67,36 +67,35 @@ async def bring_files(plane: Plane, folder: Path) -> None:
 
 
 async def test_a_worker_that_started_first_serves_as_soon_as_its_pod_is_told_of_the_secret(
-    plane_available: None, tmp_path: Path
+    ground: Plane, tmp_path: Path
 ) -> None:
     mounted = tmp_path / "mounted"
     mounted.mkdir()
     port, webhook, *probes = free_ports(4)
-    async with Plane.start(tmp_path / "plane") as plane:
-        product = Product(plane, tmp_path, free_ports(5))
-        await product.install()
-        await plane.client().create(f"/api/v1/namespaces/{NAMESPACE}/pods", POD)
-        token = await plane.service_account_token(NAMESPACE, CONTROLLER)
-        served = {"--listen": f"127.0.0.1:{port}", "--tls-dir": str(mounted)}
-        worker = component(product, WORKER, served, probes[0])
-        leading = {
-            "--kubeconfig": str(plane.kubeconfig_for_token("controller", token)),
-            "--lua-worker": f"dns:///{HOST}:{port}",
-            "--lua-worker-tls-dir": str(tmp_path / "calling"),
-            "--webhook-port": str(webhook),
-            "--webhook-url": f"https://127.0.0.1:{webhook}",
-            "--webhook-cert-dir": str(tmp_path / "certificates"),
-            "--namespace": NAMESPACE,
-        }
-        controller = component(product, CONTROLLER, leading, probes[1], "--webhook-certs-in-secret")
-        try:
-            worker.spawn()
-            async with plane.recorder(PODS) as pods:
-                await controller.start()
-                told = await pods.until(is_told)
-                assert told.key.name == "worker"
-                assert worker.running, "it waits"
-                await bring_files(plane, mounted)
-                await worker.wait_ready()
-        finally:
-            await asyncio.gather(controller.terminate(), worker.terminate())
+    product = Product(ground, tmp_path, free_ports(5))
+    await product.install()
+    await ground.client().create(f"/api/v1/namespaces/{NAMESPACE}/pods", POD)
+    token = await ground.service_account_token(NAMESPACE, CONTROLLER)
+    served = {"--listen": f"127.0.0.1:{port}", "--tls-dir": str(mounted)}
+    worker = component(product, WORKER, served, probes[0])
+    leading = {
+        "--kubeconfig": str(ground.kubeconfig_for_token("controller", token)),
+        "--lua-worker": f"dns:///{HOST}:{port}",
+        "--lua-worker-tls-dir": str(tmp_path / "calling"),
+        "--webhook-port": str(webhook),
+        "--webhook-url": f"https://127.0.0.1:{webhook}",
+        "--webhook-cert-dir": str(tmp_path / "certificates"),
+        "--namespace": NAMESPACE,
+    }
+    controller = component(product, CONTROLLER, leading, probes[1], "--webhook-certs-in-secret")
+    try:
+        worker.spawn()
+        async with ground.recorder(PODS) as pods:
+            await controller.start()
+            told = await pods.until(is_told)
+            assert told.key.name == "worker"
+            assert worker.running, "it waits"
+            await bring_files(ground, mounted)
+            await worker.wait_ready()
+    finally:
+        await asyncio.gather(controller.terminate(), worker.terminate())

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import aiohttp
 import pytest
+import yaml
 
 from controller.certificates.authority import Pair, issue, issued_by, new_authority
 from demo.stage import NAMESPACE, ROOT
@@ -31,16 +32,14 @@ pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture(scope="module")
-async def pair(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Replicas]:
+async def pair(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Replicas]:
     """Give two controllers that were told of a Secret that does not exist yet."""
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    await ground.apply(yaml.safe_dump(space), server_side=True)
+    await ground.kubectl("apply", "-f", str(ROLE))
     folder = tmp_path_factory.mktemp("replicas")
-    async with Plane.start(folder / "plane") as plane:
-        await plane.client().create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-        await plane.kubectl("apply", "-f", str(ROLE))
-        async with replicas(plane, folder, f"--webhook-issued-secret={NAME}") as running:
-            yield running
+    async with replicas(ground, folder, f"--webhook-issued-secret={NAME}") as running:
+        yield running
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from localcluster.api import JsonObject
 from localcluster.history import Kind
 from localcluster.plane import Plane
 from tests.cluster import invented, manifests
-from tests.cluster.conftest import GATEWAY_KINDS, fresh_namespace
+from tests.cluster.conftest import fresh_namespace
+from tests.cluster.in_turn.conftest import recordable
 from tests.cluster.kinds import RECORDED, VIRTUAL_SERVICES, collection, path_of
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPlan
 from tests.cluster.story import Story, conclude, condition
@@ -38,22 +39,18 @@ BLUE_GREEN = replace(ROUTED, canary=False, blue_green=True, steps=(StepPlan(2), 
 
 @pytest.fixture(scope="module")
 async def own_product(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+    ground: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Product]:
-    """Give Moonshift on a plane of its own."""
-    async with Plane.start(tmp_path_factory.mktemp("rights-plane")) as started:
-        await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
-        await started.apply(yaml.safe_dump_all(manifests.nodes()))
-        async with running_product(started, tmp_path_factory.mktemp("rights")) as running:
-            yield running
+    """Give Moonshift that nobody else uses."""
+    async with running_product(ground, tmp_path_factory.mktemp("rights")) as running:
+        await recordable(ground)
+        yield running
 
 
 @asynccontextmanager
 async def story_of(product: Product, app: Application) -> AsyncIterator[Story]:
     """An application in a namespace of its own."""
     plane = product.plane
-    kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)
-    await plane.kubectl("get", kinds, "--all-namespaces")
     async with fresh_namespace(plane) as namespace, plane.recorder(*RECORDED) as recorder:
         yield Story(plane, recorder, replace(app, namespace=namespace))
 

@@ -43,12 +43,9 @@ Json = JsonObject
 
 
 @pytest.fixture(scope="module")
-async def pair(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Replicas]:
-    """Two controllers on a plane of their own."""
-    folder = tmp_path_factory.mktemp("replicas")
-    async with Plane.start(folder / "plane") as plane, replicas(plane, folder) as running:
+async def pair(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Replicas]:
+    """Two controllers."""
+    async with replicas(ground, tmp_path_factory.mktemp("replicas")) as running:
         yield running
 
 

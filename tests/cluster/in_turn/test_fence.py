@@ -30,13 +30,10 @@ APP = Application("", SHOPS, False, (*STEPS, StepPlan(4)))
 
 
 @pytest.fixture(scope="module")
-async def pair(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Replicas]:
-    """Two controllers on a plane of their own."""
-    folder = tmp_path_factory.mktemp("replicas")
-    async with Plane.start(folder / "plane") as plane, replicas(plane, folder) as running:
-        await plane.client().create("/api/v1/namespaces", {"metadata": {"name": SHOPS}})
+async def pair(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Replicas]:
+    """Two controllers."""
+    async with replicas(ground, tmp_path_factory.mktemp("replicas")) as running:
+        await ground.client().create("/api/v1/namespaces", {"metadata": {"name": SHOPS}})
         yield running
 
 

@@ -5,36 +5,19 @@ restore everything in the cluster is older than what the controller has seen, so
 """
 
 import shutil
-from collections.abc import AsyncIterator
-
-import pytest
-import yaml
 
 from controller.api import names
 from demo.stage import ROOT, Product
-from demo.stage import product as running_product
 from localcluster.plane import Plane
 from localcluster.startup import APISERVER, ETCD
 from tests.cluster import manifests
-from tests.cluster.conftest import GATEWAY_KINDS, fresh_namespace
+from tests.cluster.conftest import fresh_namespace
 from tests.cluster.kinds import RECORDED, ROLLOUTS, VIRTUAL_SERVICES, path_of
 from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
 from tests.cluster.story import Story, at
 
 STEPS = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4))
 DOCUMENT = ROOT / "docs" / "operations.md"
-
-
-@pytest.fixture
-async def alone(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Product]:
-    """Moonshift on a plane that no other test loses."""
-    async with Plane.start(tmp_path_factory.mktemp("backup-plane")) as plane:
-        await plane.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
-        await plane.apply(yaml.safe_dump_all(manifests.nodes()))
-        async with running_product(plane, tmp_path_factory.mktemp("backup")) as running:
-            yield running
 
 
 async def store_is_down(plane: Plane) -> None:

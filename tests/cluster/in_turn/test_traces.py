@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from demo.stage import install_gateway_kinds, product
+from demo.stage import product
 from localcluster.plane import Plane
 from tests.cluster.conftest import fresh_namespace
 from tests.cluster.kinds import RECORDED
@@ -18,20 +18,19 @@ APP = Application(
 
 
 async def test_a_release_is_told_in_passes_with_their_scripts_and_requests(
-    plane_available: None, tmp_path: Path
+    ground: Plane, tmp_path: Path
 ) -> None:
     pytest.importorskip("opentelemetry.sdk", reason="the extra tracing is not installed")
     from tests.component.telemetry.collector import collecting
 
-    async with collecting() as collector, Plane.start(tmp_path / "plane") as plane:
-        await install_gateway_kinds(plane)
+    async with collecting() as collector:
         extra = (f"--otlp-endpoint={collector.address}",)
         async with (
-            product(plane, tmp_path / "product", extra=extra),
-            plane.recorder(*RECORDED) as recorder,
-            fresh_namespace(plane) as namespace,
+            product(ground, tmp_path / "product", extra=extra),
+            ground.recorder(*RECORDED) as recorder,
+            fresh_namespace(ground) as namespace,
         ):
-            story = Story(plane, recorder, replace(APP, namespace=namespace))
+            story = Story(ground, recorder, replace(APP, namespace=namespace))
             await story.begin()
             await conclude(story)
         # The controller has ended by now, and has sent what was left.

@@ -23,13 +23,10 @@ APP = Application("shop", "", False, (StepPlan(1), StepPlan(2)), replicas=3)
 
 @pytest.fixture
 async def remembering(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+    ground: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Product]:
     """Give Moonshift that keeps one record of each Rollout."""
-    async with (
-        Plane.start(tmp_path_factory.mktemp("history-plane")) as plane,
-        running_product(plane, tmp_path_factory.mktemp("history"), extra=FLAGS) as running,
-    ):
+    async with running_product(ground, tmp_path_factory.mktemp("history"), extra=FLAGS) as running:
         yield running
 
 

@@ -9,17 +9,12 @@ import base64
 import json
 import os
 import re
-from collections.abc import AsyncIterator
 
 import aiohttp
-import pytest
-import yaml
 
 from demo.stage import ROOT, Product
-from demo.stage import product as running_product
 from localcluster.plane import Plane
-from tests.cluster import manifests
-from tests.cluster.conftest import GATEWAY_KINDS, fresh_namespace
+from tests.cluster.conftest import fresh_namespace
 from tests.cluster.kinds import RECORDED
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.story import Story
@@ -27,18 +22,6 @@ from tests.cluster.story import Story
 CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/rollouts.rollouts.kruise.io"
 DOCUMENT = ROOT / "docs" / "operations.md"
 COMMANDS = re.compile(r"```sh\n(kubectl get rollouts\.v1beta1.*?)```", re.DOTALL)
-
-
-@pytest.fixture
-async def alone(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Product]:
-    """Moonshift on a plane whose definitions no other test uses."""
-    async with Plane.start(tmp_path_factory.mktemp("stored-plane")) as plane:
-        await plane.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
-        await plane.apply(yaml.safe_dump_all(manifests.nodes()))
-        async with running_product(plane, tmp_path_factory.mktemp("stored")) as running:
-            yield running
 
 
 async def store_as(plane: Plane, version: str) -> None:

@@ -56,16 +56,15 @@ VOLUME: JsonObject = {
 
 @pytest.fixture(scope="module")
 async def tracking(
-    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+    ground: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Product]:
-    """Give Moonshift on a plane of its own, started with the flag and the rights for it."""
-    async with Plane.start(tmp_path_factory.mktemp("tracking-plane")) as started:
-        for kind in ("configmaps", "secrets"):
-            await started.kubectl("apply", "-f", str(ROLES / kind / "role.yaml"))
-        folder = tmp_path_factory.mktemp("tracking")
-        extra = ("--track-config=configmaps,secrets",)
-        async with running_product(started, folder, extra=extra) as running:
-            yield running
+    """Give Moonshift started with the flag, and the rights for it."""
+    for kind in ("configmaps", "secrets"):
+        await ground.kubectl("apply", "-f", str(ROLES / kind / "role.yaml"))
+    folder = tmp_path_factory.mktemp("tracking")
+    extra = ("--track-config=configmaps,secrets",)
+    async with running_product(ground, folder, extra=extra) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,11 @@ import pytest
 import yaml
 
 from controller.api.names import MUTATING_CONFIGURATION
-from demo.stage import CONTROLLER, GATEWAY_KINDS, NAMESPACE, Product
+from demo.stage import CONTROLLER, NAMESPACE, Product
 from localcluster.plane import Plane
 from localcluster.ports import free_ports
-from tests.cluster import manifests
+from tests.cluster.conftest import fresh_namespace
+from tests.cluster.in_turn.conftest import recordable, vacated
 from tests.cluster.kinds import RECORDED
 from tests.cluster.manifests import Application, StepPlan
 from tests.cluster.story import Story, conclude
@@ -60,34 +61,36 @@ NAMES = {
 }
 
 
+async def bindings_are_gone(plane: Plane) -> None:
+    """No account has the rights of the manifests."""
+    await plane.kubectl("delete", "clusterrolebinding", "-l", "app.kubernetes.io/part-of=moonshift")
+
+
 @pytest.mark.parametrize("who", NAMES)
 async def test_a_release_goes_its_way_whoever_the_controller_is(
-    who: str, plane_available: None, tmp_path: Path
+    who: str, ground: Plane, tmp_path: Path
 ) -> None:
-    async with Plane.start(tmp_path / "plane") as plane:
-        await plane.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
-        await plane.apply(yaml.safe_dump_all(manifests.nodes()))
-        for name in ("shop", ELSEWHERE):
-            await plane.client().create("/api/v1/namespaces", {"metadata": {"name": name}})
-        product = Product(plane, tmp_path, free_ports(5))
-        await product.install()
-        await plane.kubectl(
-            "delete", "clusterrolebinding", "-l", "app.kubernetes.io/part-of=moonshift"
-        )
-        kubeconfig = await kubeconfig_of(product, who)
-        try:
-            await product.start([f"--namespace={ELSEWHERE}"], kubeconfig)
-            published = await plane.client().get(CONFIGURATION)
-            for entry in published["webhooks"]:
-                expression = entry["matchConditions"][0]["expression"]
-                assert f"in ['{NAMES[who]}', " in expression
-                assert f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}" in expression
-            kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)
-            await plane.kubectl("get", kinds, "--all-namespaces")
-            async with plane.recorder(*RECORDED) as recorder:
-                story = Story(plane, recorder, replace(APP, namespace="shop"))
-                await story.begin()
-                await story.approve_all()
-                await conclude(story)
-        finally:
-            await product.stop()
+    await ground.apply(
+        yaml.safe_dump({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ELSEWHERE}})
+    )
+    await vacated(ground)
+    product = Product(ground, tmp_path, free_ports(5))
+    await product.install()
+    await bindings_are_gone(ground)
+    kubeconfig = await kubeconfig_of(product, who)
+    try:
+        await product.start([f"--namespace={ELSEWHERE}"], kubeconfig)
+        published = await ground.client().get(CONFIGURATION)
+        for entry in published["webhooks"]:
+            expression = entry["matchConditions"][0]["expression"]
+            assert f"in ['{NAMES[who]}', " in expression
+            assert f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}" in expression
+        await recordable(ground)
+        async with fresh_namespace(ground) as namespace, ground.recorder(*RECORDED) as recorder:
+            story = Story(ground, recorder, replace(APP, namespace=namespace))
+            await story.begin()
+            await story.approve_all()
+            await conclude(story)
+    finally:
+        await product.stop()
+        await bindings_are_gone(ground)

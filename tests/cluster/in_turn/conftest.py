@@ -1,0 +1,73 @@
+"""One plane on which tests start Moonshifts of their own, one after the other.
+
+Why it exists: these tests start the controller with other flags or as somebody else, or take away what it stands on. A
+plane takes longer to start than a Moonshift. Invariant: at most one Moonshift is on the plane, and each is installed
+anew, so that it misses nothing that a test before took away. What others left (their namespaces, kinds and rights) is
+not looked at.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+import yaml
+
+from controller.api.names import GROUP, MUTATING_CONFIGURATION, VALIDATING_CONFIGURATION
+from demo.stage import CRDS, GATEWAY_KINDS, Product
+from demo.stage import product as running_product
+from localcluster.errors import RequestRefused
+from localcluster.plane import Plane
+from tests.cluster import manifests
+from tests.cluster.kinds import RECORDED
+
+REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
+CONFIGURATIONS = (
+    f"{REGISTRATION}/mutatingwebhookconfigurations/{MUTATING_CONFIGURATION}",
+    f"{REGISTRATION}/validatingwebhookconfigurations/{VALIDATING_CONFIGURATION}",
+)
+DEFINITION = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/rollouts.{GROUP}"
+
+
+@pytest.fixture(scope="package")
+async def shared_ground(
+    plane_available: None, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Plane]:
+    """Give the plane, with the gateway kinds of the demo."""
+    async with Plane.start(tmp_path_factory.mktemp("ground")) as started:
+        await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
+        await started.apply(yaml.safe_dump_all(manifests.nodes()))
+        yield started
+
+
+@pytest.fixture(scope="module")
+async def ground(shared_ground: Plane) -> Plane:
+    """Give the plane to a file; nobody is at work on it."""
+    await vacated(shared_ground)
+    return shared_ground
+
+
+@pytest.fixture
+async def alone(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Product]:
+    """Give Moonshift as it is shipped, for one test."""
+    await vacated(ground)
+    async with running_product(ground, tmp_path_factory.mktemp("alone")) as running:
+        await recordable(ground)
+        yield running
+
+
+async def vacated(ground: Plane) -> None:
+    """Take off what the Moonshift before has published: its own address, which the manifests cannot be applied over."""
+    client = ground.client()
+    for path in CONFIGURATIONS:
+        with contextlib.suppress(RequestRefused):  # nobody was here before
+            await client.delete(path)
+    conversion = yaml.safe_load((CRDS / "rollouts.yaml").read_text())["spec"]["conversion"]
+    conversion["webhook"]["clientConfig"] |= {"url": None, "caBundle": None}
+    with contextlib.suppress(RequestRefused):
+        await client.patch(DEFINITION, {"spec": {"conversion": conversion}})
+
+
+async def recordable(ground: Plane) -> None:
+    """Return when every recorded kind can be listed: kubectl asks again while their storage is being made."""
+    kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)
+    await ground.kubectl("get", kinds, "--all-namespaces")
