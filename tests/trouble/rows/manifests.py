@@ -107,8 +107,9 @@ async def is_not_restarted(scene: Scene) -> None:
 
 
 async def is_paused_by_its_owner(scene: Scene) -> None:
-    """`kubectl rollout pause` is the owner's word: nothing moves until it is taken back. kubectl refuses to resume what
-    is not paused, and to restart what is."""
+    """`kubectl rollout pause` is the owner's word: nothing moves until it is taken back, or until another template
+    is written: that one is released, and the pause returns at its end. kubectl refuses to resume what is not paused,
+    and to restart what is."""
     await scene.begin()
     await scene.reach(1)
     await scene.does("kubectl rollout resume <kind>/shop", fails=True)
