@@ -15,6 +15,8 @@ from localcluster.node.box import group_name
 
 PROC = Path("/proc")
 PLACES = ("/run", "/var/lib", "/var/log", "/run/containerd", "/run/netns", "/opt", "/etc/cni")
+OF_THE_SYSTEM = {"/run/mount"}
+"""mount(8) makes this empty folder the first time that it runs; every machine that mounted its disks with it has it."""
 NAMESPACES = ("pid", "net", "mnt")
 END_SECONDS = 60.0
 
@@ -41,10 +43,11 @@ def box_of(keeper: int, first: int) -> Box:
 
 def host_state() -> frozenset[tuple[str, str]]:
     """Return all that a node may leave behind on the machine, each with its sort; another node may end meanwhile."""
+    files = {f"{place}/{name}" for place in PLACES for name in _names(place)} - OF_THE_SYSTEM
     return frozenset(
         [("mount", str(mount)) for mount in _mounts()]
         + [("interface", name) for name in os.listdir("/sys/class/net")]
-        + [("file", f"{place}/{name}") for place in PLACES for name in _names(place)]
+        + [("file", path) for path in files]
         + [("group", str(path)) for path in Path("/sys/fs/cgroup").glob("*/moonshift-node-*")]
     )
 
