@@ -96,7 +96,7 @@ class DeploymentStatus(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class FieldsEntry(msgspec.Struct, frozen=True):
-    """Who owns some fields of an object."""
+    """A field manager: the owner of some fields of an object."""
 
     manager: str = ""
 
@@ -228,7 +228,7 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
 def slimmed_deployment(found: Deployment) -> Deployment:
     """The Deployment with bytes of its own: a view's raw fields keep the whole message that they were read from.
 
-    Who owns its fields is asked at the end of a release only.
+    The owners of its fields are read at the end of a release only.
     """
     selector, template = found.spec.selector.copy(), found.spec.template.copy()
     spec = msgspec.structs.replace(found.spec, selector=selector, template=template)

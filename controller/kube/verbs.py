@@ -1,7 +1,8 @@
-"""The verbs of the API server, one Protocol each, of which a room makes the port that it needs.
+"""The verbs of the API server, one Protocol each; each room builds the port that it needs from them.
 
-Invariant: `KubeClient` and the API server in memory have each of them, in these words. A port that needs an option
-which is not named here writes that verb itself. Nobody asks for all of them: who only reads takes `Gets`.
+Why it exists: the same signatures stood in many ports. Invariant: `KubeClient` and the API server in memory have each
+verb with this signature. A port that needs another option writes that verb itself. A port must not ask for verbs that
+its room does not use: a room that only reads takes `Gets`.
 """
 
 from collections.abc import AsyncIterator

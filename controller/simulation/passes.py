@@ -212,7 +212,7 @@ class Passes:
         return at_once(self._reconcile(key))
 
     def restart(self) -> None:
-        """Another process takes over: what the reconciler kept between passes is lost."""
+        """Another process takes over: data that the reconciler kept between passes is lost."""
         self._reconcile = self._rollouts(self._scripts, self._runner).reconcile
 
     def over_routing(self, key: Key) -> Result:

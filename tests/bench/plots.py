@@ -13,11 +13,11 @@ from tests.bench.sizes import RECORD, Point, Record, read
 COLOURS = {Style.CANARY: "#1f77b4", Style.PARTITION: "#ff7f0e"}
 INCHES = (6.4, 3.6)
 ROOM = 1.15
-"""Of the highest value: how far up the axis goes."""
+"""The end of the vertical axis, as a multiple of the highest value."""
 
 
 class Plot(NamedTuple):
-    """One picture: what stands on its upright axis."""
+    """One picture, and the quantity of its vertical axis."""
 
     name: str
     title: str

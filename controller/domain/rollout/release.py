@@ -98,9 +98,10 @@ def another_revision_came(context: ReleaseContext, status: RolloutStatus) -> boo
 
 
 def stable_comes_first(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """Before anything is abandoned: what would be emptied runs in the place of stable pods, and would be filled again.
+    """Whether stable pods have to return before a revision is abandoned: pods of that revision run in their place, and
+    the Deployment's controller would fill its emptied ReplicaSet again.
 
-    Not after the last approval: what it approved is the way back.
+    Not after the last approval: an undo then leads to the approved revision.
     """
     goal = moonshift_status(status).goal
     returning = goal == Goal.SCALED_AWAY

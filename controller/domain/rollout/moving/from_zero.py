@@ -41,17 +41,17 @@ def leaves_stable_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def stays_stable(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """What was stable is the way back, whatever runs at present: its ReplicaSet is there, the release did not go on by
-    itself, and no step gave everything to the release's own revision.
+    """Whether an undo still leads to the stable revision, even if none of its pods runs at present: its ReplicaSet
+    exists, the release did not go on by itself, and no step gave every pod to the release's own revision.
     """
     gone = stable_replica_set(context, status) is None
     return not gone and not moonshift_status(status).went_on and not _took_all(context, status)
 
 
 def _took_all(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """The release's own revision runs, and a step that was visited says that every pod is of it.
+    """The release's own revision runs, and a visited step asked for every pod.
 
-    Rounding says nothing: a fifth of two pods is one, and of one pod every step is all.
+    A share that is every pod only by rounding does not count: 20 % of one pod is one pod.
     """
     if context.style is not Style.PARTITION or context.replicas < 2:
         return False

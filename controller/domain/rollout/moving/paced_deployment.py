@@ -97,9 +97,9 @@ def clear_abandoned(context: ReleaseContext, status: RolloutStatus) -> Stop | No
     """Scale abandoned revisions to zero and wait until their pods are gone.
 
     Without this the next batch would be taken from the stable revision (a third revision of 2 pods over 5+5 leaves
-    5+3+2); the Deployment's own controller adds stable pods once the other revisions want none. Where no stable pod is
-    wanted it would fill the emptied ReplicaSet again, for ever; its ReplicaSet was deleted then (`stable_gone`), and
-    what runs makes way step by step.
+    5+3+2); the Deployment's own controller adds stable pods once the other revisions want none. If the stable
+    ReplicaSet wants no pod, the Deployment's controller would fill the emptied ReplicaSet again, for ever. That is so
+    where the stable ReplicaSet was deleted (`stable_gone`); the steps then replace the running pods.
     """
     stable = stable_replica_set(context, status)
     if stable is None or not stable.active:
