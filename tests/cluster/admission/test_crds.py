@@ -138,12 +138,12 @@ REFUSED = [
     ),
     pytest.param(
         canary({"replicas": 1, "traffic": 20}),
-        "canary.steps[0].traffic: Invalid value: 20: a share is a percentage with its sign: write 20%",
+        'a share is a percentage with its sign: write 20%","field":"spec.strategy.canary.steps[0].traffic"',
         id="share-without-its-sign",
     ),
     pytest.param(
         beta({"blueGreen": {"steps": [{"replicas": 1, "traffic": 20}]}}),
-        "blueGreen.steps[0].traffic: Invalid value: 20: a share is a percentage with its sign: write 20%",
+        'a share is a percentage with its sign: write 20%","field":"spec.strategy.blueGreen.steps[0].traffic"',
         id="blue-green-share-without-its-sign",
     ),
     pytest.param(matching(path={"value": "v2"}), "begins with '/'", id="path-without-slash"),
