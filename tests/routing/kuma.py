@@ -1,10 +1,15 @@
-"""Kuma MeshHTTPRoute: rules are ordered by their matches, as the Gateway API orders them (since 2.7).
+"""Kuma: MeshHTTPRoute, whose rules are ordered by their matches, and the older TrafficRoute, whose first rule wins.
 
-Requests that no rule of a list fits go to the Service of the list, whatever a step says: they are not judged here.
+MeshHTTPRoute: ordered as the Gateway API orders matches (since 2.7). TrafficRoute (1.8, policies/traffic-route, and
+mesh/v1alpha1/traffic_route.proto): "Traffic is matched one by one with the order defined in the list. If the request
+does not match any criteria then split or destination outside of http is executed"; weights are no percentages, and one
+of 0 is ignored; a prefix is one of characters, an expression fits the whole value (Envoy).
 """
 
 from tests.routing import gateway_api
-from tests.routing.model import Request, Shares, Tree
+from tests.routing.model import Request, Shares, Tree, divided, whole
+
+TAG = "kuma.io/service"
 
 
 def mesh_http_route(spec: Tree, request: Request) -> Shares:
@@ -24,3 +29,35 @@ def mesh_http_route(spec: Tree, request: Request) -> Shares:
 def _in_gateway_words(match: Tree) -> Tree:
     """The words are the same but for the types of query parameters."""
     return {name: value for name, value in match.items() if value}
+
+
+def traffic_route(spec: Tree, request: Request) -> Shares:
+    """The first HTTP rule that fits, else the configuration itself."""
+    conf = spec["conf"]
+    fitting = [rule for rule in conf.get("http", ()) if _fits(rule.get("match", {}), request)]
+    holder = fitting[0] if fitting else conf
+    split = holder.get("split") or [{"weight": 1, "destination": holder["destination"]}]
+    return divided(
+        (entry["destination"][TAG].partition("_")[0], entry["weight"]) for entry in split
+    )
+
+
+def _fits(match: Tree, request: Request) -> bool:
+    return (
+        _string(match.get("path"), request.path)
+        and _string(match.get("method"), request.method)
+        and all(
+            _string(condition, request.headers.get(name.lower()))
+            for name, condition in match.get("headers", {}).items()
+        )
+    )
+
+
+def _string(condition: Tree | None, value: str | None) -> bool:
+    if condition is None:
+        return True
+    if "regex" in condition:
+        return whole(condition["regex"], value)
+    if "prefix" in condition:
+        return value is not None and value.startswith(condition["prefix"])
+    return bool(value == condition["exact"])

@@ -25,6 +25,7 @@ class Request:
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
+    host: str = HOST
 
     @property
     def cookies(self) -> dict[str, str]:
@@ -36,7 +37,7 @@ class Request:
 Simulator = Callable[[Tree, Request], Shares]
 
 
-def divided(weights: Iterable[tuple[str, int | float]]) -> Shares:
+def divided(weights: Iterable[tuple[str, int | float | Fraction]]) -> Shares:
     """Return shares by weight; what has no weight has no share."""
     counts: Counter[str] = Counter()
     for name, weight in weights:

@@ -245,6 +245,113 @@ def service_router(table: Table) -> Spec:
     }
 
 
+def mappings(table: Table) -> Spec:
+    """Emissary: a Mapping for each rule; where Services share a rule, the first has it alone."""
+    return {
+        "mappings": [
+            {
+                "hostname": HOST,
+                "prefix": rule.prefix,
+                "service": f"{rule.backends[0][0]}.demo:80",
+                **({"headers": {TENANT: ACME}} if rule.tenant else {}),
+            }
+            for rule in table
+        ]
+    }
+
+
+def traffic_route(table: Table) -> Spec:
+    """Kuma TrafficRoute: what no rule fits goes to the stable Service."""
+
+    def destination(name: str) -> Spec:
+        return {"kuma.io/service": f"{name}_demo_svc_80"}
+
+    def outcome(rule: Rule) -> Spec:
+        if len(rule.backends) == 1:
+            return {"destination": destination(rule.backends[0][0])}
+        return {
+            "split": [
+                {"weight": weight or 0, "destination": destination(name)}
+                for name, weight in rule.backends
+            ]
+        }
+
+    header = {"headers": {TENANT: {"exact": ACME}}}
+    return {
+        "conf": {
+            "http": [
+                {
+                    "match": {"path": {"prefix": rule.prefix}, **(header if rule.tenant else {})},
+                    **outcome(rule),
+                }
+                for rule in table
+            ],
+            "destination": destination(STABLE),
+        }
+    }
+
+
+def cis_pool(rule: Rule) -> Spec:
+    """A pool of F5 CIS: its Service, and others as alternate backends."""
+    first, *others = weighted(rule, "service")
+    return {"servicePort": 80, **first, **({"alternateBackends": others} if others else {})}
+
+
+def cis_virtual_server(table: Table) -> Spec:
+    """F5 CIS VirtualServer: a pool for each path."""
+    pools: dict[str, Spec] = {}
+    for rule in table:
+        pools.setdefault(rule.prefix, {"path": rule.prefix, **cis_pool(rule)})
+    return {"host": HOST, "pools": list(pools.values())}
+
+
+def envoy_config(table: Table) -> Spec:
+    """CiliumEnvoyConfig: routes, and all that they lead to."""
+
+    def action(rule: Rule) -> Spec:
+        if len(rule.backends) == 1:
+            return {"cluster": f"demo/{rule.backends[0][0]}"}
+        found = [{"name": f"demo/{name}", "weight": weight or 0} for name, weight in rule.backends]
+        return {"weighted_clusters": {"clusters": found}}
+
+    header = {"headers": [{"name": TENANT, "string_match": {"exact": ACME}}]}
+    kinds = "type.googleapis.com/envoy.config"
+    routes = [
+        {"match": {"prefix": rule.prefix, **(header if rule.tenant else {})}, "route": action(rule)}
+        for rule in table
+    ]
+    services = (STABLE, LEGACY, ADMIN)
+    return {
+        "services": [{"name": STABLE, "namespace": "demo"}],
+        "backendServices": [{"name": name, "namespace": "demo"} for name in services],
+        "resources": [
+            {
+                "@type": f"{kinds}.route.v3.RouteConfiguration",
+                "virtual_hosts": [{"name": "all", "domains": [HOST], "routes": routes}],
+            },
+            *(
+                {"@type": f"{kinds}.cluster.v3.Cluster", "name": f"demo/{name}", "type": "EDS"}
+                for name in services
+            ),
+        ],
+    }
+
+
+def uncontested(render: Render) -> Render:
+    """The table without other Services' rules for one tenant where the rule for all leads to the stable Service.
+
+    A Mapping knows of no other: a step's copy of the rule for all may win over such a rule.
+    """
+
+    def rendered(table: Table) -> Spec:
+        ours = {rule.prefix for rule in table if not rule.tenant and rule.backends[0][0] == STABLE}
+        return render(
+            [r for r in table if not (r.tenant and r.prefix in ours) or r.backends[0][0] == STABLE]
+        )
+
+    return rendered
+
+
 def for_all_tenants(render: Render) -> Render:
     """The table without rules for one tenant: where more conditions win, a step's copy wins over such a rule."""
 
