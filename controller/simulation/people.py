@@ -9,7 +9,7 @@ import msgspec
 from msgspec import structs
 
 from controller.api.meta import Key, ObjectMeta
-from controller.api.names import WORKLOAD_TYPE
+from controller.api.names import LAST_APPLIED, WORKLOAD_TYPE
 from controller.api.networking import Service
 from controller.api.podsets import PodSet, PodSetSpec
 from controller.api.rollout import (
@@ -43,6 +43,11 @@ def _bare(old: ObjectMeta) -> ObjectMeta:
     return structs.replace(old, labels={}, annotations={})
 
 
+def _applied(meta: ObjectMeta) -> dict[str, str]:
+    """What `kubectl apply` wrote down, which `kubectl rollout undo` leaves."""
+    return {name: text for name, text in meta.annotations.items() if name == LAST_APPLIED}
+
+
 class People:
     """Hands that change things."""
 
@@ -62,16 +67,19 @@ class People:
         self._admitted(old, structs.replace(old, spec=spec))
 
     def undo(self, key: Key, template: msgspec.Raw) -> None:
-        """`kubectl rollout undo`: an old template, and all annotations replaced."""
+        """`kubectl rollout undo`: an old template, and all annotations replaced but the one of `kubectl apply`."""
         old = self._cluster.deployments[key]
         spec = structs.replace(old.spec, template=template)
-        meta = structs.replace(old.metadata, annotations={})
+        meta = structs.replace(old.metadata, annotations=_applied(old.metadata))
         self._admitted(old, structs.replace(old, spec=spec, metadata=meta))
 
-    def replace(self, key: Key, spec: DeploymentSpec) -> None:
+    def replace(
+        self, key: Key, spec: DeploymentSpec, annotations: dict[str, str] | None = None
+    ) -> None:
         """`kubectl replace`: the owner's bare manifest; every label and annotation that it lacks is gone."""
         old = self._cluster.deployments[key]
-        self._admitted(old, structs.replace(old, spec=spec, metadata=_bare(old.metadata)))
+        meta = structs.replace(_bare(old.metadata), annotations=annotations or {})
+        self._admitted(old, structs.replace(old, spec=spec, metadata=meta))
 
     def replace_set(self, key: Key, spec: PodSetSpec) -> None:
         """The same for a set of pods."""

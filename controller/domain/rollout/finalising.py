@@ -124,7 +124,7 @@ def _still_frozen(context: ReleaseContext) -> bool:
     """We hold the workload; a workload that another Rollout holds is not ours to release."""
     name = context.seen.rollout.metadata.name
     ours = marked_for(context.workload.object) in (name, "")
-    return ours and (context.owners is not None or context.admission_paused)
+    return ours and (context.values_to_restore is not None or context.admission_paused)
 
 
 def _resume_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

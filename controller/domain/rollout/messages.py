@@ -23,6 +23,15 @@ HELD_AGAIN = (
     "the workload had lost the label, the marks or the hold of its release, and admission was not asked: "
     "it is held again"
 )
+FREEZE_TAKEN_OFF = (
+    "was held without a release, because its marks were lost while admission was not asked: it has its owner's own "
+    "values again"
+)
+FREEZE_TAKEN_OFF_BY_DEFAULT = (
+    "was held without a release, because its marks were lost while admission was not asked: the hold is taken off, and "
+    "nothing tells its owner's own values of spec.strategy, minReadySeconds and progressDeadlineSeconds any more: they "
+    "are Kubernetes' defaults now; apply the manifest again if yours differ"
+)
 CONFIRM = "you need manually confirm to enter the next step"
 HEALTHY = "workload deployment is completed"
 FINALISING = "Rollout has been completed and some closing work is being done"

@@ -36,6 +36,7 @@ from controller.domain.rollout import (
 from controller.domain.rollout.beginning import begin, stable_at_admission
 from controller.domain.rollout.ends import End, abandoned
 from controller.domain.rollout.finalising import Goal, finalise
+from controller.domain.rollout.left_behind import without_a_release
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release import (
     completed,
@@ -245,6 +246,9 @@ def _healthy(context: ReleaseContext, status: RolloutStatus) -> Transition:
             object=context.workload_name,
         )
         return Stop(status, problem=problem)
+    left = without_a_release(context, status)
+    if left is not None:
+        return left
     status, notes = _changed_unfrozen(context, status)
     return Stop(_at_rest(context, status), notes=notes)
 

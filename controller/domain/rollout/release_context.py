@@ -30,6 +30,7 @@ from controller.api.workloads import Deployment, Pod
 from controller.domain.decision import Reference, Value
 from controller.domain.observation import Observation, WorkloadSeen
 from controller.domain.pods.deployment import admission_paused
+from controller.domain.pods.left_behind import values_left_behind
 from controller.domain.pods.marks import OwnersRecord, owners_record
 from controller.domain.pods.plan import batch_size
 from controller.domain.pods.readiness import Readiness, readiness_of
@@ -225,9 +226,23 @@ class ReleaseContext(Value, frozen=True):
         return owners_record(self.workload.object)
 
     @property
+    def left_behind(self) -> OwnersRecord | None:
+        """The owner's own values of a workload with a freeze of ours and no record of them, as well as they can be
+        told.
+        """
+        ours = moonshift_status(self.seen.rollout.status)
+        known = ours.owners_record if ours.workload_uid == self.meta.uid else ""
+        return values_left_behind(self.workload, known)
+
+    @property
+    def values_to_restore(self) -> OwnersRecord | None:
+        """The owner's own values that the freeze replaced; None where the workload has no freeze of ours."""
+        return self.owners or self.left_behind
+
+    @property
     def owners_values(self) -> OwnersValues:
         """The owner's own values; those of the workload itself when nothing was saved."""
-        record = self.owners
+        record = self.values_to_restore
         found = self.workload.object
         if isinstance(found, PodSet):
             return self._owners_values_of(found)
@@ -241,7 +256,8 @@ class ReleaseContext(Value, frozen=True):
 
     def _owners_values_of(self, pod_set: PodSet) -> OwnersValues:
         """A set's minReadySeconds is always its owner's, except under the availability freeze of blue-green."""
-        saved = self.owners.values if self.owners is not None else None
+        record = self.values_to_restore
+        saved = record.values if record is not None else None
         seconds = min_ready_seconds(pod_set)
         if saved is not None and seconds == names.FREEZE_MIN_READY_SECONDS:
             return saved

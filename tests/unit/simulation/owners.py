@@ -10,6 +10,7 @@ import msgspec
 from msgspec import structs
 
 from controller.api.meta import ObjectMeta
+from controller.api.names import LAST_APPLIED
 from controller.api.podsets import PodSet
 from controller.api.workloads import Deployment, Pod
 from tests.unit.builders import KEY, make_deployment, make_pod_set, template
@@ -93,14 +94,7 @@ class DeploymentOwner:
 
     def manifest(self, version: str, replicas: int) -> Deployment:
         """The owner's bare manifest."""
-        surge, unavailable = self._limits
-        return make_deployment(
-            version=version,
-            replicas=replicas,
-            max_surge=surge,
-            max_unavailable=unavailable,
-            min_ready_seconds=self._min_ready,
-        )
+        return applied_deployment(version, replicas, self._limits, self._min_ready)
 
     def pods(self) -> tuple[Pod, ...]:
         """The pods of all its ReplicaSets."""
@@ -122,8 +116,9 @@ class DeploymentOwner:
         self.world.people.undo(KEY, template(version))
 
     def replace(self, version: str, replicas: int) -> None:
-        """`kubectl replace` with the bare manifest."""
-        self.world.people.replace(KEY, self.manifest(version, replicas).spec)
+        """`kubectl replace --save-config` with the bare manifest."""
+        manifest = self.manifest(version, replicas)
+        self.world.people.replace(KEY, manifest.spec, manifest.metadata.annotations)
 
     def label(self, labels: dict[str, str]) -> None:
         """Replace the labels."""
@@ -216,6 +211,21 @@ class SetOwner:
     def delete(self) -> None:
         """Delete the workload."""
         self.world.cluster.pod_sets.delete(KEY)
+
+
+def applied_deployment(version: str, replicas: int, limits: Any, min_ready: int) -> Deployment:
+    """The owner's manifest with the annotation in which `kubectl apply` writes it down."""
+    surge, unavailable = limits
+    made = make_deployment(
+        version=version,
+        replicas=replicas,
+        max_surge=surge,
+        max_unavailable=unavailable,
+        min_ready_seconds=min_ready,
+    )
+    written = msgspec.json.encode({"spec": made.spec}).decode()
+    meta = structs.replace(made.metadata, annotations={LAST_APPLIED: written})
+    return structs.replace(made, metadata=meta)
 
 
 def version_of(workload: Deployment | PodSet) -> str:

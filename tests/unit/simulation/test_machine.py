@@ -14,7 +14,6 @@ from controller.api.workload_kinds import WorkloadKind
 from tests.unit.builders import (
     NAMESPACE,
     VIRTUAL_SERVICE,
-    make_deployment,
     make_rollout,
     make_routing,
     make_strategy,
@@ -22,7 +21,7 @@ from tests.unit.builders import (
     workload_of,
 )
 from tests.unit.simulation.invariants import Watch, rests
-from tests.unit.simulation.owners import DeploymentOwner
+from tests.unit.simulation.owners import DeploymentOwner, applied_deployment
 from tests.unit.simulation.releases import PLANS, TURNS, Releases
 from tests.unit.simulation.rounds import noted, run, unmet
 
@@ -52,7 +51,6 @@ class Deployments(Releases):
         min_ready: int,
         turns: int,
     ) -> None:
-        surge, unavailable = limits
         self.world = make_world(
             make_rollout(
                 strategy=structs.replace(
@@ -60,12 +58,7 @@ class Deployments(Releases):
                     traffic_routings=(make_routing("web", *traffic),) if traffic else (),
                 )
             ),
-            make_deployment(
-                replicas=replicas,
-                max_surge=surge,
-                max_unavailable=unavailable,
-                min_ready_seconds=min_ready,
-            ),
+            applied_deployment("v1", replicas, limits, min_ready),
         )
         if POINTED_AT in traffic:
             self.world.put_route(NAMESPACE, POINTED_AT.kind, "web", depth=1)

@@ -47,7 +47,7 @@ class Deployments(FromZero):
     ) -> Action:
         """Strategy, times and `paused` as their owner has them."""
         annotations, labels = marks_to_remove(context, keep_mark=keep_mark, drop_label=drop_label)
-        record, metadata = context.owners, context.deployment.metadata
+        record, metadata = context.values_to_restore, context.deployment.metadata
         return ReleaseDeployment(
             workload=context.workload_key,
             generation=metadata.generation,

@@ -130,7 +130,7 @@ class Sets:
     ) -> Action:
         """The update strategy of its owner, with the pause field that clients of the original read."""
         annotations, labels = marks_to_remove(context, keep_mark=keep_mark, drop_label=drop_label)
-        record = context.owners
+        record = context.values_to_restore
         return ReleaseSet(
             kind=context.kind_name,
             workload=context.workload_key,

@@ -1,0 +1,116 @@
+"""A freeze of ours on a workload that no longer says what it replaced: its owner's own values, as well as they can be
+told.
+
+Why: an undo that no webhook hears drops all annotations, our record among them, and the freeze stays. A workload with
+the freeze never counts a pod as available, so every later update of it would stand still. Invariant: values of the
+freeze are never taken for the owner's; what an owner may have written is never taken for ours.
+The release's own status is asked first, then the manifest that was applied last, then the ReplicaSets; what none of
+them tells is Kubernetes' default.
+"""
+
+import msgspec
+
+from controller.api.jsontree import JsonObject, child, number, text
+from controller.api.meta import ObjectMeta
+from controller.api.names import (
+    FREEZE_MIN_READY_SECONDS,
+    FREEZE_PROGRESS_DEADLINE_SECONDS,
+    LAST_APPLIED,
+)
+from controller.api.podsets import PodSet
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain.observation import WorkloadSeen
+from controller.domain.pods.marks import OwnersRecord, marked_for, read_record
+from controller.domain.pods.partition import MOVES_NO_POD, partition_of
+
+DEFAULT_STRATEGY: JsonObject = {
+    "type": "RollingUpdate",
+    "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"},
+}
+"""What Kubernetes gives a Deployment that names no strategy."""
+IN_THE_WAY = frozenset({32767})
+"""Partitions that nobody but Moonshift writes; a CloneSet's `100%` may be its owner's."""
+
+
+def values_left_behind(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
+    """The owner's values of a workload that has no record; None where it has no freeze of ours.
+
+    `kept` is the record in the status of the release under way, empty where there is none.
+    """
+    by_partition = isinstance(workload.object, PodSet)
+    record = (_of_set if by_partition else _of_deployment)(workload, kept)
+    if record is None:
+        return None
+    return msgspec.structs.replace(record, release=workload.template_hash)
+
+
+def values_are_told(workload: WorkloadSeen) -> bool:
+    """The manifest that was applied last says them; where it does not, Kubernetes' defaults stand in."""
+    return applied_manifest(workload.object.metadata) is not None
+
+
+def _of_deployment(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
+    found = workload.deployment
+    if found.spec.min_ready_seconds != FREEZE_MIN_READY_SECONDS:
+        return None
+    known = read_record(kept)
+    if known is not None:
+        return known
+    applied = applied_manifest(found.metadata)
+    if applied is None:
+        return OwnersRecord(strategy=DEFAULT_STRATEGY, min_ready_seconds=_pods_time(workload))
+    seconds = number(applied, "spec", "minReadySeconds") or 0
+    deadline = number(applied, "spec", "progressDeadlineSeconds")
+    unsaid = deadline in (None, FREEZE_PROGRESS_DEADLINE_SECONDS)
+    return OwnersRecord(
+        strategy=child(applied, "spec", "strategy") or DEFAULT_STRATEGY,
+        min_ready_seconds=0 if seconds == FREEZE_MIN_READY_SECONDS else seconds,
+        progress_deadline_seconds=msgspec.UNSET if unsaid else deadline,
+        paused=child(applied, "spec").get("paused") is True,
+    )
+
+
+def _pods_time(workload: WorkloadSeen) -> int:
+    """minReadySeconds of the newest ReplicaSet that has not taken the freeze over from its Deployment."""
+    times = [found.spec.min_ready_seconds for found, _ in workload.replica_sets]
+    own = [seconds for seconds in times if seconds != FREEZE_MIN_READY_SECONDS]
+    return own[-1] if own else 0
+
+
+def _of_set(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
+    """Its own controller moves no pod that our partition keeps; only the manifest tells the owner's partition."""
+    found, kind = workload.pod_set, workload.kind
+    if marked_for(found):
+        return None
+    live = msgspec.json.decode(found.spec.update_strategy, type=JsonObject | None) or {}
+    frozen = found.spec.min_ready_seconds == FREEZE_MIN_READY_SECONDS
+    known = read_record(kept)
+    if known is not None:
+        return known if frozen or _holds(kind, live, known.written_strategy) else None
+    applied = applied_manifest(found.metadata)
+    if applied is None:
+        return None
+    own = child(applied, "spec", "updateStrategy")
+    ours = MOVES_NO_POD.get(kind) in IN_THE_WAY and partition_of(kind, live) in IN_THE_WAY
+    if not frozen and not (ours and partition_of(kind, own) not in IN_THE_WAY):
+        return None
+    seconds = number(applied, "spec", "minReadySeconds") or 0
+    return OwnersRecord(
+        strategy=own or msgspec.UNSET,
+        min_ready_seconds=0 if seconds == FREEZE_MIN_READY_SECONDS else seconds,
+    )
+
+
+def _holds(kind: WorkloadKind, live: JsonObject, own: JsonObject) -> bool:
+    """The strategy in force keeps pods back that the owner's own does not."""
+    if kind is WorkloadKind.DAEMON_SET:
+        return text(live, "type") == "OnDelete" != text(own, "type")
+    return partition_of(kind, live) != partition_of(kind, own)
+
+
+def applied_manifest(meta: ObjectMeta) -> JsonObject | None:
+    """The manifest that `kubectl apply` wrote down; None where nobody applied one so."""
+    try:
+        return msgspec.json.decode(meta.annotations.get(LAST_APPLIED, ""), type=JsonObject)
+    except msgspec.DecodeError:
+        return None

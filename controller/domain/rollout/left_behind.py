@@ -1,0 +1,49 @@
+"""A freeze of ours on a workload that no release holds: taken off, or made a release of.
+
+Why: label and marks can be lost between admission and our first look, while no webhook answers. The workload's own
+controller would then wait for ever for pods that count as available. Invariant: the freeze is taken off only where no
+other revision runs; otherwise the template is one that nobody has approved, and the workload is marked for its release
+as admission marked it.
+"""
+
+import msgspec
+from msgspec import structs
+
+from controller.api.rollout import RolloutStatus
+from controller.api.workload_kinds import WorkloadKind
+from controller.domain import reasons
+from controller.domain.decision import Note, Severity
+from controller.domain.pods.left_behind import values_are_told
+from controller.domain.pods.marks import OwnersRecord
+from controller.domain.rollout import messages
+from controller.domain.rollout.beginning import stable_at_admission
+from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.moving.freezing import freeze_again
+from controller.domain.rollout.release_context import ReleaseContext
+from controller.domain.rollout.transition import Stop
+
+
+def without_a_release(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """What is done about a freeze on a workload without a mark; None where it has none."""
+    record = context.values_to_restore
+    if record is None:
+        return None
+    if context.old_revision_runs and context.replicas:
+        return _marked_again(context, status, record)
+    told = context.owners is not None or values_are_told(context.workload)
+    text = messages.FREEZE_TAKEN_OFF if told else messages.FREEZE_TAKEN_OFF_BY_DEFAULT
+    note = Note(reasons.FREEZE_TAKEN_OFF, f"{context.workload_name} {text}", Severity.WARNING)
+    action = mechanism_of(context).release(context, keep_mark=False)
+    return Stop(status, (action,), notes=(note,))
+
+
+def _marked_again(context: ReleaseContext, status: RolloutStatus, record: OwnersRecord) -> Stop:
+    """Label, mark, record and pause, as admission wrote them for a template that was never released."""
+    stable = stable_at_admission(context)[0] if context.kind is WorkloadKind.DEPLOYMENT else ""
+    action = structs.replace(
+        freeze_again(context, status),
+        record=msgspec.json.encode(record).decode(),
+        stable_revision=stable,
+    )
+    note = Note(reasons.HELD_AGAIN, messages.HELD_AGAIN, Severity.WARNING)
+    return Stop(status, (action,), notes=(note,))
