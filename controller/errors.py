@@ -43,7 +43,7 @@ class Unauthorized(ApiError):
 
 
 class Right(NamedTuple):
-    """A right, in the words of the API server's authorizer."""
+    """A right, in the words of the API server's authorizer; `account` is whose, the controller's own where empty."""
 
     verb: str
     group: str
@@ -51,6 +51,8 @@ class Right(NamedTuple):
     subresource: str
     namespace: str
     name: str
+    account: str = ""
+    """A ServiceAccount, `namespace/name`."""
 
 
 class Forbidden(ApiError):

@@ -16,6 +16,9 @@ from controller.api.rollout import Strategy
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 
 
+_SCRIPT_REF = ("name", "key", "serviceAccountName")
+
+
 def plan_hash(strategy: JsonObject) -> str:
     """Hash of `spec.strategy` of a v1beta1 Rollout (raw JSON); empty where there is no plan."""
     canary, blue_green = child(strategy, "canary"), child(strategy, "blueGreen")
@@ -136,6 +139,7 @@ def _reference(reference: object, *names: str) -> JsonObject:
     return {
         **_ordered(reference, *names),
         **_filled(script=fields.get("script")),
+        **_present(scriptRef=_ordered(fields.get("scriptRef"), *_SCRIPT_REF) or None),
         **_present(params=dict(sorted(parameters.items())) if parameters else None),
     }
 

@@ -152,6 +152,17 @@ class GatewayRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     params: dict[str, msgspec.Raw] = {}
 
 
+class ScriptRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A script in a ConfigMap of the Rollout's namespace, and the ServiceAccount there with whose rights it acts.
+
+    Without a key it is the one that the kind has in the ConfigMap of all namespaces.
+    """
+
+    name: str = ""
+    key: str = ""
+    service_account_name: str = ""
+
+
 class NetworkRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Any namespaced gateway object; `script` is empty, `packaged` or `configMap`."""
 
@@ -159,6 +170,7 @@ class NetworkRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     kind: str = ""
     name: str = ""
     script: str = ""
+    script_ref: ScriptRef | None = None
     params: dict[str, msgspec.Raw] = {}
 
 

@@ -17,7 +17,7 @@ CARRIERS = (ROLLING_STYLE, TRAFFIC_ROUTING, REQUESTED_ROLLOUT_ID)
 """Annotations that say in one version what a field says in the other."""
 
 _BETA_ONLY_MATCH = ("path", "queryParams", "method")
-_BETA_ONLY_REFERENCE = ("script", "params")
+_BETA_ONLY_REFERENCE = ("script", "scriptRef", "params")
 
 
 def upgraded(tree: JsonObject) -> JsonObject:

@@ -66,7 +66,9 @@ class App:
         open_metrics = "0" if settings.metrics_secure else settings.metrics_bind_address
         self._health = HealthServer(settings.health_probe_bind_address, open_metrics, metrics)
         self._farewell = Farewell(settings.shutdown_delay)
-        scripts = ConfiguredScripts(ScriptLibrary.read(), watched.scripts_map.data)
+        scripts = ConfiguredScripts(
+            ScriptLibrary.read(), watched.scripts_map.data, watched.own_scripts.data
+        )
         self._endpoint = make_endpoint(
             settings,
             client,

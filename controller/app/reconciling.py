@@ -35,6 +35,7 @@ from controller.measure import golden
 from controller.measure.egress import AllowList, api_server_addresses, parse_allowed
 from controller.measure.fetching import Fetching
 from controller.measure.measuring import Measuring
+from controller.reconcilers.account_rights import AccountRights
 from controller.reconcilers.gates import Gates
 from controller.reconcilers.rights import MissingRights
 from controller.reconcilers.rollout import RolloutReconciler
@@ -74,7 +75,8 @@ class Reconciling:
         self._clock = clock
         self._random = Random()
         self._tried = Tried()
-        self._rights = MissingRights(client.may, watched.wiring.holder_turns)
+        self._account_rights = AccountRights(client.may, clock.monotonic)
+        self._rights = MissingRights(self._account_rights.review, watched.wiring.holder_turns)
 
     async def run(self, certified: asyncio.Event) -> None:
         """Passes over Rollouts, once it is known how every cache stands."""
@@ -107,6 +109,7 @@ class Reconciling:
             self._watched.sources,
             headers=self._scripts.header,
             missing=self._scripts.missing,
+            own_scripts=self._watched.own_scripts,
             allow_cluster_scoped=self._settings.allow_cluster_scoped,
             histories_kept=self._settings.histories_kept,
             appends_pod_labels=self._settings.appends_pod_labels,
@@ -210,6 +213,7 @@ class Reconciling:
                 KubeGatewayObjects(reads, ledger.scoped(key)),
                 self._scripts,
                 worker,
+                rights=self._account_rights,
                 allow_cluster_scoped=self._settings.allow_cluster_scoped,
                 tried=self._tried,
             )

@@ -43,6 +43,7 @@ from controller.kube.reflector import Reflector
 from controller.kube.resources import Resource
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import Caches
+from controller.reconcilers.own_scripts import OwnScripts
 from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
 from controller.reconcilers.sources import Sources, Watching
 from controller.reconcilers.wiring import Wiring
@@ -94,6 +95,7 @@ class Watched:
             random=self._random,
             metrics=metrics,
         )
+        self.own_scripts = OwnScripts(client, self.wiring.holder_turns, self._random)
         self.reflectors = self._make_reflectors()
         self.sources.follow(self.reflectors)
         self.configs = ConfigObjects(
@@ -151,6 +153,7 @@ class Watched:
             *self._make_published(changed),
             Part("gateway-kinds", self.kinds.run),
             Part("config-objects", self.configs.run),
+            Part("own-scripts", self.own_scripts.run),
         ]
 
     def _make_reflectors(self) -> tuple[Watching, ...]:

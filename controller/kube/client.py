@@ -18,7 +18,8 @@ from controller.api.names import FIELD_MANAGER
 from controller.errors import Conflict, Forbidden, Invalid, NotFound, Right, Unreachable
 from controller.kube.api import JSON_PATCH, ControllerApi, Limits, RequestMetrics
 from controller.kube.credentials import Source, choose_source
-from controller.kube.resources import ACCESS_REVIEWS, SELF_REVIEWS, Resource
+from controller.kube.resources import ACCESS_REVIEWS, SELF_REVIEWS, SUBJECT_REVIEWS, Resource
+from controller.kube.subjects import Subject, attributes, subject_of
 from controller.kube.transport import Answer, TransportFailure, waits
 from controller.kube.watch import complete_lines, read_page_head
 from controller.runtime.rate import TokenBucket
@@ -63,6 +64,7 @@ class _UserInfo(msgspec.Struct, frozen=True):
 class _ReviewStatus(msgspec.Struct, frozen=True, rename="camel"):
     user_info: _UserInfo = _UserInfo()
     allowed: bool = False
+    denied: bool = False
 
 
 class _Review(msgspec.Struct, frozen=True):
@@ -361,10 +363,17 @@ class KubeClient:
         return answer.user_info.username
 
     async def may(self, right: Right) -> bool:
-        """The API server would let us do this."""
-        named = {key: value for key, value in right._asdict().items() if value}
-        answer = await self._review(ACCESS_REVIEWS, {"resourceAttributes": named})
+        """The API server would let us do this, or the ServiceAccount whose right it is."""
+        if right.account:
+            return await self.may_user(subject_of(right.account), right)
+        answer = await self._review(ACCESS_REVIEWS, {"resourceAttributes": attributes(right)})
         return answer.allowed
+
+    async def may_user(self, subject: Subject, right: Right) -> bool:
+        """The API server would let somebody else do this; whatever is not a clear yes is a no."""
+        spec = {**subject._asdict(), "resourceAttributes": attributes(right)}
+        answer = await self._review(SUBJECT_REVIEWS, spec)
+        return answer.allowed and not answer.denied
 
     async def _review(self, kind: Resource, spec: Mapping[str, object]) -> _ReviewStatus:
         body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": spec}

@@ -103,6 +103,18 @@ class NamedKinds(Protocol):
         ...
 
 
+class OwnScripts(Protocol):
+    """The ConfigMaps of namespaces that `scriptRef` names."""
+
+    def keep_watched(self, owner: Key, config_maps: Iterable[Key]) -> None:
+        """`owner` needs exactly these from now on."""
+        ...
+
+    def availability(self, config_map: Key) -> Availability:
+        """Whether the ConfigMap is known."""
+        ...
+
+
 class Sources(Protocol):
     """The caches that are filled from the start."""
 
@@ -131,6 +143,7 @@ class World:
         *,
         headers: Headers = _unknown_header,
         missing: Missing = _nothing_missing,
+        own_scripts: OwnScripts | None = None,
         allow_cluster_scoped: bool = False,
         histories_kept: int = 0,
         appends_pod_labels: bool = False,
@@ -143,6 +156,7 @@ class World:
         self._appends_pod_labels = appends_pod_labels
         self._headers = headers
         self._missing = missing
+        self._own_scripts = own_scripts
         self._allow_cluster_scoped = allow_cluster_scoped
         self._caches = caches
         self._kinds = kinds
@@ -158,6 +172,7 @@ class World:
         if rollout is None:
             self.forget(key)
             return None
+        self._hold_scripts(key, _references(rollout))
         self._hold(key, self._kinds_of(rollout))
         workload, autoscalers = self._workload(rollout), self._autoscalers(rollout)
         services, slices = self._services(rollout)
@@ -193,10 +208,22 @@ class World:
     def forget(self, owner: Key) -> None:
         """A Rollout, or other owner, is gone: its kinds need not be watched."""
         self._kinds.keep_watched(owner, ())
+        if self._own_scripts is not None:
+            self._own_scripts.keep_watched(owner, ())
         if self._gates is not None:
             self._gates.forget(owner)
         if self._config_objects is not None:
             self._config_objects.release(owner)
+
+    def _hold_scripts(self, owner: Key, references: tuple[Reference, ...]) -> None:
+        """Keep the namespace's own scripts watched; postpones the pass until each is known."""
+        if self._own_scripts is None:
+            return
+        wanted = {r.own_script.config_map_key for r in references if r.own_script is not None}
+        self._own_scripts.keep_watched(owner, wanted)
+        for config_map in wanted:
+            if isinstance(stands := self._own_scripts.availability(config_map), Loading):
+                raise Postponed(WAIT_FOR_KIND, stands.message)
 
     def _hold(self, owner: Key, kinds: frozenset[Kind]) -> None:
         """Keep these kinds watched; postpones the pass until the state of each is known."""
@@ -345,6 +372,7 @@ class World:
         self, owner: Key, uid: str, references: tuple[Reference, ...], *, leads: bool
     ) -> tuple[RouteSeen, ...]:
         """The states of gateway objects for an owner that is no Rollout; `leads`: they may follow it."""
+        self._hold_scripts(owner, references)
         self._hold(owner, self._led_by(references, leads))
         return self._seen_routes(owner, uid, references, leads)
 
@@ -413,7 +441,9 @@ def _references(rollout: Rollout) -> tuple[Reference, ...]:
     canary = rollout.spec.strategy.plan
     if canary is None:
         return ()
-    return references_of(canary.traffic_routings, canary.disable_generate_canary_service)
+    return references_of(
+        canary.traffic_routings, canary.disable_generate_canary_service, rollout.metadata.namespace
+    )
 
 
 def _leads(rollout: Rollout) -> bool:

@@ -13,6 +13,7 @@ from typing import Literal, Self
 
 import msgspec
 
+from controller.domain.decision import OwnScript
 from controller.domain.traffic.plan.header import GroupKind, ScriptHeader, parse_header
 from controller.scripts.modules import FOLDER as LIBRARY
 from controller.scripts.modules import Module, Modules, UnknownModule
@@ -139,6 +140,30 @@ class ScriptLibrary:
         path = f"{group}/{kind}/{_CUSTOM_FILE}"
         key = f"{_KEY_PREFIX}{kind}.{group}"
         return self._resolve(f"{kind} of {group}", path, key, choice, config_map, first="packaged")
+
+    def resolve_own(
+        self, own: OwnScript, group: str, kind: str, data: Mapping[str, str] | None
+    ) -> Script | MissingScript:
+        """The script of a namespace for a kind; `data` is its ConfigMap's, None where there is none."""
+        key = own.key or f"{_KEY_PREFIX}{kind}.{group}"
+        where = f"ConfigMap {own.config_map_key}"
+        if data is None:
+            return MissingScript(
+                f"{where}, which scriptRef names, does not exist: create it, or correct the reference"
+            )
+        text = data.get(key, "")
+        if not text.strip():
+            return MissingScript(
+                f"no script for {kind} of {group} in key {key} of {where}: add the key, or name another one "
+                "(scriptRef.key)"
+            )
+        return complete(
+            f"{key} of {where}",
+            text.encode(errors="replace"),
+            "configMap",
+            self._texts,
+            self._modules,
+        )
 
     def resolve_ingress(
         self, class_type: str, choice: Choice, config_map: Mapping[str, str] | None

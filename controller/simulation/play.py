@@ -290,7 +290,9 @@ def _references(rollout: Rollout) -> tuple[Reference, ...]:
     canary = rollout.spec.strategy.plan
     if canary is None:
         return ()
-    return references_of(canary.traffic_routings, canary.disable_generate_canary_service)
+    return references_of(
+        canary.traffic_routings, canary.disable_generate_canary_service, rollout.metadata.namespace
+    )
 
 
 ALL = "101%"

@@ -17,8 +17,13 @@ from controller.api.rollout import Rollout
 from controller.api.validation.rules import DEFAULT_RULES, Rules
 from controller.api.workload_kinds import KindName, WorkloadKind, workload_kind
 from controller.api.workloads import ReplicaSet
+from controller.domain.admission.accounts import (
+    PutToWork,
+    accounts_of_rollout,
+    accounts_of_routing,
+)
 from controller.domain.admission.approvals import note_approval
-from controller.domain.admission.named import Named
+from controller.domain.admission.named import Named, named_in_routing
 from controller.domain.admission.overridden import overridden
 from controller.domain.admission.podset import admit_set
 from controller.domain.admission.rollout import admit_rollout
@@ -33,10 +38,11 @@ from controller.domain.admission.workload import (
     loses_label,
     needs_replica_sets,
 )
+from controller.domain.decision import Reference
 from controller.domain.traffic.plan.abilities import Headers
 from controller.runtime.clock import Clock
 from controller.webhook.offload import Offload
-from controller.webhook.review import ALLOWED, AdmissionRequest, Answer, refused
+from controller.webhook.review import ALLOWED, AdmissionRequest, Answer, User, refused
 from controller.webhook.trees import tree
 
 LOOK_SECONDS = 2.0
@@ -76,6 +82,14 @@ class NamedReader(Protocol):
         ...
 
 
+class Authors(Protocol):
+    """The rights of whoever writes a Rollout or TrafficRouting."""
+
+    async def refuses(self, user: User, namespace: str, found: PutToWork) -> str:
+        """Why the author may not put a ServiceAccount to work; empty where he may."""
+        ...
+
+
 OwnWrites = Callable[[str, str], bool]
 """Whether a user, under a field manager, is the controller."""
 
@@ -94,8 +108,12 @@ class Admission:
         headers: Headers | None = None,
         offload: Offload | None = None,
         named: NamedReader | None = None,
+        authors: Authors | None = None,
     ) -> None:
-        """`is_own` tells the controller's own writes; `headers` are those of the scripts that lead traffic."""
+        """`is_own` tells the controller's own writes; `headers` are those of the scripts that lead traffic.
+
+        Without `authors`, nobody may name a script of his namespace.
+        """
         self._rollouts = rollouts
         self._replica_sets = replica_sets
         self._clock = clock
@@ -104,6 +122,7 @@ class Admission:
         self._headers = headers
         self._offload = offload or Offload()
         self._named = named
+        self._authors = authors
 
     def handlers(self) -> dict[str, Handler]:
         """Paths and their handlers."""
@@ -133,13 +152,15 @@ class Admission:
         )
         if verdict.findings:
             return Answer(False, (), verdict.message, 422, verdict.warnings)
+        if why := await self._refused_accounts(request, accounts_of_rollout(before, new)):
+            return refused(why, 403)
         about = await self._about(request.namespace, verdict.named)
         return Answer(warnings=(*verdict.warnings, *about))
 
     async def traffic_routing(self, request: AdmissionRequest) -> Answer:
         """Abilities that a TrafficRouting needs and its gateways lack."""
-        headers = self._headers
-        if request.sub_resource or request.operation not in ("CREATE", "UPDATE") or headers is None:
+        headers = self._headers or _no_scripts
+        if request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
             return ALLOWED
         old, new = await self._trees(request)
         if new is None:
@@ -150,7 +171,19 @@ class Admission:
         )
         if verdict.findings:
             return Answer(False, (), verdict.message, 422, verdict.warnings)
-        return Answer(warnings=verdict.warnings)
+        if why := await self._refused_accounts(request, accounts_of_routing(before, new)):
+            return refused(why, 403)
+        about = await self._about(request.namespace, named_in_routing(new))
+        return Answer(warnings=(*verdict.warnings, *about))
+
+    async def _refused_accounts(self, request: AdmissionRequest, found: Sequence[PutToWork]) -> str:
+        """Why the author may not put one of these accounts to work; empty where he may."""
+        for one in found:
+            if self._authors is None:
+                return f"{one.path}: scripts of a namespace are not served here"
+            if why := await self._authors.refuses(request.user_info, request.namespace, one):
+                return why
+        return ""
 
     async def _about(self, namespace: str, named: Sequence[Named]) -> tuple[str, ...]:
         """Warnings about the objects that a Rollout names; none where reading them takes long."""
@@ -249,6 +282,10 @@ class Admission:
         return await self._offload.run(
             request.objects, lambda: (tree(request.old_object), tree(request.object))
         )
+
+
+def _no_scripts(reference: Reference) -> None:
+    """Used where scripts are not known."""
 
 
 def _labels(workload: JsonObject) -> dict[str, str]:

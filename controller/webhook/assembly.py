@@ -20,6 +20,7 @@ from controller.runtime.clock import Clock
 from controller.settings import Settings
 from controller.webhook.admission import Admission
 from controller.webhook.endpoint import Endpoint
+from controller.webhook.impersonation import Impersonation
 from controller.webhook.readers import CachedReader
 from controller.webhook.server import AdmissionMetrics, Leaving, webhook_app
 from controller.webhook.stores import FolderSecrets, KubeConfigurations, KubeSecrets
@@ -53,6 +54,7 @@ def make_endpoint(
     handlers = Admission(
         reader, reader, clock,
         is_own=identity.is_own, rules=_rules(settings), headers=headers, named=named,
+        authors=Impersonation(client),
     ).handlers()  # fmt: skip
     address = Address(settings.namespace, settings.service_name, settings.webhook_url)
     folder = settings.webhook_cert_dir or DEFAULT_CERTIFICATES

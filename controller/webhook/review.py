@@ -25,9 +25,12 @@ class Resource(msgspec.Struct, frozen=True):
 
 
 class User(msgspec.Struct, frozen=True):
-    """The user of the request."""
+    """The user of the request, with all that an authorizer goes by."""
 
     username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
 
 
 class Options(msgspec.Struct, frozen=True, rename="camel"):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from controller.api.jsontree import JsonObject, child, items, number, text
 from controller.api.names import CANARY_SUFFIX, MAX_SERVICE_NAME
 from controller.api.validation.findings import Fault, FieldError, Findings
+from controller.api.validation.own_scripts import check_own_scripts
 from controller.api.validation.workload import workload_group_kind
 
 MAX_ENTRIES = 100
@@ -21,6 +22,7 @@ def check_routings(plan: JsonObject, path: str) -> Findings:
     for index, entry in enumerate(entries):
         place = f"{path}.trafficRoutings[{index}]"
         found += _check_routing(entry, place)
+        found += check_own_scripts(entry, place)
         found += () if shares_service(plan) else _check_canary_service(entry, place)
         if shares_service(plan) and entry.get("gateway") is not None:
             detail = (

@@ -17,6 +17,7 @@ from controller.domain import reasons
 TABLE: dict[str, Answer] = {
     "Forbidden": of_objects.forbidden,
     "KindNotServed": of_objects.not_served,
+    "ServiceAccountForbidden": of_objects.account,
     reasons.SERVICE_NOT_FOUND: of_objects.missing,
     reasons.GATEWAY_OBJECT_NOT_FOUND: of_objects.missing,
     reasons.WORKLOAD_NOT_FOUND: of_objects.missing,

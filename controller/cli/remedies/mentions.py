@@ -14,6 +14,11 @@ _CONTAINER = re.compile(rf"\bcontainer ({_NAME})\b")
 _OBJECT = re.compile(rf"\b([A-Z][A-Za-z0-9]*) {_NAME}/({_NAME})")
 _GROUP = re.compile(r"\b([a-z0-9-]+(?:\.[a-z0-9-]+)+)/v[0-9]")
 _KEY = re.compile(r"\bkey ([A-Za-z0-9.-]+) of ConfigMap\b")
+_OWN_CONFIG_MAP = re.compile(rf"\bConfigMap {_NAME}/({_NAME})")
+_GRANTS = re.compile(
+    rf"\bkubectl create (?:cluster)?role(?:binding)? {_NAME}(?: -n {_NAME})?(?: --verb=[a-z,]+ --resource={_NAME}"
+    rf"| --(?:cluster)?role={_NAME} --serviceaccount={_NAME}:{_NAME})"
+)
 _DENIED = re.compile(
     rf'User "(?P<user>[^"]*)" cannot (?P<verb>[a-z]+) resource "(?P<resource>[a-z0-9/.-]+)"'
     rf'(?: in API group "(?P<group>(?:{_NAME})?)")?'
@@ -79,6 +84,17 @@ def script_key(message: str) -> str:
     """The key of the ConfigMap of scripts; empty where none is named."""
     found = _KEY.search(message)
     return found[1] if found is not None else ""
+
+
+def own_config_map(message: str) -> str:
+    """The ConfigMap of the Rollout's namespace that the script is in; empty where it is in none."""
+    found = _OWN_CONFIG_MAP.search(message)
+    return found[1] if found is not None else ""
+
+
+def grants(message: str) -> tuple[str, ...]:
+    """The commands that give a ServiceAccount a right, as the message says them."""
+    return tuple(_GRANTS.findall(message))
 
 
 def absent(message: str) -> bool:

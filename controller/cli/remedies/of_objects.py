@@ -79,8 +79,20 @@ def gate(case: Case) -> tuple[Remedy, ...]:
     return case.undo(), on, case.describe("every measurement")
 
 
+def account(case: Case) -> tuple[Remedy, ...]:
+    """The ServiceAccount of a namespace's script lacks a right."""
+    grants = tuple(
+        Remedy(command, "the missing right, from an administrator of the namespace")
+        for command in mentions.grants(case.message)
+    )
+    return *grants, case.edit("or name another ServiceAccount in the Rollout"), *case.back()
+
+
 def script(case: Case) -> tuple[Remedy, ...]:
     """A script is missing, fails, or answers what is not written."""
+    if own := mentions.own_config_map(case.message):
+        look = case.kubectl(f"edit configmap {own}", "the script of this namespace")
+        return look, case.edit("or name another script in the Rollout"), case.undo()
     where = f"configmap {CONFIGURATION}"
     key = mentions.script_key(case.message) or "KEY"
     if mentions.absent(case.message):

@@ -32,6 +32,8 @@ async def completed(
     wanted = [(needed.workload.api_version, needed.workload.kind, needed.workload.name)]
     wanted += [("v1", "Service", service) for service in needed.services]
     wanted += [(item.api_version, item.kind, item.name) for item in needed.references]
+    own_scripts = (item.own_script for item in needed.references)
+    wanted += [("v1", "ConfigMap", own.config_map) for own in own_scripts if own is not None]
     for api_version, kind, called in wanted:
         if find(found, api_version, kind, called, namespace) is None:
             resource = await served(client, api_version, kind)

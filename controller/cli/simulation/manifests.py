@@ -12,6 +12,7 @@ import msgspec
 
 from controller.api.conversion import Unconvertible, converted
 from controller.api.jsontree import JsonObject, child
+from controller.api.meta import Key
 from controller.api.names import CONFIGURATION, V1BETA1
 from controller.api.rollout import BlueGreenStrategy, CanaryStrategy, Rollout, WorkloadRef
 from controller.cli.failures import Failure
@@ -73,10 +74,20 @@ def config_map(objects: list[Tree]) -> dict[str, str] | None:
     """The data of the ConfigMap of scripts, if it is among the objects."""
     for item in objects:
         if item.get("kind") == "ConfigMap" and text_of(item, "metadata", "name") == CONFIGURATION:
-            data = item.get("data")
-            found = data if isinstance(data, dict) else {}
-            return {key: value for key, value in found.items() if isinstance(value, str)}
+            return _data_of(item)
     return None
+
+
+def own_config_map(objects: list[Tree], key: Key) -> dict[str, str] | None:
+    """The data of a ConfigMap of a namespace, if it is among the objects."""
+    found = find(objects, "v1", "ConfigMap", key.name, key.namespace)
+    return _data_of(found) if found is not None else None
+
+
+def _data_of(config_map: Tree) -> dict[str, str]:
+    data = config_map.get("data")
+    found = data if isinstance(data, dict) else {}
+    return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
 def rollout_of(obj: Tree, namespace: str) -> Rollout:
@@ -134,7 +145,11 @@ def needed_for(rollout: Rollout) -> Needed:
     return Needed(
         rollout.spec.workload_ref,
         tuple(pair.stable for pair in pairs),
-        references_of(canary.traffic_routings, canary.disable_generate_canary_service),
+        references_of(
+            canary.traffic_routings,
+            canary.disable_generate_canary_service,
+            rollout.metadata.namespace,
+        ),
     )
 
 

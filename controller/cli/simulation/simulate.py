@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from msgspec import structs
 
-from controller.api.jsontree import JsonObject
+from controller.api.jsontree import JsonObject, child
 from controller.cli.failures import Failure
 from controller.cli.options import connection_of, connection_options, program_of
 from controller.cli.output import show, show_data
@@ -23,6 +23,7 @@ from controller.cli.simulation.cluster import completed
 from controller.cli.simulation.manifests import (
     config_map,
     is_rollout,
+    own_config_map,
     read_manifests,
     rollout_of,
     scene_of,
@@ -167,10 +168,15 @@ async def simulated(
     """The release of the Rollout that is meant, played through; or what is refused before it."""
     written = _chosen(objects, name)
     data = config_map(objects)
-    scripts = ConfiguredScripts(ScriptLibrary.read(), lambda: data)
+    scripts = ConfiguredScripts(
+        ScriptLibrary.read(), lambda: data, lambda key: own_config_map(objects, key)
+    )
     called = text_of(written, "metadata", "name")
     where = text_of(written, "metadata", "namespace") or namespace
-    obj: JsonObject = {**written}
+    obj: JsonObject = {
+        **written,
+        "metadata": {**child({**written}, "metadata"), "namespace": where},
+    }
     if refused := (*problems(obj, ROLLOUT), *schema_problems(obj)):
         return Report(f"{where}/{called}", refused)
     verdict = admit_rollout(None, obj, (), headers=scripts.header)

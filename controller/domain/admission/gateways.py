@@ -56,7 +56,11 @@ def validate_gateways(written: JsonObject, beta: JsonObject, headers: Headers) -
     if strategy is None or style is None:
         return GatewayVerdict()
     plan = "canary" if strategy.canary is not None else "blueGreen"
-    references = references_of(style.traffic_routings, style.disable_generate_canary_service)
+    references = references_of(
+        style.traffic_routings,
+        style.disable_generate_canary_service,
+        text(beta, "metadata", "namespace"),
+    )
     older = text(written, "apiVersion") == V1ALPHA1
     abilities = [(item, granted(item, references, headers)) for item in references]
     findings: list[FieldError] = []
@@ -113,9 +117,9 @@ def validate_step(
 
 
 def missing_scripts(references: tuple[Reference, ...], headers: Headers) -> tuple[str, ...]:
-    """Warnings about references whose script is missing."""
+    """Warnings about references whose script is missing; those of namespaces are looked up by their ConfigMap."""
     return tuple(
         f"there is no script for {name_of_script(reference)} yet: the release will wait for one"
         for reference in references
-        if headers(reference) is None
+        if reference.own_script is None and headers(reference) is None
     )

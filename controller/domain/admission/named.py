@@ -1,7 +1,8 @@
 """The objects that a Rollout names, each with the field that names it, in the author's spelling.
 
 Invariant: an object that is named twice is listed once, at its first place. A gateway object is listed only where its
-kind has a script, and a Secret never: nobody may learn through us whether an object exists that we do not use.
+kind has a script of all namespaces, and a Secret never: nobody may learn through us whether an object exists that we do
+not use, and a script of a namespace may be one for any kind.
 """
 
 from collections.abc import Iterator
@@ -47,6 +48,8 @@ class Named(msgspec.Struct, frozen=True):
 
 
 SERVICE = ("v1", "Service")
+CONFIG_MAP = ("v1", "ConfigMap")
+SERVICE_ACCOUNT = ("v1", "ServiceAccount")
 TRAFFIC_ROUTING_KIND = (V1ALPHA1, "TrafficRouting")
 _SECRET = ("", "Secret")
 
@@ -76,6 +79,19 @@ def named_in(
     found += _of_routings(written, style, f"spec.strategy.{plan}.trafficRoutings", headers)
     first = {named.identity: named for named in reversed(found)}
     return tuple(named for named in found if first[named.identity] is named)
+
+
+def named_in_routing(routing: JsonObject) -> tuple[Named, ...]:
+    """The objects that a sound TrafficRouting names for its scripts."""
+    entries = msgspec.json.decode(
+        msgspec.json.encode(items(child(routing, "spec"), "objectRef")),
+        type=tuple[TrafficRoutingRef, ...],
+    )
+    return tuple(
+        named
+        for index, entry in enumerate(entries)
+        for named in own_script_objects(entry, f"spec.objectRef[{index}].customNetworkRefs")
+    )
 
 
 def _paced(style: CanaryStrategy) -> tuple[PacedStep, ...]:
@@ -113,13 +129,26 @@ def _of_routings(
         yield Named(f"{place}.service", *SERVICE, entry.service)
         spelled = child(entries[index]) if index < len(entries) else {}
         custom = "networkRefs" if items(spelled, "networkRefs") else "customNetworkRefs"
+        yield from own_script_objects(entry, f"{place}.{custom}")
         for field, part in _parts(entry, custom):
             for reference in references_of((part,), style.disable_generate_canary_service):
                 secret = (reference.group, reference.kind) == _SECRET
+                if reference.own_script is not None:
+                    continue
                 if headers is not None and headers(reference) is not None and not secret:
                     yield Named(
                         f"{place}.{field}", reference.api_version, reference.kind, reference.name
                     )
+
+
+def own_script_objects(entry: TrafficRoutingRef, path: str) -> Iterator[Named]:
+    """The ConfigMaps and ServiceAccounts that the references at `path` name for their scripts."""
+    for index, reference in enumerate(entry.custom_network_refs):
+        ref = reference.script_ref
+        if ref is not None:
+            place = f"{path}[{index}].scriptRef"
+            yield Named(f"{place}.name", *CONFIG_MAP, ref.name)
+            yield Named(f"{place}.serviceAccountName", *SERVICE_ACCOUNT, ref.service_account_name)
 
 
 def _parts(entry: TrafficRoutingRef, custom: str) -> Iterator[tuple[str, TrafficRoutingRef]]:

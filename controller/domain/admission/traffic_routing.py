@@ -7,8 +7,9 @@ not change the spec, or of an object that is being deleted, always passes.
 
 import msgspec
 
-from controller.api.jsontree import JsonObject, child, same
+from controller.api.jsontree import JsonObject, child, items, same, text
 from controller.api.trafficrouting import TrafficRoutingSpec
+from controller.api.validation.own_scripts import check_own_scripts
 from controller.domain.admission.gateways import GatewayVerdict, missing_scripts, validate_step
 from controller.domain.traffic.plan.abilities import Headers, granted
 from controller.domain.traffic.plan.traffic_plan import references_of
@@ -27,8 +28,16 @@ def admit_traffic_routing(
     except msgspec.ValidationError:
         # The CRD's schema reports the error.
         return GatewayVerdict()
+    entries = map(child, items(child(new, "spec"), "objectRef"))
+    found = tuple(
+        finding
+        for index, entry in enumerate(entries)
+        for finding in check_own_scripts(entry, f"spec.objectRef[{index}]")
+    )
+    if found:
+        return GatewayVerdict(found)
     step = spec.strategy.as_step
-    references = references_of(spec.object_ref, disable_generate=True)
+    references = references_of(spec.object_ref, True, text(new, "metadata", "namespace"))
     abilities = [(item, granted(item, references, headers)) for item in references]
     path = "spec.strategy." + ("matches" if step.matches else "weight")
     told = validate_step(path, step, abilities)

@@ -31,6 +31,9 @@ from controller.domain.decision.routes import (
     RestoreRoutes,
 )
 from controller.domain.decision.routes import (
+    OwnScript as OwnScript,
+)
+from controller.domain.decision.routes import (
     PartlySaid as PartlySaid,
 )
 from controller.domain.decision.routes import (

@@ -4,15 +4,37 @@ from datetime import datetime
 
 import msgspec
 
+from controller.api.meta import Key
 from controller.api.rollout import HeaderModifier, HttpRouteMatch, PatchMetadata
 from controller.domain.decision.value import Value
+
+
+class OwnScript(Value, frozen=True):
+    """A script of a namespace: a key of a ConfigMap there (empty: that of the kind), and the ServiceAccount there with
+    whose rights it acts.
+    """
+
+    namespace: str
+    config_map: str
+    account: str
+    key: str = ""
+
+    @property
+    def account_key(self) -> Key:
+        """The ServiceAccount."""
+        return Key(self.namespace, self.account)
+
+    @property
+    def config_map_key(self) -> Key:
+        """The ConfigMap."""
+        return Key(self.namespace, self.config_map)
 
 
 class Reference(Value, frozen=True):
     """One gateway object a Rollout leads traffic with, and the Services it tells apart.
 
     `class_type` is set for an Ingress (sibling style) only. `script` is `""` (default look-up), `packaged` or
-    `configMap`. `params` is JSON of the reference's own parameters.
+    `configMap`; with `own_script` the namespace's own is used. `params` is JSON of the reference's own parameters.
     """
 
     api_version: str
@@ -23,6 +45,7 @@ class Reference(Value, frozen=True):
     class_type: str = ""
     script: str = ""
     params: msgspec.Raw = msgspec.Raw(b"{}")
+    own_script: OwnScript | None = None
 
     @property
     def group(self) -> str:

@@ -34,7 +34,7 @@ def _plan(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> RoutePlan:
         namespace=seen.routing.metadata.namespace,
         rollout=owner_of(seen.routing),
         release=owner_of(seen.routing),
-        references=references_of(entries, disable_generate=True),
+        references=references_of(entries, True, seen.routing.metadata.namespace),
         step=spec.strategy.as_step,
         pod_metadata=common_metadata(seen) or PatchMetadata(),
         rollout_uid=seen.routing.metadata.uid,

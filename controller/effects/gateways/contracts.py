@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Protocol
 
 from controller.domain.decision import Reference
+from controller.errors import Right
+from controller.kube.resources import Resource
 from controller.scripts.answer import ScriptAnswer
 from controller.scripts.lookup import MissingScript, Script
 
@@ -25,6 +27,10 @@ class GatewayObjects(Protocol):
 
     async def scope(self, reference: Reference) -> Scope | None:
         """Scope of the reference's kind, by discovery; None when the kind is not served."""
+        ...
+
+    async def resource(self, reference: Reference) -> Resource | None:
+        """The reference's kind as it is served; None when it is not served."""
         ...
 
     async def read(self, reference: Reference, namespace: str) -> bytes:
@@ -58,6 +64,14 @@ class CompanionObjects(Protocol):
 
     async def remove(self, kind: Reference, namespace: str, name: str, uid: str) -> None:
         """DELETE of exactly this object; an object that is gone is no failure."""
+        ...
+
+
+class AccountRights(Protocol):
+    """The rights of ServiceAccounts, as the API server answers."""
+
+    async def may(self, right: Right) -> bool:
+        """Whether `right.account` has the right now; an answer that is not known is no yes."""
         ...
 
 

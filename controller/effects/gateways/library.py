@@ -1,17 +1,28 @@
-"""Finds a reference's script among the packaged scripts and the ConfigMap.
+"""Finds a reference's script among the packaged scripts, the ConfigMap, and the ConfigMaps of namespaces.
 
-Invariant: the ConfigMap is read at each look-up, so that an edit takes effect from the next pass on.
+Invariant: a ConfigMap is read at each look-up, so that an edit takes effect from the next pass on. A reference to a
+script of its namespace gets that one or none, and no other reference does.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from controller.domain.decision import Reference
+from controller.api.meta import Key
+from controller.domain.availability import Failing, Forbidden, Unavailable
+from controller.domain.decision import OwnScript, Reference
 from controller.domain.traffic.plan.header import ScriptHeader
 from controller.scripts.lookup import MissingScript, Script, ScriptLibrary
 
 ConfigMapData = Callable[[], Mapping[str, str] | None]
 """Present data of the ConfigMap of scripts; None when it does not exist."""
+
+OwnData = Callable[[Key], Mapping[str, str] | Unavailable | None]
+"""Present data of a ConfigMap of a namespace; None when it does not exist, or why it is not known."""
+
+_READ_IT = (
+    "let the controller's ServiceAccount get, list and watch it by a Role and a RoleBinding of the namespace "
+    "(examples/own-script)"
+)
 
 MAX_REMEMBERED = 1000
 """Number of script headers that are remembered."""
@@ -27,12 +38,19 @@ def _choice(reference: Reference) -> Literal["auto", "packaged", "configMap"]:
             return "auto"
 
 
-class ConfiguredScripts:
-    """The packaged scripts and those of the ConfigMap, by reference."""
+def _no_own(key: Key) -> Unavailable:
+    return Failing("scripts of namespaces are not read here")
 
-    def __init__(self, library: ScriptLibrary, config_map: ConfigMapData) -> None:
+
+class ConfiguredScripts:
+    """The packaged scripts and those of the ConfigMaps, by reference."""
+
+    def __init__(
+        self, library: ScriptLibrary, config_map: ConfigMapData, own: OwnData = _no_own
+    ) -> None:
         self.library = library
         self._config_map = config_map
+        self._own = own
         self._headers: dict[str, ScriptHeader] = {}
 
     def resolve(self, reference: Reference) -> Script | MissingScript:
@@ -42,6 +60,11 @@ class ConfiguredScripts:
             return self.library.resolve_ingress(reference.class_type, choice, data)
         # The core group is named by its version, as in the original.
         group = reference.group or reference.api_version
+        if (own := reference.own_script) is not None:
+            found = self._own(own.config_map_key)
+            if isinstance(found, Unavailable):
+                return MissingScript(_unread(own, found))
+            return self.library.resolve_own(own, group, reference.kind, found)
         return self.library.resolve_custom(group, reference.kind, choice, data)
 
     def missing(self, reference: Reference) -> str:
@@ -61,3 +84,8 @@ class ConfiguredScripts:
             known = script.header
             self._headers[script.sha256] = known
         return known
+
+
+def _unread(own: OwnScript, why: Unavailable) -> str:
+    said = f"ConfigMap {own.config_map_key}, which scriptRef names, cannot be read: {why.message}"
+    return f"{said}; {_READ_IT}" if isinstance(why, Forbidden) else said

@@ -4,12 +4,13 @@ Invariant: the text of the API server is kept where it contains more than we kno
 namespace and user). Must not decide which events are failures.
 """
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from controller.domain.availability import NotServed
-from controller.domain.decision import NotYet, Reference, Refusal, RoutePlan
+from controller.domain.decision import NotYet, OwnScript, Reference, Refusal, RoutePlan
 from controller.domain.traffic.plan.script_input import Cycle
-from controller.errors import Conflict, Forbidden, Invalid, NotFound
+from controller.errors import Conflict, Forbidden, Invalid, NotFound, Right
 from controller.scripts.answer import Refused
 from controller.scripts.lookup import MissingScript, Script
 
@@ -21,6 +22,9 @@ OVERLOADED = 10.0
 """Seconds until a script is run again whose failure may be the machine's fault."""
 CONFLICT = 0.5
 """Seconds until an object is read again that somebody else wrote at the same time."""
+
+ACCOUNT_FORBIDDEN = "ServiceAccountForbidden"
+"""The reason where the ServiceAccount of a namespace's script lacks a right."""
 
 _WORDS = {
     "SYNTAX_ERROR": "has a syntax error",
@@ -78,6 +82,35 @@ def forbidden(failure: Forbidden, subject: str) -> Refusal:
         object=subject,
         retry_after=UNWATCHED,
         right=failure.right,
+    )
+
+
+def account_forbidden(own: OwnScript, missing: Sequence[Right], about: Reference) -> Refusal:
+    """The ServiceAccount of a namespace's script lacks rights on an object that the script is about."""
+    first = missing[0]
+    verbs = tuple(right.verb for right in missing)
+    kind = f"{first.resource}.{first.group}".rstrip(".")
+    subject = f"{about.kind} {own.namespace}/{about.name}".rstrip("/")
+    where = f"in namespace {first.namespace}" if first.namespace else "in the cluster"
+    return Refusal(
+        ACCOUNT_FORBIDDEN,
+        f"{subject}: ServiceAccount {own.account_key} may not {' and '.join(verbs)} {kind} {where}, and the script of "
+        f"ConfigMap {own.config_map_key} acts with its rights: nothing is written; grant it: "
+        f"{grant(own, first, verbs)}",
+        object=subject,
+        right=first,
+    )
+
+
+def grant(own: OwnScript, right: Right, verbs: Sequence[str]) -> str:
+    """The commands that give a ServiceAccount a right on a kind."""
+    kind = f"{right.resource}.{right.group}".rstrip(".")
+    place, role = (f" -n {right.namespace}", "role") if right.namespace else ("", "clusterrole")
+    called = "-".join((own.account, right.resource, *verbs))
+    return (
+        f"kubectl create {role} {called}{place} --verb={','.join(verbs)} --resource={kind} && "
+        f"kubectl create {role}binding {called}{place} --{role}={called} "
+        f"--serviceaccount={own.account_key.namespace}:{own.account}"
     )
 
 

@@ -57,9 +57,10 @@ from controller.domain.traffic.plan.header import GroupKind, ScriptHeader
 from controller.domain.traffic.plan.script_input import Cycle, depths_of, kind_of, sibling_of
 from controller.domain.traffic.tree import Tree, decode_tree, encode, same
 from controller.effects.gateways import refusals
+from controller.effects.gateways.accounts import Accounts, Nobody
 from controller.effects.gateways.answers import Answers, Question, Tried
 from controller.effects.gateways.companions import Companions, CompanionsByPlace, RoutedObjects
-from controller.effects.gateways.contracts import ScriptRunner, ScriptSource
+from controller.effects.gateways.contracts import AccountRights, ScriptRunner, ScriptSource
 from controller.effects.gateways.targets import Look, Target, targets_of
 from controller.errors import Conflict, Forbidden, Invalid, NotFound
 from controller.scripts.lookup import MissingScript, Script
@@ -107,13 +108,16 @@ class GatewayRoutes:
         scripts: ScriptSource,
         runner: ScriptRunner,
         *,
+        rights: AccountRights | None = None,
         allow_cluster_scoped: bool = False,
         tried: Tried | None = None,
     ) -> None:
+        """Without `rights`, no ServiceAccount of a namespace's script has any."""
         self._objects = objects
         self._companions = Companions(objects)
         self._scripts = scripts
         self._answers = Answers(runner, tried)
+        self._accounts = Accounts(objects, rights or Nobody())
         self._look = Look(objects, allow_cluster_scoped=allow_cluster_scoped)
 
     # --- ensure -----------------------------------------------------------------------------------
@@ -259,13 +263,19 @@ class GatewayRoutes:
         for item, object_state, done in zip(scripted, object_states, follow, strict=True):
             if done:
                 continue
+            target = item.target
+            shown = _shown(item, plan.references)
+            if refused := await self._accounts.may_lead(target, shown, plan.namespace):
+                return refused
             desired = await self._answers.desired(
                 _question(item, object_state, originals, plan), plan
             )
             if isinstance(desired, Refusal):
                 return desired
+            if refused := await self._accounts.may_make(target, desired.objects, plan.namespace):
+                return refused
             change = _Change(
-                item.target,
+                target,
                 item.depth,
                 object_state,
                 desired.content,
@@ -404,6 +414,16 @@ class GatewayRoutes:
         except (NotFound, Forbidden, Invalid, Conflict) as failure:
             return refusals.of_write(failure, target.subject)
         return Done(wrote=True)
+
+
+def _shown(item: _Scripted, references: tuple[Reference, ...]) -> list[Reference]:
+    """The objects that the scripts of one object are shown besides it."""
+    kinds = {kind for header in item.headers for kind in header.siblings}
+    return [
+        other
+        for other in references
+        if kind_of(other) in kinds and other not in item.target.references
+    ]
 
 
 def _header_of(script: Script) -> ScriptHeader:

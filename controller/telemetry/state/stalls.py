@@ -40,7 +40,7 @@ class StallClass(StrEnum):
 
 
 _REASONS = {
-    StallClass.RIGHTS: ("Forbidden", "FailedCreate", "QuotaExceeded"),
+    StallClass.RIGHTS: ("Forbidden", "ServiceAccountForbidden", "FailedCreate", "QuotaExceeded"),
     StallClass.KIND: ("KindNotServed", "Unreadable", "Loading", "ClusterScopedKind"),
     StallClass.SPEC: (
         reasons.INVALID_ROLLOUT,

@@ -50,7 +50,11 @@ def _plan_of(rollout: Rollout, step: Step) -> RoutePlan:
         namespace=rollout.metadata.namespace,
         rollout=rollout.metadata.name,
         release=moonshift_status(rollout.status).release,
-        references=references_of(plan.traffic_routings, plan.disable_generate_canary_service),
+        references=references_of(
+            plan.traffic_routings,
+            plan.disable_generate_canary_service,
+            rollout.metadata.namespace,
+        ),
         step=step,
         pod_metadata=plan.patch_pod_template_metadata or PatchMetadata(),
         rollout_uid=rollout.metadata.uid,

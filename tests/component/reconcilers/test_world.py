@@ -13,6 +13,7 @@ from controller.api.rollout import (
     NetworkRef,
     Rollout,
     RolloutStatus,
+    ScriptRef,
     Strategy,
     WorkloadRef,
 )
@@ -207,3 +208,35 @@ def test_pods_that_cannot_be_read_any_more_are_not_no_pods() -> None:
     scene = Scene(make_rollout())
     scene.sources.stands[PODS.name] = FORBIDDEN
     assert scene.seen.workload_problem == Unreadable("Forbidden", "you may not", FORBIDDEN)
+
+
+class OwnScripts:
+    """ConfigMaps of the namespace that stand as a test says."""
+
+    def __init__(self) -> None:
+        self.held: dict[Key, set[Key]] = {}
+        self.stands: Availability = Synced()
+
+    def keep_watched(self, owner: Key, config_maps: Iterable[Key]) -> None:
+        self.held[owner] = set(config_maps)
+
+    def availability(self, config_map: Key) -> Availability:
+        assert config_map in self.held[KEY]
+        return self.stands
+
+
+def test_the_config_maps_of_own_scripts_are_held_waited_for_and_let_go() -> None:
+    script = ScriptRef("scripts", service_account_name="router")
+    reference = NetworkRef(*LANE, name="web", script_ref=script)
+    strategy = structs.replace(make_strategy(), traffic_routings=(make_routing("web", reference),))
+    scene, own = Scene(make_rollout(strategy=strategy)), OwnScripts()
+    world = World(scene.caches, scene.kinds, scene.sources, missing=missing, own_scripts=own)
+    own.stands = Loading("being listed")
+    with pytest.raises(Postponed, match="being listed"):
+        world.observe(KEY)
+    own.stands = Synced()
+    assert world.observe(KEY) is not None
+    assert own.held[KEY] == {Key(KEY.namespace, "scripts")}
+    scene.caches.rollouts.remove(KEY)
+    assert world.observe(KEY) is None
+    assert own.held[KEY] == set()

@@ -2,8 +2,10 @@
 
 import hashlib
 
+import msgspec
 import pytest
 
+from controller.domain.decision import OwnScript
 from controller.scripts.lookup import Choice, MissingScript, Script, ScriptLibrary
 
 VS = "networking.istio.io/VirtualService/trafficRouting.lua"
@@ -98,3 +100,34 @@ def test_keys_that_packaged_scripts_hide_are_known() -> None:
 def test_the_packaged_folder_is_found() -> None:
     names = {script.name for script in ScriptLibrary.read().packaged}
     assert {VS, "networking.istio.io/DestinationRule/trafficRouting.lua"} <= names
+
+
+OWN = OwnScript("shop", "scripts", "router")
+
+
+def own(script: OwnScript, data: dict[str, str] | None) -> Script | MissingScript:
+    return LIBRARY.resolve_own(script, "networking.istio.io", "VirtualService", data)
+
+
+def test_a_namespaces_script_is_that_of_its_key_though_one_is_packaged() -> None:
+    for script, key in ((OWN, VS_KEY), (msgspec.structs.replace(OWN, key="mine"), "mine")):
+        found = own(script, {key: "tenant's"})
+        assert isinstance(found, Script)
+        assert (found.text, found.source) == (b"tenant's", "configMap")
+        assert found.name == f"{key} of ConfigMap shop/scripts"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (None, "ConfigMap shop/scripts, which scriptRef names, does not exist"),
+        ({}, f"in key {VS_KEY} of ConfigMap shop/scripts: add the key"),
+        ({VS_KEY: " "}, f"in key {VS_KEY} of ConfigMap shop/scripts: add the key"),
+    ],
+)
+def test_a_namespaces_script_that_is_not_there_is_replaced_by_no_other(
+    data: dict[str, str] | None, said: str
+) -> None:
+    found = own(OWN, data)
+    assert isinstance(found, MissingScript)
+    assert said in found.reason

@@ -141,6 +141,30 @@ def test_a_script_is_put_where_it_is_looked_for(there: str, first: str) -> None:
     assert (key in found[0]) is bool(there)
 
 
+def test_the_right_of_an_account_is_granted_by_the_commands_of_the_message() -> None:
+    role = "router-lanes-patch"
+    first = f"kubectl create role {role} -n shop --verb=patch --resource=lanes.a.io"
+    second = f"kubectl create rolebinding {role} -n shop --role={role} --serviceaccount=shop:router"
+    said = f"Lane shop/web: nothing is written; grant it: {first} && {second}"
+    assert typed(stalled("ServiceAccountForbidden", said))[:2] == [first, second]
+    forged = said.replace("lanes.a.io", "lanes;reboot").replace("shop:router", "$(reboot)")
+    assert not any("reboot" in line for line in typed(stalled("ServiceAccountForbidden", forged)))
+
+
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [
+        (
+            "ScriptNotFound",
+            "Lane shop/web: ConfigMap shop/scripts, which scriptRef names, does not exist",
+        ),
+        ("ScriptFailed", "Lane shop/web: script k of ConfigMap shop/scripts failed in line 1: x"),
+    ],
+)
+def test_a_script_of_the_namespace_is_mended_there(reason: str, message: str) -> None:
+    assert typed(stalled(reason, message))[0] == "kubectl edit configmap scripts -n shop"
+
+
 def test_the_right_that_is_missing_can_be_asked_for() -> None:
     asked = "kubectl auth can-i patch horizontalpodautoscalers.autoscaling --as system:serviceaccount:a:b -n shop"
     assert typed(stalled("Forbidden", FORBIDDEN))[1] == asked

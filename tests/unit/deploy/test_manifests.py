@@ -98,6 +98,7 @@ def test_workloads_are_selected_by_their_label() -> None:
         "mrolloutstatus.moonshift.dev": "Ignore",
         "vrollout.kb.io": "Fail",
         "vtrafficrouting.moonshift.dev": "Ignore",
+        "vtrafficrouting-script.moonshift.dev": "Fail",
     }
 
 
@@ -114,8 +115,22 @@ def test_kinds_of_workloads_are_listed_and_some_namespaces_are_left_out() -> Non
 def test_where_the_failure_policy_is_fail_deletions_and_finalizers_do_not_depend_on_us() -> None:
     for entry in webhooks():
         if entry["failurePolicy"] == "Fail":
-            conditions = [one["name"] for one in entry["matchConditions"]]
-            assert {"not-being-deleted", "something-we-judge-changed"} <= {*conditions}
+            conditions = {one["name"] for one in entry["matchConditions"]}
+            going = {"not-being-deleted", "something-we-judge-changed"} <= conditions
+            assert going or "spec-changed" in conditions
+
+
+def test_a_script_of_the_namespace_is_let_in_by_no_webhook_that_may_be_ignored() -> None:
+    scripted = "!has(object.metadata.deletionTimestamp) || object.?spec != oldObject.?spec"
+    by_name = {entry["name"]: entry for entry in webhooks()}
+    conditions = {
+        name: {one["name"]: one["expression"] for one in entry["matchConditions"]}
+        for name, entry in by_name.items()
+    }
+    assert scripted in " ".join(conditions["vrollout.kb.io"]["not-being-deleted"].split())
+    ignored = conditions["vtrafficrouting.moonshift.dev"]["no-script-of-the-namespace"]
+    asked = conditions["vtrafficrouting-script.moonshift.dev"]["script-of-the-namespace"]
+    assert ignored == f"!{asked}"
 
 
 def test_the_example_of_another_kind_adds_to_the_entries_it_names() -> None:

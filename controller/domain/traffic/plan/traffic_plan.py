@@ -12,9 +12,9 @@ import msgspec
 
 from controller.api import names
 from controller.api.quantity import parse_share
-from controller.api.rollout import PatchMetadata, Step, TrafficRoutingRef
+from controller.api.rollout import NetworkRef, PatchMetadata, ScriptRef, Step, TrafficRoutingRef
 from controller.api.workloads import safe_hash
-from controller.domain.decision import PartlySaid, Reference, RoutePlan
+from controller.domain.decision import OwnScript, PartlySaid, Reference, RoutePlan
 
 HTTP_ROUTE_API = "gateway.networking.k8s.io/v1"
 INGRESS_API = "networking.k8s.io/v1"
@@ -37,19 +37,29 @@ def _params(params: dict[str, msgspec.Raw]) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(params, order="sorted"))
 
 
-def _of_entry(entry: TrafficRoutingRef, canary: str) -> list[Reference]:
+def _own_script(ref: ScriptRef | None, namespace: str) -> OwnScript | None:
+    if ref is None:
+        return None
+    return OwnScript(namespace, ref.name, ref.service_account_name, ref.key)
+
+
+def _of_custom(custom: NetworkRef, stable: str, canary: str, namespace: str) -> Reference:
+    return Reference(
+        api_version=custom.api_version,
+        kind=custom.kind,
+        name=custom.name,
+        stable_service=stable,
+        canary_service=canary,
+        script=custom.script,
+        params=_params(custom.params),
+        own_script=_own_script(custom.script_ref, namespace),
+    )
+
+
+def _of_entry(entry: TrafficRoutingRef, canary: str, namespace: str) -> list[Reference]:
     """References of one entry: custom objects, then the Ingress, then the HTTPRoute (as the original)."""
     found = [
-        Reference(
-            api_version=custom.api_version,
-            kind=custom.kind,
-            name=custom.name,
-            stable_service=entry.service,
-            canary_service=canary,
-            script=custom.script,
-            params=_params(custom.params),
-        )
-        for custom in entry.custom_network_refs
+        _of_custom(custom, entry.service, canary, namespace) for custom in entry.custom_network_refs
     ]
     if (ingress := entry.ingress) is not None and ingress.name:
         found.append(
@@ -80,13 +90,18 @@ def _of_entry(entry: TrafficRoutingRef, canary: str) -> list[Reference]:
 
 
 def references_of(
-    traffic_routings: tuple[TrafficRoutingRef, ...], disable_generate: bool
+    traffic_routings: tuple[TrafficRoutingRef, ...], disable_generate: bool, namespace: str = ""
 ) -> tuple[Reference, ...]:
-    """All gateway objects with their two Services each; an identical second mention counts once."""
+    """All gateway objects with their two Services each; an identical second mention counts once.
+
+    `namespace` is where scripts of a namespace are; without it none of them is found.
+    """
     found = [
         reference
         for entry in traffic_routings
-        for reference in _of_entry(entry, canary_service_of(entry.service, disable_generate))
+        for reference in _of_entry(
+            entry, canary_service_of(entry.service, disable_generate), namespace
+        )
     ]
     return tuple(item for at, item in enumerate(found) if item not in found[:at])
 

@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from controller.api.meta import Key
-from controller.domain.decision import Reference
+from controller.domain.availability import Failing, Forbidden, Unavailable
+from controller.domain.decision import OwnScript, Reference
 from controller.effects.gateways import ConfiguredScripts, KubeGatewayObjects, Scope
 from controller.errors import Conflict, NotFound
 from controller.kube.resources import Resource
@@ -179,3 +180,23 @@ async def test_marks_stay_on_an_object_that_is_written_all_the_time() -> None:
     with pytest.raises(Conflict):
         await KubeGatewayObjects(kube, kube).take_marks_off(VS, "demo", MARKED)
     assert kube.wrote_ == []
+
+
+def test_a_reference_to_a_script_of_its_namespace_gets_that_one_or_none() -> None:
+    key = "lua.traffic.routing.VirtualService.networking.istio.io"
+    library = ScriptLibrary({"networking.istio.io/VirtualService/trafficRouting.lua": b"return 1"})
+    maps: dict[Key, dict[str, str] | Unavailable] = {Key("other", "scripts"): {key: "return 9"}}
+    scripts = ConfiguredScripts(library, lambda: {key: "return 2"}, maps.get)
+    own = msgspec.structs.replace(VS, own_script=OwnScript("demo", "scripts", "router"))
+    assert "demo/scripts, which scriptRef names, does not exist" in scripts.missing(own)
+    maps[Key("demo", "scripts")] = Forbidden("no right")
+    assert scripts.missing(own).endswith(
+        "by a Role and a RoleBinding of the namespace (examples/own-script)"
+    )
+    maps[Key("demo", "scripts")] = Failing("away")
+    assert scripts.missing(own).endswith("cannot be read: away")
+    maps[Key("demo", "scripts")] = {key: "return 3"}
+    assert name(scripts.resolve(own)) == f"configMap:{key} of ConfigMap demo/scripts"
+    assert name(scripts.resolve(VS)).startswith("packaged:")
+    unserved = ConfiguredScripts(library, lambda: None)
+    assert "not read here" in unserved.missing(own)

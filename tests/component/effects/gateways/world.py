@@ -20,6 +20,7 @@ from controller.errors import (
     NotFound,
     WorkerUnavailable,
 )
+from controller.kube.resources import Resource
 from controller.scripts.answer import Executed, Refused, ScriptAnswer
 from controller.scripts.lookup import MissingScript, Script
 
@@ -85,6 +86,13 @@ class ObjectServer:
         if reference.kind in self.unserved:
             return None
         return Scope.CLUSTER if reference.kind in self.cluster_scoped else Scope.NAMESPACED
+
+    async def resource(self, reference: Reference) -> Resource | None:
+        if reference.kind in self.unserved:
+            return None
+        plural, version = reference.kind.lower() + "s", reference.api_version.rpartition("/")[2]
+        namespaced = reference.kind not in self.cluster_scoped
+        return Resource(reference.group, version, plural, reference.kind, namespaced=namespaced)
 
     def _found(self, verb: str, reference: Reference, namespace: str) -> Object:
         assert namespace == NAMESPACE

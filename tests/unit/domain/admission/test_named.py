@@ -5,7 +5,7 @@ import pytest
 from controller.api.conversion import to_v1alpha1
 from controller.api.jsontree import JsonObject, changed, child
 from controller.api.names import TRAFFIC_ROUTING
-from controller.domain.admission.named import Named, PacedStep, named_in
+from controller.domain.admission.named import Named, PacedStep, named_in, named_in_routing
 from controller.domain.admission.rollout import admit_rollout
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.header import ScriptHeader
@@ -140,3 +140,24 @@ def test_steps_that_move_the_workloads_own_pods_and_divide_requests_are_named_wi
         PacedStep("spec.strategy.canary.steps[0]", "5%", "5%"),
     )
     assert [named_in(one, one)[0].paced for one in (beside, alone)] == [(), ()]
+
+
+OWN = {**CUSTOM, "scriptRef": {"name": "scripts", "serviceAccountName": "router"}}
+
+
+def test_of_a_script_of_the_namespace_the_config_map_and_the_account_are_named_and_no_object() -> (
+    None
+):
+    entry = {"service": "web", "customNetworkRefs": [OWN]}
+    place = "spec.strategy.canary.trafficRoutings[0]"
+    assert named(raw(trafficRoutings=[entry])) == {
+        "spec.workloadRef": "Deployment/web",
+        f"{place}.service": "Service/web",
+        f"{place}.customNetworkRefs[0].scriptRef.name": "ConfigMap/scripts",
+        f"{place}.customNetworkRefs[0].scriptRef.serviceAccountName": "ServiceAccount/router",
+    }
+    routing: JsonObject = {"spec": {"objectRef": [entry]}}
+    assert [(one.path, one.name) for one in named_in_routing(routing)] == [
+        ("spec.objectRef[0].customNetworkRefs[0].scriptRef.name", "scripts"),
+        ("spec.objectRef[0].customNetworkRefs[0].scriptRef.serviceAccountName", "router"),
+    ]

@@ -3,6 +3,7 @@
 import pytest
 
 from controller.api.jsontree import JsonObject, changed
+from controller.domain.admission.gateways import GatewayVerdict
 from controller.domain.admission.traffic_routing import admit_traffic_routing
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.header import ScriptHeader
@@ -65,3 +66,18 @@ def test_what_is_being_deleted_passes() -> None:
 @pytest.mark.parametrize("strategy", [{"weight": "a"}, 1])
 def test_what_no_schema_lets_through_is_left_to_the_schema(strategy: object) -> None:
     assert admit_traffic_routing(None, lane(strategy), headers).findings == ()
+
+
+def test_a_script_of_the_namespace_is_held_against_its_rules_and_its_header() -> None:
+    def own(**script: str) -> JsonObject:
+        reference = {"apiVersion": "a.io/v1", "kind": "Lane", "name": "web", "scriptRef": script}
+        entry = {"service": "web", "customNetworkRefs": [reference]}
+        return changed(lane({"weight": 20}), ("spec", "objectRef"), [entry])
+
+    path = "spec.objectRef[0].customNetworkRefs[0].scriptRef"
+    told = admit_traffic_routing(None, own(name="scripts"), headers)
+    assert [finding.path for finding in told.findings] == [f"{path}.serviceAccountName"]
+    sound = own(name="scripts", serviceAccountName="router")
+    assert admit_traffic_routing(None, sound, headers) == GatewayVerdict()
+    matching = ScriptHeader(can=frozenset({"header"}))
+    assert "cannot divide" in admit_traffic_routing(None, sound, lambda _: matching).message

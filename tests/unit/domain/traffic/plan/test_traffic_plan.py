@@ -11,9 +11,11 @@ from controller.api.rollout import (
     NameValue,
     NetworkRef,
     PatchMetadata,
+    ScriptRef,
     Step,
     TrafficRoutingRef,
 )
+from controller.domain.decision import OwnScript
 from controller.domain.traffic.plan.traffic_plan import (
     ServicePair,
     all_to_new,
@@ -149,3 +151,17 @@ def test_what_is_left_out_of_a_step_is_named_and_switched_with_the_others() -> N
     some = plan(left_out=references_of((FULL,), False)[:1])
     assert announcement(some) == announcement(plan())
     assert all_to_new(some) == all_to_new(plan())
+
+
+def test_a_script_of_the_namespace_is_known_by_where_it_is_and_changes_the_plan() -> None:
+    reference = NetworkRef("a.io/v1", "Lane", "web", script_ref=ScriptRef("scripts", "k", "router"))
+    entry = TrafficRoutingRef(service="web", custom_network_refs=(reference,))
+    (found,) = references_of((entry,), False, "shop")
+    own = found.own_script
+    assert own is not None
+    assert own == OwnScript("shop", "scripts", "router", "k")
+    assert str(own.account_key) == "shop/router"
+    assert str(own.config_map_key) == "shop/scripts"
+    plain = msgspec.structs.replace(found, own_script=None)
+    identities = {plan(references=(one,)).identity for one in (found, plain)}
+    assert len(identities) == 2

@@ -1,0 +1,87 @@
+"""Which ServiceAccounts an author puts to work by a `scriptRef`: admission asks whether he may impersonate them.
+
+Why: a script of a namespace acts with a ServiceAccount's rights; whoever could name any account would have its rights.
+Invariant: asked about is every reference that is new or says something else (its object, Service and parameters
+included), also of an object that is being deleted; one that stays as it was is not asked about on other updates.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from controller.api.conversion import Unconvertible, converted
+from controller.api.jsontree import JsonObject, child
+from controller.api.names import V1BETA1
+from controller.api.rollout import TrafficRoutingRef
+from controller.api.trafficrouting import TrafficRoutingSpec
+from controller.domain.admission.gateways import strategy_of
+from controller.domain.traffic.plan.traffic_plan import references_of
+
+
+class PutToWork(msgspec.Struct, frozen=True):
+    """A ServiceAccount of the namespace that a script acts with, and the field that names it."""
+
+    path: str
+    account: str
+
+
+_Reference = tuple[str, str, bytes]
+"""The field, the account, and all that the reference says."""
+
+
+def accounts_of_rollout(old: JsonObject | None, new: JsonObject) -> tuple[PutToWork, ...]:
+    """The accounts that this write of a Rollout (raw JSON of either version) puts to work."""
+    return _put_to_work(() if old is None else _of_rollout(old), _of_rollout(new))
+
+
+def accounts_of_routing(old: JsonObject | None, new: JsonObject) -> tuple[PutToWork, ...]:
+    """The same for a TrafficRouting."""
+    return _put_to_work(() if old is None else _of_routing(old), _of_routing(new))
+
+
+def _put_to_work(
+    before: Iterator[_Reference] | tuple[()], after: Iterator[_Reference]
+) -> tuple[PutToWork, ...]:
+    known = {said for _, _, said in before}
+    found: dict[str, PutToWork] = {}
+    for path, account, said in after:
+        if said not in known:
+            found.setdefault(account, PutToWork(path, account))
+    return tuple(found.values())
+
+
+def _of_rollout(obj: JsonObject) -> Iterator[_Reference]:
+    beta = converted(obj, V1BETA1)
+    strategy = None if isinstance(beta, Unconvertible) else strategy_of(beta)
+    if strategy is None:
+        return
+    for field, style in (("canary", strategy.canary), ("blueGreen", strategy.blue_green)):
+        if style is not None:
+            path = f"spec.strategy.{field}.trafficRoutings"
+            yield from _named(
+                style.traffic_routings, path, shared=style.disable_generate_canary_service
+            )
+
+
+def _of_routing(obj: JsonObject) -> Iterator[_Reference]:
+    try:
+        spec = msgspec.json.decode(msgspec.json.encode(child(obj, "spec")), type=TrafficRoutingSpec)
+    except msgspec.ValidationError:
+        # The CRD's schema reports the error.
+        return
+    yield from _named(spec.object_ref, "spec.objectRef", shared=True)
+
+
+def _named(
+    entries: tuple[TrafficRoutingRef, ...], path: str, *, shared: bool
+) -> Iterator[_Reference]:
+    for index, entry in enumerate(entries):
+        for at, custom in enumerate(entry.custom_network_refs):
+            if custom.script_ref is None:
+                continue
+            alone = msgspec.structs.replace(
+                entry, custom_network_refs=(custom,), ingress=None, gateway=None
+            )
+            (reference,) = references_of((alone,), shared)
+            place = f"{path}[{index}].customNetworkRefs[{at}].scriptRef.serviceAccountName"
+            yield place, custom.script_ref.service_account_name, msgspec.json.encode(reference)

@@ -1,0 +1,94 @@
+"""May a script of a namespace do what it is about to do? The rights of the ServiceAccount that its reference names.
+
+Why: the controller may write every gateway object, and whoever writes a Rollout must not do so through it. Invariant:
+the API server is asked before each write, and before the script sees an object; whatever is not a clear yes stops the
+write of all objects of the step. Restoring is not asked about: it gives an owner's own object back, without a script.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from controller.domain.decision import OwnScript, Reference, Refusal
+from controller.domain.traffic.tree import Tree
+from controller.effects.gateways import refusals
+from controller.effects.gateways.contracts import AccountRights, GatewayObjects
+from controller.effects.gateways.targets import Target
+from controller.errors import Right
+
+LEADING = ("get", "patch", "update")
+"""What a script does to the object of its reference: it sees and changes it."""
+MAKING = ("create", "update", "delete")
+"""What a script does to the objects beside it."""
+
+
+class Nobody:
+    """No account has any right."""
+
+    async def may(self, right: Right) -> bool:
+        """No."""
+        return False
+
+
+class Accounts:
+    """Asks before a namespace's script sees or writes an object."""
+
+    def __init__(self, objects: GatewayObjects, rights: AccountRights) -> None:
+        self._objects = objects
+        self._rights = rights
+
+    async def may_lead(
+        self, target: Target, shown: Iterable[Reference], namespace: str
+    ) -> Refusal | None:
+        """Why its scripts must not change the object, or see those that are `shown` to them; None where they may."""
+        for own in _own_scripts(target):
+            refused = await self._refused(own, LEADING, target.reference, namespace)
+            for other in () if refused else shown:
+                refused = refused or await self._refused(own, ("get",), other, namespace)
+            if refused:
+                return refused
+        return None
+
+    async def may_make(
+        self, target: Target, objects: Iterable[Tree], namespace: str
+    ) -> Refusal | None:
+        """Why its scripts must not make these objects beside the target; None where they may."""
+        kinds = {(str(item["apiVersion"]), str(item["kind"])) for item in objects}
+        for own in _own_scripts(target):
+            for api_version, kind in sorted(kinds):
+                made = msgspec.structs.replace(
+                    target.reference, api_version=api_version, kind=kind, name=""
+                )
+                if refused := await self._refused(own, MAKING, made, namespace):
+                    return refused
+        return None
+
+    async def _refused(
+        self, own: OwnScript, verbs: tuple[str, ...], about: Reference, namespace: str
+    ) -> Refusal | None:
+        resource = await self._objects.resource(about)
+        if resource is None:
+            return refusals.kind_not_served(about, f"{about}")
+        rights = [
+            Right(
+                verb,
+                resource.group,
+                resource.plural,
+                "",
+                namespace if resource.namespaced else "",
+                about.name,
+                f"{own.account_key}",
+            )
+            for verb in verbs
+        ]
+        missing = [right for right in rights if not await self._rights.may(right)]
+        return refusals.account_forbidden(own, missing, about) if missing else None
+
+
+def _own_scripts(target: Target) -> Iterator[OwnScript]:
+    seen: set[tuple[str, str]] = set()
+    for reference in target.references:
+        own = reference.own_script
+        if own is not None and own.account_key not in seen:
+            seen.add(own.account_key)
+            yield own

@@ -1,0 +1,37 @@
+"""About whom the API server is asked whether it would let them: a user, with all that its authorizer goes by.
+
+Invariant: a ServiceAccount is asked about with the groups that every ServiceAccount has, as if it asked itself; a right
+that it has by a group counts.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from controller.errors import Right
+
+
+class Subject(NamedTuple):
+    """A user as authentication knows it."""
+
+    user: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = {}
+
+
+def subject_of(account: str) -> Subject:
+    """A ServiceAccount, `namespace/name`."""
+    namespace, _, name = account.partition("/")
+    groups = (
+        "system:serviceaccounts",
+        f"system:serviceaccounts:{namespace}",
+        "system:authenticated",
+    )
+    return Subject(f"system:serviceaccount:{namespace}:{name}", groups=groups)
+
+
+def attributes(right: Right) -> dict[str, str]:
+    """The right as a review names it; what is empty means all."""
+    named = right._asdict()
+    del named["account"]
+    return {key: value for key, value in named.items() if value}

@@ -1,0 +1,90 @@
+"""An account that a script acts with is asked about when a reference that names it is new, or says something else."""
+
+import copy
+
+import pytest
+
+from controller.api.conversion import to_v1alpha1
+from controller.api.jsontree import JsonObject
+from controller.domain.admission.accounts import (
+    PutToWork,
+    accounts_of_rollout,
+    accounts_of_routing,
+)
+from tests.unit.domain.admission.test_rollout import edited, raw
+
+PLACE = "customNetworkRefs[0].scriptRef.serviceAccountName"
+ROUTER = PutToWork(f"spec.strategy.canary.trafficRoutings[0].{PLACE}", "router")
+
+
+def entry(account: str = "router", **reference: object) -> JsonObject:
+    """An entry of trafficRoutings whose reference has a script of the namespace."""
+    script = {"name": "scripts", "serviceAccountName": account}
+    named = {"apiVersion": "a.io/v1", "kind": "Lane", "name": "web", "scriptRef": script}
+    return {"service": "web", "customNetworkRefs": [{**named, **reference}]}
+
+
+def routing(*entries: JsonObject) -> JsonObject:
+    """A TrafficRouting."""
+    return {"metadata": {"name": "lane"}, "spec": {"objectRef": list(entries)}}
+
+
+@pytest.mark.parametrize("version", [copy.deepcopy, to_v1alpha1])
+def test_a_new_rollout_puts_its_account_to_work_in_either_version(version: object) -> None:
+    assert callable(version)
+    assert accounts_of_rollout(None, version(raw(trafficRoutings=[entry()]))) == (ROUTER,)
+
+
+def test_an_account_is_asked_about_once() -> None:
+    several = raw(trafficRoutings=[entry(), entry(name="api"), entry("other", name="else")])
+    assert [one.account for one in accounts_of_rollout(None, several)] == ["router", "other"]
+
+
+def test_what_stays_as_it_was_is_not_asked_about() -> None:
+    before = raw(trafficRoutings=[entry(), {"service": "api", "ingress": {"name": "api"}}])
+    assert accounts_of_rollout(before, edited(before, "spec", "strategy", "paused", to=True)) == ()
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        entry("admin"),
+        entry(scriptRef={"name": "other", "serviceAccountName": "router"}),
+        entry(scriptRef={"name": "scripts", "key": "k", "serviceAccountName": "router"}),
+        entry(name="other"),
+        entry(kind="Road"),
+        entry(params={"a": 1}),
+        {**entry(), "service": "other"},
+    ],
+)
+def test_a_reference_that_says_something_else_is_asked_about(after: JsonObject) -> None:
+    before = raw(trafficRoutings=[entry()])
+    assert len(accounts_of_rollout(before, raw(trafficRoutings=[after]))) == 1
+    assert len(accounts_of_routing(routing(entry()), routing(after))) == 1
+
+
+def test_what_is_being_deleted_is_asked_about() -> None:
+    going = edited(raw(trafficRoutings=[entry()]), "metadata", "deletionTimestamp", to="now")
+    assert accounts_of_rollout(raw(), going) == (ROUTER,)
+
+
+def test_both_strategies_count_though_one_alone_is_valid() -> None:
+    both = raw(trafficRoutings=[entry()])
+    blue = edited(both, "spec", "strategy", "blueGreen", to={"trafficRoutings": [entry("b")]})
+    assert [one.account for one in accounts_of_rollout(None, blue)] == ["router", "b"]
+
+
+def test_what_cannot_be_read_names_no_account() -> None:
+    assert accounts_of_rollout(None, edited(raw(), "spec", "strategy", to={"paused": 1})) == ()
+    assert accounts_of_rollout(None, {"apiVersion": "rollouts.kruise.io/v9"}) == ()
+    assert accounts_of_routing(None, {"spec": {"objectRef": 1}}) == ()
+
+
+def test_a_reference_to_a_script_of_all_namespaces_puts_nobody_to_work() -> None:
+    assert accounts_of_rollout(None, raw(trafficRoutings=[entry(scriptRef=None)])) == ()
+
+
+def test_a_traffic_routing_puts_its_account_to_work() -> None:
+    found = accounts_of_routing(None, routing(entry()))
+    assert found == (PutToWork(f"spec.objectRef[0].{PLACE}", "router"),)
+    assert accounts_of_routing(routing(entry()), routing(entry())) == ()
