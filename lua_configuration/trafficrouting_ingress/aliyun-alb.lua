@@ -4,6 +4,8 @@
 --
 -- A canary Ingress beside the owner's, with one condition; a header or cookie and a share cannot be on one Ingress, so
 -- matches win. Its order is one before the owner's, which has to leave room for it (the default is 10, the lowest 1).
+-- Rules are asked in the order of Ingresses and of paths, so with a condition it has the owner's other paths as well, as far
+-- as they stand before those of the stable Service.
 
 local PREFIX, KIND = "alb.ingress.kubernetes.io/", "canary Ingress of ALB"
 
@@ -16,12 +18,45 @@ if order == nil or order < 2 then
 end
 annotations[PREFIX .. "order"] = tostring(order - 1)
 
-if obj.matches ~= nil and #obj.matches > 0 then
-    local header = ingresses.one_header(obj.matches, KIND)
-    if header.type == "RegularExpression" then
-        error("no " .. KIND .. " can match headers by regular expression")
-    end
-    ingresses.match_header(annotations, KIND, PREFIX, header)
-    annotations[PREFIX .. "canary-weight"] = nil
+if obj.matches == nil or #obj.matches == 0 then
+    return annotations
 end
-return annotations
+
+local header = ingresses.one_header(obj.matches, KIND)
+if header.type == "RegularExpression" then
+    error("no " .. KIND .. " can match headers by regular expression")
+end
+ingresses.match_header(annotations, KIND, PREFIX, header)
+annotations[PREFIX .. "canary-weight"] = nil
+
+-- The owner's paths in their order, up to the last that leads to the stable Service; those lead to the new version here.
+local function rules_in_order()
+    local result, found = {}, false
+    local owners = obj.data.spec.rules or {}
+    for index = #owners, 1, -1 do
+        local all, paths = owners[index].http and owners[index].http.paths or {}, {}
+        for number = #all, 1, -1 do
+            local service = all[number].backend and all[number].backend.service or {}
+            local ours = service.name == obj.stableService
+            found = found or ours
+            if ours then
+                service.name = obj.canaryService
+            elseif found and annotations[PREFIX .. "conditions." .. tostring(service.name)] ~= nil then
+                error("a path of Service " .. service.name .. " comes first and has conditions, which a " .. KIND
+                    .. " cannot repeat: let it stand behind those of Service " .. obj.stableService)
+            end
+            if found then
+                table.insert(paths, 1, all[number])
+            end
+        end
+        if #paths > 0 then
+            table.insert(result, 1, {host = owners[index].host, http = {paths = paths}})
+        end
+    end
+    return result
+end
+
+local ingress, rules = obj.canaryIngress, rules_in_order()
+ingress.metadata.annotations = annotations
+ingress.spec.rules = #rules > 0 and rules or nil
+return {objects = {ingress}}

@@ -1,10 +1,10 @@
 --@name HAProxy Ingress
 --@can header,header-regex,cookie,path
---@use conditions, ingresses
+--@use conditions, ingresses, other_paths
 --
--- An Ingress of its own for each alternative of a step, with headers that hold together (version 0.15 and later). It has no
--- shares: its blue-green-balance goes by labels of pods, not by Services. An expression is searched for, so it is bound to
--- the whole value.
+-- An Ingress of its own for each alternative of a step, with headers that hold together (version 0.15 and later). Paths with
+-- headers come before all others, so longer paths of other Services stand in it as well. It has no shares: its
+-- blue-green-balance goes by labels of pods, not by Services. An expression is searched for, so it is bound to the whole value.
 
 local KIND, PREFIX = "Ingress of HAProxy", "haproxy-ingress.github.io/"
 
@@ -30,6 +30,7 @@ local function matching(number, match)
         end
     end
     local result = ingresses.beside(obj, KIND, number, match)
+    other_paths.keep(obj, result)
     for key, lines in pairs({["http-header-match"] = exact, ["http-header-match-regex"] = regex}) do
         local own = result.metadata.annotations[PREFIX .. key]
         if own ~= nil then

@@ -1,10 +1,10 @@
 --@name Kong Ingress
 --@can header,header-regex,cookie,method,path
---@use conditions, ingresses
+--@use conditions, ingresses, other_paths
 --
 -- An Ingress of its own for each alternative of a step, with headers and methods that hold together: a route with more
--- conditions comes first. It has no shares; an HTTPRoute of Kong's has. An expression is searched for, so it is bound to
--- the whole value.
+-- conditions comes first, also before longer paths, so longer paths of other Services stand in it as well. It has no shares;
+-- an HTTPRoute of Kong's has. An expression is searched for, so it is bound to the whole value.
 
 local KIND, PREFIX = "Ingress of Kong", "konghq.com/"
 
@@ -42,6 +42,7 @@ for number, match in ipairs(obj.matches) do
         error("no " .. KIND .. " can match query parameters")
     end
     local result = ingresses.beside(obj, KIND, number, match)
+    other_paths.keep(obj, result)
     for _, header in ipairs(match.headers or {}) do
         put_header(result.metadata.annotations, header)
     end

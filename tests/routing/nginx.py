@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from tests.routing.ingress import own_host, places, said
 from tests.routing.model import Request, Shares, Tree, divided, within
 
 PREFIX = "nginx.ingress.kubernetes.io/"
@@ -52,42 +53,39 @@ def _condition(condition: Tree, request: Request) -> bool:
     return value is not None and value.lower() == wanted.lower()
 
 
-def with_canaries(ingress: Tree, beside: Sequence[Tree], request: Request) -> Shares:
-    """ingress-nginx: of a path's canary Ingress the header decides, then the cookie, then the weight."""
-    stable = _service_of(ingress["spec"], request)
-    if stable is None:
+def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
+    """ingress-nginx: of a path's canary Ingress the header decides, then the cookie, then the weight.
+
+    User guide of ingress-nginx, "Annotations: Canary": precedence header, cookie, weight; "currently a maximum of one
+    canary ingress can be applied per Ingress rule". Exact paths come first, then longer prefixes ("Ingress Path
+    Matching"). A pattern is searched for (PCRE).
+    """
+    found = [place for place in places(objects) if place.fits(request)]
+    canaries = [place for place in found if "canary" in said(place.ingress, PREFIX)]
+    plain = own_host([place for place in found if place not in canaries], request)
+    if not plain:
         return {}
-    for canary in beside:
-        other = _service_of(canary["spec"], request)
-        if other is None or other[0] != stable[0]:
-            continue
-        share = _canary_share(canary["metadata"]["annotations"], request)
-        shares = {stable[1]: 1 - share, other[1]: share}
-        return {name: part for name, part in shares.items() if part}
-    return {stable[1]: Fraction(1)}
+    stable = max(plain, key=lambda place: place.by_path)
+    key = (stable.host, stable.path, stable.exact)
+    beside = [place for place in canaries if (place.host, place.path, place.exact) == key]
+    if not beside:
+        return {stable.service: Fraction(1)}
+    (canary,) = beside
+    share = _canary_share(said(canary.ingress, PREFIX), request)
+    shares = {stable.service: 1 - share, canary.service: share}
+    return {name: part for name, part in shares.items() if part}
 
 
-def _service_of(spec: Tree, request: Request) -> tuple[str, str] | None:
-    paths = [
-        (path["path"], path["backend"]["service"]["name"])
-        for rule in spec["rules"]
-        for path in rule["http"]["paths"]
-        if request.path.startswith(path["path"])
-    ]
-    return max(paths, key=lambda found: len(found[0]), default=None)
-
-
-def _canary_share(annotations: Mapping[str, str], request: Request) -> Fraction:
-    said = {name.removeprefix(PREFIX): value for name, value in annotations.items()}
-    assert said["canary"] == "true"
-    if "canary-by-header" in said:
-        value = request.headers.get(said["canary-by-header"].lower())
-        if "canary-by-header-value" in said and value == said["canary-by-header-value"]:
+def _canary_share(given: Mapping[str, str], request: Request) -> Fraction:
+    assert given["canary"] == "true"
+    if "canary-by-header" in given:
+        value = request.headers.get(given["canary-by-header"].lower())
+        if "canary-by-header-value" in given and value == given["canary-by-header-value"]:
             return Fraction(1)
-        if "canary-by-header-pattern" in said and within(said["canary-by-header-pattern"], value):
+        if "canary-by-header-pattern" in given and within(given["canary-by-header-pattern"], value):
             return Fraction(1)
-    if "canary-by-cookie" in said and request.cookies.get(said["canary-by-cookie"]) == "always":
+    if "canary-by-cookie" in given and request.cookies.get(given["canary-by-cookie"]) == "always":
         return Fraction(1)
     return Fraction(
-        int(said.get("canary-weight", "0")), int(said.get("canary-weight-total", "100"))
+        int(given.get("canary-weight", "0")), int(given.get("canary-weight-total", "100"))
     )

@@ -3,9 +3,11 @@
 How strict a route is: the number of its predicates, of which a method is one.
 """
 
+import json
 import re
 from collections.abc import Sequence
 
+from tests.routing.ingress import own_host, places
 from tests.routing.model import Request, Shares, Tree, below, divided
 
 DEFAULT_ROUTES = ({"pathSubtree": "/"},)
@@ -59,3 +61,24 @@ def _predicate(text: str, request: Request) -> bool:
     }
     value = sources[name]
     return value is not None and re.search(wanted, value) is not None
+
+
+WEIGHTS = "zalando.org/backend-weights"
+
+
+def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
+    """Skipper's Ingress: Services that share a path have it by their weights, where one of them has a weight.
+
+    dataclients/kubernetes/ingressv1.go of zalando/skipper (`computeBackendWeightsV1`): weights of the annotation,
+    nothing where a Service is not in it, by the text of the path. Weights are ratios; alone a Service has all, whatever
+    its weight. Exact paths come before subtrees, longer before shorter.
+    """
+    (ingress,) = objects
+    found = own_host([place for place in places(objects) if place.fits(request)], request)
+    if not found:
+        return {}
+    first = max(place.by_path for place in found)
+    names = [place.service for place in found if place.by_path == first]
+    weights = json.loads(ingress["metadata"].get("annotations", {}).get(WEIGHTS, "{}"))
+    weighted = len(names) > 1 and any(weights.get(name) for name in names)
+    return divided((name, weights.get(name, 0) if weighted else 1) for name in names)

@@ -1,58 +1,282 @@
-"""ingress-nginx: an Ingress with the canary Ingresses beside it, as the packaged class script makes them."""
+"""Classes of Ingress: the owner's Ingress and those that a class script makes beside it, judged together.
 
+The controller's own code derives a script's input and judges its answer; the simulator of the class says who answers.
+Drawn are hosts, paths of both types in any order, and Services; one of them is the stable one's.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
-import yaml
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from tests.routing.model import Request, whole
-from tests.routing.nginx import with_canaries
-from tests.types.expected import SCRIPTS
+from controller.api.rollout import HttpRouteMatch
+from controller.domain.decision import Reference, RoutePlan
+from controller.domain.traffic.original.content import content_of
+from controller.domain.traffic.validation.ingress import class_input, validate_class_answer
+from controller.domain.traffic.validation.violation import Violation
+from protos.luaworker.v1 import luaworker_pb2 as pb
+from tests.component.luaworker.process import Worker
+from tests.routing import aliyun, aws, haproxy, higress, huawei, kong, mse, nginx, skipper
+from tests.routing.ingress import Gateway
+from tests.routing.model import HOST, Request, Tree, whole
+from tests.routing.tables import ADMIN, CANARY, LEGACY, STABLE
+from tests.routing.test_routing import AGENT, EXAMPLES, GROUP
+from tests.unit.lua_configuration.cases import FOLDER, packaged
+from tests.unit.lua_configuration.running import header, query
 
-CASE = SCRIPTS / "trafficrouting_ingress" / "testdata" / "nginx" / "steps.yaml"
-STABLE, CANARY = "web", "web-canary"
+OTHER, EVERY = "other.example.com", ""
+BETA, ANDROID = header(GROUP, "beta"), header(AGENT, ".*Android.*", "RegularExpression")
+BOTH = {"headers": [*BETA["headers"], *ANDROID["headers"]]}
+STEPS: dict[str, list[dict[str, Any]]] = {
+    "header": [BETA],
+    "expression": [ANDROID],
+    "cookie": [header("canary-by-cookie", "beta")],
+    "parameter": [query("preview", "1")],
+    "and": [BOTH],
+    "or": [BETA, ANDROID],
+    "values": [BETA, header(GROUP, "gamma")],
+}
 PROBES = [
-    Request(path, headers={**group, **agent, **cookie})
-    for path in ("/", "/shop", "/admin", "/admin/users")
-    for group in ({}, {"x-user-group": "beta"}, {"x-user-group": "other"})
-    for agent in ({}, {"user-agent": "Mozilla (Android 15)"})
-    for cookie in ({}, {"cookie": "beta=always"}, {"cookie": "beta=never"})
+    Request(
+        path,
+        headers={
+            **({GROUP: group} if group else {}),
+            **({AGENT: "Mozilla (Android 15)"} if android else {}),
+            **({"cookie": f"lang=en; beta={cookie}"} if cookie else {}),
+        },
+        query={"preview": "1"} if preview else {},
+        host=host,
+    )
+    for host, path, group, android, cookie, preview in itertools.product(
+        (HOST, OTHER),
+        ("/", "/api", "/api/cart", "/admin", "/apis"),
+        ("", "beta", "gamma", "betamax"),
+        (False, True),
+        ("", "always", "never"),
+        (False, True),
+    )
 ]
 
 
-def steps(case: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Steps that can be said, with what the script makes of each."""
-    content = yaml.safe_load(case.read_text())
-    asked = content["rollout"]["spec"]["strategy"]["canary"]["steps"]
-    pairs = zip(asked, content["expected"], strict=False)
-    return [(step, made) for step, made in pairs if isinstance(made, dict) and "error" not in made]
+@dataclass(frozen=True)
+class Class:
+    """A class of Ingress: who answers, whether it has shares, which of the steps above it can say."""
+
+    gateways: tuple[Gateway, ...]
+    steps: frozenset[str] = frozenset()
+    shares: bool = True
+    hosts: tuple[str, ...] = (HOST, OTHER)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ANYWHERE = (HOST, OTHER, EVERY)
+CLASSES = {
+    "nginx": Class((nginx.ingresses,), words("header expression cookie")),
+    "mse": Class((mse.ingresses,), words("header expression cookie parameter")),
+    "aliyun-alb": Class((aliyun.ingresses,), words("header cookie"), hosts=ANYWHERE),
+    "huawei-elb": Class(huawei.GATEWAYS, words("header cookie values")),
+    "higress": Class(
+        (higress.ingresses,), words("header expression cookie parameter and or values")
+    ),
+    "haproxy": Class(
+        (haproxy.ingresses,), words("header expression cookie and or values"), False, ANYWHERE
+    ),
+    "kong": Class(kong.GATEWAYS, words("header expression cookie and or values"), False, ANYWHERE),
+    "alb": Class(
+        (aws.ingresses,),
+        words("header expression cookie parameter and or values"),
+        hosts=ANYWHERE,
+        annotations={"alb.ingress.kubernetes.io/scheme": "internal"},
+    ),
+    "skipper": Class((skipper.ingresses,)),
+}
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path of a host and the Service that it leads to."""
+
+    host: str
+    path: str
+    exact: bool
+    service: str
+
+
+Table = Sequence[Path]
+
+
+def ingress(table: Table, annotations: dict[str, str]) -> Tree:
+    """The owner's Ingress; paths of a host are one rule, in their order."""
+    rules: dict[str, list[Tree]] = {}
+    for entry in table:
+        backend = {"service": {"name": entry.service, "port": {"number": 80}}}
+        kind = "Exact" if entry.exact else "Prefix"
+        path = {"path": entry.path, "pathType": kind, "backend": backend}
+        rules.setdefault(entry.host, []).append(path)
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "web", "namespace": "demo", "annotations": annotations},
+        "spec": {
+            "rules": [
+                {**({"host": host} if host else {}), "http": {"paths": paths}}
+                for host, paths in rules.items()
+            ]
+        },
+    }
+
+
+@st.composite
+def tables(draw: st.DrawFn, hosts: tuple[str, ...]) -> Table:
+    """Draw up to five paths, of which no two of a host have the same text."""
+    spots = draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from(hosts), st.sampled_from(("/", "/api", "/api/cart", "/admin"))
+            ),
+            min_size=1,
+            max_size=5,
+            unique=True,
+        )
+    )
+    table = [
+        Path(*spot, draw(st.booleans()), draw(st.sampled_from((STABLE, STABLE, ADMIN, LEGACY))))
+        for spot in spots
+    ]
+    assume(any(entry.service == STABLE for entry in table))
+    return table
+
+
+async def asked(
+    worker: Worker,
+    name: str,
+    original: Tree,
+    weight: float | None = None,
+    matches: Sequence[dict[str, Any]] = (),
+) -> list[Tree] | str:
+    """All Ingresses of the step, or why the script refuses it."""
+    reference = Reference("networking.k8s.io/v1", "Ingress", "web", STABLE, CANARY, name)
+    said = msgspec.convert(list(matches), type=tuple[HttpRouteMatch, ...])
+    share = None if weight is None else float(weight)
+    plan = RoutePlan("", "demo", "web", "test", (reference,), share, said)
+    content = content_of(dict(original))
+    obj = class_input(reference, plan, content)
+    assert isinstance(obj, bytes), obj
+    script = packaged(FOLDER / "trafficrouting_ingress" / f"{name}.lua")
+    result = await worker.run(script, obj.decode(), name=name)
+    if result.code == pb.RUNTIME_ERROR:
+        return str(result.message)
+    answer = validate_class_answer(result.result_json, content, reference, plan)
+    assert not isinstance(answer, Violation), answer
+    made: Any = answer.content
+    metadata = {**original["metadata"], "annotations": made.get("annotations", {})}
+    return [{**original, "metadata": metadata, "spec": made["spec"]}, *answer.objects]
 
 
 def is_meant(match: dict[str, Any], request: Request) -> bool:
-    (condition,) = match["headers"]
-    if condition["name"] == "canary-by-cookie":
-        return request.cookies.get(condition["value"]) == "always"
-    value = request.headers.get(condition["name"])
-    if condition["type"] == "Exact":
-        return bool(value == condition["value"])
-    return whole(condition["value"], value)
+    """What the owner of a Rollout means by a match: all its conditions hold; a cookie alone says always."""
+    for condition in match.get("headers", ()):
+        value = request.headers.get(condition["name"])
+        if condition["name"] == "canary-by-cookie":
+            holds = request.cookies.get(condition["value"]) == "always"
+        elif condition["type"] == "Exact":
+            holds = value == condition["value"]
+        else:
+            holds = whole(condition["value"], value)
+        if not holds:
+            return False
+    return all(request.query.get(c["name"]) == c["value"] for c in match.get("queryParams", ()))
 
 
-@pytest.mark.parametrize(("step", "made"), steps(CASE))
-def test_canary_ingresses_take_what_the_step_asked(
-    step: dict[str, Any], made: dict[str, Any]
+SHARING = [name for name, each in CLASSES.items() if each.shares]
+SAYABLE = [(name, step) for name, each in CLASSES.items() for step in sorted(each.steps)]
+UNSAYABLE = [
+    (name, step) for name, each in CLASSES.items() for step in STEPS if step not in each.steps
+]
+FEWER = settings(EXAMPLES, max_examples=8)
+
+
+@pytest.mark.parametrize("name", SHARING)
+@FEWER
+@given(data=st.data(), weight=st.integers(0, 100))
+async def test_an_ingress_gives_the_share_that_the_step_asked_and_nothing_of_others(
+    script_worker: Worker, name: str, data: st.DataObject, weight: int
 ) -> None:
-    ingress = yaml.safe_load(CASE.read_text())["original"]
-    share = Fraction(step.get("traffic", "0%").removesuffix("%")) / 100
-    for request in PROBES:
-        before = with_canaries(ingress, (), request)
-        after = with_canaries(ingress, made.get("objects", ()), request)
-        if STABLE not in before:
-            assert after == before
-            continue
-        meant = any(is_meant(match, request) for match in step.get("matches", ()))
-        part = Fraction(1) if meant else share
-        expected = {STABLE: 1 - part, CANARY: part}
-        assert after == {name: each for name, each in expected.items() if each}, request
+    each = CLASSES[name]
+    original = ingress(data.draw(tables(each.hosts)), each.annotations)
+    made = await asked(script_worker, name, original, weight)
+    assert not isinstance(made, str), made
+    for simulate, request in itertools.product(each.gateways, PROBES):
+        before, after = simulate([original], request), simulate(made, request)
+        if STABLE in before:
+            part = Fraction(weight, 100)
+            shares = {STABLE: 1 - part, CANARY: part}
+            before = {service: share for service, share in shares.items() if share}
+        assert after == before, request
+
+
+@pytest.mark.parametrize(("name", "step"), SAYABLE)
+@FEWER
+@given(data=st.data())
+async def test_an_ingress_leads_what_matches_to_the_canary_and_all_else_where_it_went(
+    script_worker: Worker, name: str, step: str, data: st.DataObject
+) -> None:
+    each = CLASSES[name]
+    original = ingress(data.draw(tables(each.hosts)), each.annotations)
+    made = await asked(script_worker, name, original, matches=STEPS[step])
+    assert not isinstance(made, str), made
+    for simulate, request in itertools.product(each.gateways, PROBES):
+        before, after = simulate([original], request), simulate(made, request)
+        meant = STABLE in before and any(is_meant(match, request) for match in STEPS[step])
+        assert after == ({CANARY: Fraction(1)} if meant else before), request
+
+
+@pytest.mark.parametrize(("name", "step"), UNSAYABLE)
+async def test_what_a_class_cannot_say_it_refuses(
+    script_worker: Worker, name: str, step: str
+) -> None:
+    original = ingress([Path(HOST, "/", False, STABLE)], CLASSES[name].annotations)
+    assert isinstance(await asked(script_worker, name, original, matches=STEPS[step]), str)
+
+
+@pytest.mark.parametrize("name", [name for name in CLASSES if name not in SHARING])
+async def test_a_class_without_shares_refuses_one(script_worker: Worker, name: str) -> None:
+    original = ingress([Path(HOST, "/", False, STABLE)], {})
+    assert isinstance(await asked(script_worker, name, original, 20), str)
+
+
+ADMIN_FIRST = (Path(HOST, "/admin", False, ADMIN), Path(HOST, "/", False, STABLE))
+
+
+@pytest.mark.parametrize("name", ["kong", "haproxy", "aliyun-alb", "huawei-elb"])
+async def test_a_header_does_not_take_another_services_longer_path_along(
+    script_worker: Worker, name: str
+) -> None:
+    original = ingress(ADMIN_FIRST, {})
+    made = await asked(script_worker, name, original, matches=[BETA])
+    assert not isinstance(made, str), made
+    beta = Request("/admin", headers={GROUP: "beta"})
+    for simulate in CLASSES[name].gateways:
+        assert simulate(made, beta) == {ADMIN: Fraction(1)}
+        assert simulate(made, Request("/", headers={GROUP: "beta"})) == {CANARY: Fraction(1)}
+
+
+async def test_a_cookie_of_elb_has_the_values_that_choose_the_canary(script_worker: Worker) -> None:
+    original = ingress(ADMIN_FIRST, {})
+    alternatives = [header("canary-by-cookie", "group=a"), header("canary-by-cookie", "group=b")]
+    made = await asked(script_worker, "huawei-elb", original, matches=alternatives)
+    assert not isinstance(made, str), made
+    for simulate, value in itertools.product(huawei.GATEWAYS, "abc"):
+        expected = STABLE if value == "c" else CANARY
+        found = simulate(made, Request(headers={"cookie": f"group={value}"}))
+        assert found == {expected: Fraction(1)}

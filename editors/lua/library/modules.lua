@@ -191,6 +191,16 @@ named_backends = {}
 ---@return table[] complete the declared backends with the copies
 function named_backends.with_copies(step, declared, fields) end
 
+---Paths of other Services that win over those of the stable Service by being more specific. Where conditions come before
+---paths and hosts, an Ingress with conditions would take requests of them along: there they stand in it as well.
+---For scripts with the line `--@use other_paths`.
+other_paths = {}
+
+---Adds those paths to an Ingress beside the owner's, leading where they lead.
+---@param obj moonshift.IngressObj
+---@param ingress table
+function other_paths.keep(obj, ingress) end
+
 ---For gateways where the most specific rule wins, not the first: keeps the requests of other rules with them.
 ---
 ---A copy of a rule may win over a rule that came before its source. Such a rule gets a guard: a copy of it with the other's
