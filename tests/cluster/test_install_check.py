@@ -86,6 +86,28 @@ async def test_a_gateway_kind_that_nobody_serves_is_named_with_the_rollout_that_
     assert any(one.startswith(said) for one in await findings(product, NAMESPACE))
 
 
+async def test_what_a_script_of_a_namespace_needs_is_named(
+    product: Product, namespace_of_product: str
+) -> None:
+    plan = (StepPlan(1, 20), StepPlan(2))
+    app = Application("own", namespace_of_product, True, plan, virtual_service=True, replicas=2)
+    body = rollout(app)
+    routing = body["spec"]["strategy"]["canary"]["trafficRoutings"][0]
+    routing["customNetworkRefs"] = routing["customNetworkRefs"][:1]
+    script = {"name": "scripts", "serviceAccountName": "router"}
+    routing["customNetworkRefs"][0]["scriptRef"] = script
+    path = f"/apis/rollouts.kruise.io/v1beta1/namespaces/{namespace_of_product}/rollouts"
+    await product.plane.client().create(path, body)
+    said = f"problem: Rollout {namespace_of_product}/own needs get"
+    assert {one for one in await findings(product, NAMESPACE) if one.startswith(said)} == {
+        (
+            f"{said}, patch, update on virtualservices.networking.istio.io, which ServiceAccount "
+            f"{namespace_of_product}/router does not have"
+        ),
+        f"{said}, list, watch on configmaps scripts, which the controller does not have",
+    }
+
+
 async def test_who_may_not_install_hears_which_rights_are_missing(product: Product) -> None:
     told = await findings(product, NAMESPACE, "recorder")
     assert "problem: you may not create clusterroles.rbac.authorization.k8s.io" in told

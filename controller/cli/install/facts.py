@@ -37,13 +37,17 @@ class Runner(msgspec.Struct, frozen=True):
 
 
 class Need(NamedTuple):
-    """A right on a gateway kind that the controller needs for Rollouts that are there."""
+    """A right that somebody needs for Rollouts that are there: on a gateway kind, or on a ConfigMap with scripts."""
 
     verb: str
     group: str
     resource: str
     rollout: str
     """One Rollout that needs it, `namespace/name`."""
+    account: str = ""
+    """The ServiceAccount of a namespace's script that needs it, `namespace/name`; the controller where empty."""
+    name: str = ""
+    """The object, where the right is needed by name."""
 
 
 class Facts(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ from controller.certificates.identity import CONDITION
 from controller.cli.failures import explain
 from controller.cli.install.facts import Configuration, Definition, Facts, Need, Runner
 from controller.cli.install.judging import REQUIRED
+from controller.domain.decision import OwnScript, Reference
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.errors import MoonshiftError, NotFound, Right
 from controller.kube.client import KubeClient
@@ -30,7 +31,6 @@ from controller.kube.resources import (
     MUTATING_WEBHOOKS,
     NAMESPACES,
     ROLLOUTS,
-    SUBJECT_REVIEWS,
     VALIDATING_WEBHOOKS,
     Resource,
 )
@@ -93,6 +93,10 @@ GRANTED = frozenset(
 """Gateway kinds that the manifests' own role covers; the test looks into `deploy`."""
 LEADING = ("get", "list", "watch", "patch", "update")
 """What the controller does with a gateway object."""
+ACTING = ("get", "patch", "update")
+"""What the account of a namespace's script has to be allowed."""
+READING = ("get", "list", "watch")
+"""What the controller does with the ConfigMap of such a script."""
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -144,14 +148,6 @@ class _RunnerSpec(msgspec.Struct, frozen=True):
 class _Runner(msgspec.Struct, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: _RunnerSpec = _RunnerSpec()
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    allowed: bool = False
-
-
-class _Review(msgspec.Struct, frozen=True):
-    status: _Answer = _Answer()
 
 
 class _Object(msgspec.Struct, frozen=True):
@@ -257,15 +253,10 @@ class _Looked:
         return await self._client.may(right)
 
     async def needs(self) -> AsyncIterator[Need]:
-        """Rights on gateway kinds that Rollouts need, and the controller's account does not have."""
-        seen: dict[tuple[str, str], str] = {}
-        async for raw in self._list(ROLLOUTS, None):
-            rollout = msgspec.json.decode(raw, type=Rollout)
-            plan = rollout.spec.strategy.plan
-            routings = plan.traffic_routings if plan is not None else ()
-            for one in references_of(routings, False):
-                seen.setdefault((one.api_version, one.kind), str(rollout.metadata.key))
-        for (api_version, kind), user in seen.items():
+        """Rights that Rollouts need, and the controller or the account of a namespace's script does not have."""
+        named = [one async for one in self._references()]
+        kinds = {(one.api_version, one.kind): user for one, user in reversed(named)}
+        for (api_version, kind), user in sorted(kinds.items()):
             resource = await served(self._client, api_version, kind)
             if resource is None:
                 self.unserved.append((f"{kind} ({api_version})", user))
@@ -273,28 +264,58 @@ class _Looked:
                 for verb in LEADING:
                     if not await self._account_may(verb, resource):
                         yield Need(verb, resource.group, resource.plural, user)
+        for reference, user in named:
+            if reference.own_script is not None:
+                async for need in self._needs_of_script(reference, reference.own_script, user):
+                    yield need
+
+    async def _references(self) -> AsyncIterator[tuple[Reference, str]]:
+        """What Rollouts lead traffic with, and which one does."""
+        async for raw in self._list(ROLLOUTS, None):
+            rollout = msgspec.json.decode(raw, type=Rollout)
+            plan = rollout.spec.strategy.plan
+            routings = plan.traffic_routings if plan is not None else ()
+            for one in references_of(routings, False, rollout.metadata.namespace):
+                yield one, str(rollout.metadata.key)
+
+    async def _needs_of_script(
+        self, reference: Reference, own: OwnScript, user: str
+    ) -> AsyncIterator[Need]:
+        """What a namespace's script needs: its account the object, the controller the ConfigMap."""
+        resource = await served(self._client, reference.api_version, reference.kind)
+        for verb in ACTING if resource is not None else ():
+            assert resource is not None
+            place = own.namespace if resource.namespaced else ""
+            right = Right(
+                verb, resource.group, resource.plural, "", place, reference.name,
+                str(own.account_key),
+            )  # fmt: skip
+            if not await self._may(right):
+                yield Need(verb, resource.group, resource.plural, user, right.account)
+        for verb in READING:
+            right = Right(
+                verb, "", "configmaps", "", own.namespace, own.config_map, self._controller
+            )
+            if not await self._may(right):
+                yield Need(verb, "", "configmaps", user, name=own.config_map)
+
+    @property
+    def _controller(self) -> str:
+        return f"{self._namespace}/{CONTROLLER_ACCOUNT}"
 
     async def _account_may(self, verb: str, resource: Resource) -> bool:
-        spec = {
-            "user": f"system:serviceaccount:{self._namespace}:{CONTROLLER_ACCOUNT}",
-            "groups": ["system:serviceaccounts", f"system:serviceaccounts:{self._namespace}"],
-            "resourceAttributes": {
-                "verb": verb,
-                "group": resource.group,
-                "resource": resource.plural,
-            },
-        }
-        body = {"apiVersion": SUBJECT_REVIEWS.api_version, "kind": SUBJECT_REVIEWS.kind}
+        right = Right(verb, resource.group, resource.plural, "", "", "", self._controller)
+        return await self._may(right)
+
+    async def _may(self, right: Right) -> bool:
+        """Whether an account has a right; what cannot be asked is a gap."""
         try:
-            raw = await self._client.create(
-                SUBJECT_REVIEWS, "", msgspec.json.encode({**body, "spec": spec})
-            )
+            return await self._client.may(right)
         except MoonshiftError as failure:
-            gap = f"the controller's rights on gateway kinds: {explain(failure)}"
+            gap = f"the rights of accounts on gateway kinds: {explain(failure)}"
             if gap not in self.gaps:
                 self.gaps.append(gap)
             return True
-        return msgspec.json.decode(raw, type=_Review).status.allowed
 
     async def _read(self, resource: Resource, namespace: str, name: str) -> bytes | None:
         try:

@@ -10,7 +10,7 @@ from enum import StrEnum
 import msgspec
 
 from controller.api.names import CONTROLLER_ACCOUNT
-from controller.cli.install.facts import Facts
+from controller.cli.install.facts import Facts, Need
 
 OLDEST_MINOR = 30
 TESTED_MINOR = 35
@@ -155,19 +155,30 @@ def _rights(facts: Facts) -> Iterator[Finding]:
         )
 
 
+_OF_THE_CLUSTER = (
+    "give it by a ClusterRole labelled moonshift.dev/aggregate-to-controller=true "
+    "(deploy/kustomize/gateways)"
+)
+_OF_THE_NAMESPACE = (
+    "give it by a Role and a RoleBinding of that namespace (examples/own-script/rights.yaml)"
+)
+
+
 def _gateways(facts: Facts) -> Iterator[Finding]:
     for kind, rollout in facts.unserved:
         yield _problem(
             f"Rollout {rollout} leads traffic with {kind}, which is not served",
             "install its CRD, or correct apiVersion and kind",
         )
-    by_kind: dict[tuple[str, str, str], list[str]] = {}
+    verbs: dict[Need, list[str]] = {}
     for need in facts.needs:
-        by_kind.setdefault((need.group, need.resource, need.rollout), []).append(need.verb)
-    for (group, resource, rollout), verbs in by_kind.items():
+        verbs.setdefault(need._replace(verb=""), []).append(need.verb)
+    for need, needed in verbs.items():
+        who = f"ServiceAccount {need.account}" if need.account else "the controller"
+        what = f"{need.resource}.{need.group}".rstrip(".") + (need.name and f" {need.name}")
         yield _problem(
-            f"Rollout {rollout} needs {', '.join(verbs)} on {resource}.{group}, which the controller does not have",
-            "give it by a ClusterRole labelled moonshift.dev/aggregate-to-controller=true (deploy/kustomize/gateways)",
+            f"Rollout {need.rollout} needs {', '.join(needed)} on {what}, which {who} does not have",
+            _OF_THE_NAMESPACE if need.account or need.name else _OF_THE_CLUSTER,
         )
 
 

@@ -252,3 +252,23 @@ def test_a_gateway_that_cannot_match_is_left_out_of_the_step_with_a_warning(
     assert "Ingress class nginx (Ingress/web) cannot match paths: it sends nothing" in warning
     assert [diff["kind"] for diff in found["steps"][0]["routes"]] == ["HTTPRoute"]
     assert found["restored"] is True
+
+
+OWN_SCRIPT = EXAMPLE.parent / "own-script"
+
+
+def test_a_script_of_the_namespace_is_found_among_the_manifests() -> None:
+    result = CliRunner().invoke(cli, ["simulate", "-f", str(OWN_SCRIPT)])
+    assert result.exit_code == 0, result.output
+    assert "+    - name: shop-canary" in result.output
+    assert "every gateway object is as it was" in result.output
+
+
+def test_without_its_config_map_the_release_says_what_it_waits_for(tmp_path: Path) -> None:
+    for file in ("app.yaml", "rollout.yaml"):
+        (tmp_path / file).write_text((OWN_SCRIPT / file).read_text())
+    result = CliRunner().invoke(cli, ["simulate", "-f", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "ConfigMap shop/scripts, which scriptRef names, does not exist" in " ".join(
+        result.output.split()
+    )

@@ -66,6 +66,16 @@ PROBLEMS = {
         "Rollout shop/web needs patch, watch on lanes.x.dev",
         "moonshift.dev/aggregate-to-controller",
     ),
+    "an account of a namespace's script without rights": (
+        facts(needs=(Need("patch", "x.dev", "lanes", "shop/web", "shop/router"),)),
+        "needs patch on lanes.x.dev, which ServiceAccount shop/router does not have",
+        "examples/own-script/rights.yaml",
+    ),
+    "a ConfigMap with a namespace's script that may not be read": (
+        facts(needs=(Need("get", "", "configmaps", "shop/web", name="scripts"),)),
+        "needs get on configmaps scripts, which the controller does not have",
+        "examples/own-script/rights.yaml",
+    ),
 }
 
 
