@@ -85,6 +85,9 @@ def up(directory: Path, kubeconfig_out: Path | None, node: bool) -> None:
 
 
 async def _up(kind: type[Plane], directory: Path, kubeconfig_out: Path | None) -> None:
+    # Said before anything is built: that takes minutes.
+    if kind is NodePlane and (reason := tools.refusal()):
+        raise ClusterError(reason)
     if read_state(directory) is not None:
         before = _attach(directory)
         running = [name for name, component in before.components.items() if component.running]
