@@ -125,7 +125,10 @@ def _traffic(routes: tuple[RouteSeen, ...]) -> TrafficRecord | None:
 
 
 def _spec_of(route: RouteSeen) -> msgspec.Raw | msgspec.UnsetType:
-    if not isinstance(route.state, RoutePresent):
+    """The content; not where a script of the namespace names the object: nobody was asked whether its account may see
+    it, if no step routed.
+    """
+    if not isinstance(route.state, RoutePresent) or route.reference.own_script is not None:
         return msgspec.UNSET
     return msgspec.json.decode(route.state.raw, type=_Spec).spec
 

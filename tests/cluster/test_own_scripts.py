@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from controller.api.conversion import to_v1alpha1
 from demo.stage import NAMESPACE, Product
 from localcluster.api import ApiClient, JsonObject
 from localcluster.errors import RequestRefused
@@ -16,6 +17,7 @@ from tests.cluster.invented import API_VERSION, GROUP, crd, install, kind_of, sc
 from tests.cluster.kinds import RECORDED, ROLLOUTS, TRAFFIC_ROUTINGS, collection, path_of
 from tests.cluster.manifests import NEW_IMAGE, Application, StepPlan
 from tests.cluster.story import Story, condition
+from tests.cluster.test_warned_input import warned
 
 ROLES = "/apis/rbac.authorization.k8s.io/v1"
 LANES = kind_of("TenantLane")
@@ -32,6 +34,10 @@ local step = steps.of(obj)
 obj.data.spec.lanes[1].by = "%s"
 obj.data.spec.lanes[1].canary = obj.canaryService
 obj.data.spec.lanes[1].share = obj.canaryWeight
+return obj.data
+"""
+TELLS_APART = """
+obj.data.spec.lanes[1].subset, obj.data.spec.lanes[1].share = "new", obj.canaryWeight
 return obj.data
 """
 REACHES_OUT = """
@@ -303,6 +309,9 @@ async def test_who_may_not_impersonate_the_account_names_no_script(
         }
         with pytest.raises(RequestRefused, match="may not impersonate it"):
             await writer.create(collection(TRAFFIC_ROUTINGS, namespace), routing)
+        older = ROLLOUTS._replace(version="v1alpha1")
+        with pytest.raises(RequestRefused, match="may not impersonate it"):
+            await writer.create(collection(older, namespace), to_v1alpha1(body))
         await tenant.editor.create(paths, body)
         path = path_of(tenant.story.key(ROLLOUTS))
         # What another put to work stays; its object is no other's to choose.
@@ -339,6 +348,49 @@ async def test_a_script_that_cannot_be_had_is_said_in_words_and_waited_for(
     assert await tenant.lane() == before
     await tenant.teach(DIVIDES % "the tenant")
     await share(tenant, 20)
+
+
+async def test_a_config_map_that_does_not_exist_is_a_warning(
+    product: Product, tenant: Tenant
+) -> None:
+    said = await warned(product, rollout(tenant.story.app))
+    place = "spec.strategy.canary.trafficRoutings[0].customNetworkRefs[0].scriptRef.name"
+    assert f"{place}: ConfigMap {tenant.namespace}/scripts does not exist" in said
+
+
+async def test_a_shared_route_is_led_by_a_script_of_the_namespace_and_by_its_account(
+    tenant: Tenant,
+) -> None:
+    await tenant.give("get", "patch")
+    await tenant.teach(TELLS_APART)
+    before, app = await tenant.lane(), tenant.story.app
+    body = rollout(app)
+    canary = body["spec"]["strategy"]["canary"]
+    routing: JsonObject = {
+        "apiVersion": "rollouts.kruise.io/v1alpha1",
+        "kind": "TrafficRouting",
+        "metadata": {"name": "lane", "namespace": tenant.namespace},
+        "spec": {"objectRef": canary.pop("trafficRoutings"), "strategy": {"weight": 30}},
+    }
+    canary["trafficRoutingRef"] = "lane"
+    await tenant.editor.create(collection(TRAFFIC_ROUTINGS, tenant.namespace), routing)
+    await tenant.story.install()
+    await tenant.story.govern(body)
+    await tenant.story.release(NEW_IMAGE)
+    denied = f"ServiceAccount {tenant.namespace}/router may not update tenantlanes"
+    await tenant.story.until(
+        TRAFFIC_ROUTINGS, lambda o: denied in str(o.get("status", {})), name="lane"
+    )
+    assert await tenant.lane() == before
+    await tenant.give("get", "patch", "update")
+    led = await tenant.story.until(LANES, lambda o: o["spec"]["lanes"][0].get("share") == 30)
+    await tenant.story.approve_all()
+    await tenant.story.completed()
+    await tenant.story.until(
+        LANES,
+        lambda o: before == {"spec": o["spec"], "annotations": o["metadata"]["annotations"]},
+        after=led.resource_version,
+    )
 
 
 async def test_a_script_reaches_no_other_object(tenant: Tenant) -> None:

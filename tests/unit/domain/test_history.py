@@ -4,7 +4,7 @@ import msgspec
 
 from controller.api.history import ObjectRecord
 from controller.api.rollout import MoonshiftStatus
-from controller.domain.decision import Reference
+from controller.domain.decision import OwnScript, Reference
 from controller.domain.history import Outcome, Release, history_of
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen
 from tests.unit.builders import NOW, make_rollout
@@ -45,6 +45,18 @@ def test_the_first_ingress_and_http_route_stand_where_clients_of_the_original_lo
     assert [entry.name for entry in told.objects] == ["web", "api", "route", "other", "gone"]
     assert told.objects[1].data is msgspec.UNSET
     assert told.objects[4].data is msgspec.UNSET
+
+
+def test_an_object_of_a_namespaces_script_is_named_and_not_shown() -> None:
+    route = seen("Lane", "web", b'{"spec":{"x":1}}')
+    own = OwnScript("demo", "scripts", "router")
+    mine = msgspec.structs.replace(
+        route, reference=msgspec.structs.replace(route.reference, own_script=own)
+    )
+    told = history_of(record(mine)).spec.traffic_routing
+    assert told is not None
+    (entry,) = told.objects
+    assert (entry.name, entry.data) == ("web", msgspec.UNSET)
 
 
 def test_a_release_without_gateway_objects_says_nothing_of_them() -> None:
