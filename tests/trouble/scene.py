@@ -26,6 +26,7 @@ from tests.cluster.story import (
     WORKLOAD_TYPE,
     Story,
     condition,
+    revision_of,
     step_of,
     sub_status,
 )
@@ -293,6 +294,11 @@ class Scene(Story):
             ),
             "not Stalled",
         )
+
+    async def is_about_another_than(self, revision: str) -> None:
+        """The release of another template has begun; what was before it is judged no more."""
+        begun = await self.rollout(lambda found: revision_of(found) != revision)
+        self._last = begun.resource_version
 
     def said(self) -> Iterator[Said]:
         """Everything that was said to anybody."""

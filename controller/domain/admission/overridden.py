@@ -19,6 +19,7 @@ def overridden(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[st
         *_label_stays(new, stored),
         *_nothing_to_release(old, new, stored),
         *_held_fields(old, new, stored),
+        *_waits_for_a_resume(old, new, stored),
     )
 
 
@@ -57,12 +58,10 @@ def _held_fields(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[
     ]
     name = _name(new)
     warnings = []
-    if _as_written(new, stored) and "spec.paused" in kept:
+    if (_as_written(new, stored) or _resumed(old, new)) and "spec.paused" in kept:
         kept.remove("spec.paused")
         if child(new, "spec").get("paused") is True:
-            warnings.append(
-                f"{name} is under a release, which does not go on while you keep spec.paused true"
-            )
+            warnings.append(_does_not_go_on(new))
     if kept:
         warnings.append(
             f"{name} is under a release: {', '.join(kept)} as you wrote it is kept for the end, until then it is held"
@@ -72,6 +71,18 @@ def _held_fields(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[
             f"{name} stays paused until traffic is safe; its Rollout lets it go on by itself"
         )
     return tuple(warnings)
+
+
+def _waits_for_a_resume(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[str, ...]:
+    """Another template for a Deployment that its owner had paused."""
+    after = _record(stored)
+    known = _record(old) or {}
+    waits = after is not None and after.get("paused") is True and template_changed(old, new)
+    return (_does_not_go_on(new),) if waits and known.get("paused") is not False else ()
+
+
+def _does_not_go_on(workload: JsonObject) -> str:
+    return f"{_name(workload)} is under a release, which does not go on while you keep spec.paused true"
 
 
 def _name(workload: JsonObject) -> str:

@@ -3,7 +3,8 @@
 Two means hold a Deployment (docs/architecture.md, "Moving pods"). The *availability freeze* is a minReadySeconds that
 no pod reaches, so that the Deployment's controller creates exactly the allowed surge and stops. The *admission pause*
 is `paused` with a token of ours, from the admission of a template change until our first move.
-Invariant: a Deployment that is paused without our token was paused by its owner.
+Invariants: a Deployment that is paused without our token was paused by its owner; so was one whose record of its
+owner's own values says so, with our token beside it.
 """
 
 import msgspec
@@ -12,6 +13,7 @@ from controller.api.names import ADMISSION_PAUSE
 from controller.api.quantity import IntOrPercent, is_count, parse_percent, scaled_down, scaled_up
 from controller.api.rollout import OwnersValues
 from controller.api.workloads import Deployment, DeploymentStrategy
+from controller.domain.pods.marks import owners_record
 
 
 def admission_paused(deployment: Deployment) -> bool:
@@ -20,8 +22,13 @@ def admission_paused(deployment: Deployment) -> bool:
 
 
 def paused_by_its_owner(deployment: Deployment) -> bool:
-    """Paused, and not by us."""
-    return deployment.spec.paused and ADMISSION_PAUSE not in deployment.metadata.annotations
+    """Paused, and not by us alone: its owner had paused it when another template came."""
+    if not deployment.spec.paused:
+        return False
+    if ADMISSION_PAUSE not in deployment.metadata.annotations:
+        return True
+    record = owners_record(deployment)
+    return record is not None and record.paused
 
 
 class Limits(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from controller.api.rollout import FinalisingStep, RolloutStatus
+from controller.api.workload_kinds import WorkloadKind
 from controller.domain.decision import (
     Action,
     DeleteCanaryDeployment,
@@ -26,6 +27,7 @@ from controller.domain.rollout import (
     services,
 )
 from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.moving.deployments import kept_paused
 from controller.domain.rollout.release_context import ReleaseContext, Style, moonshift_status
 from controller.domain.rollout.returning import unmark
 from controller.domain.rollout.shared_routing import leave
@@ -142,6 +144,10 @@ def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     In canary style the batches were those of the extra Deployment's pods. No step has made the workload's own pods, and
     the original labels none of them: ours are labelled where a record of the release will look for them.
     """
+    held = kept_paused(context) if context.kind is WorkloadKind.DEPLOYMENT else None
+    if held is not None and _still_frozen(context):
+        # Other rolling update limits are a scale event, which a pause does not stop.
+        return Stop(status=status, problem=held)
     unmade = context.style is Style.CANARY and not context.seen.histories_kept
     labels = () if unmade else batches.missing_labels(context, status, context.promoted_pods)
     if labels and not _still_frozen(context):

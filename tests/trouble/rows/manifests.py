@@ -1,10 +1,12 @@
 """What people do to the owner's manifests of a workload while it is released."""
 
 from localcluster.api import JsonObject
+from localcluster.history import Change
 from tests.cluster import manifests
-from tests.cluster.kinds import path_of
-from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
-from tests.cluster.story import conclude
+from tests.cluster.kinds import PODS, path_of
+from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE
+from tests.cluster.story import conclude, revision_of
+from tests.cluster.view import image_of
 from tests.trouble.forms import (
     ADVANCED_DAEMON,
     BLUE_GREEN,
@@ -25,6 +27,14 @@ LABEL_STAYS = Said(
     "warned",
     "<Kind> shop is under a release, so the label rollouts.kruise.io/workload-type and the other marks of the release "
     "stay: to let it go now, delete its Rollout or set spec.disabled of the Rollout to true",
+)
+WAITS_FOR_A_RESUME = Said(
+    "warned",
+    "Deployment shop is under a release, which does not go on while you keep spec.paused true",
+)
+PAUSED_BY_OWNER = Said(
+    "Stalled PausedByOwner",
+    "Deployment <namespace>/shop is paused, and not by Moonshift: set spec.paused to false to go on",
 )
 LET_GO = (
     "patch cloneset.apps.kruise.io/shop --type merge "
@@ -107,9 +117,8 @@ async def is_not_restarted(scene: Scene) -> None:
 
 
 async def is_paused_by_its_owner(scene: Scene) -> None:
-    """`kubectl rollout pause` is the owner's word: nothing moves until it is taken back, or until another template
-    is written: that one is released, and the pause returns at its end. kubectl refuses to resume what is not paused,
-    and to restart what is."""
+    """`kubectl rollout pause` is the owner's word: nothing moves until it is taken back. kubectl refuses to resume what
+    is not paused, and to restart what is."""
     await scene.begin()
     await scene.reach(1)
     await scene.does("kubectl rollout resume <kind>/shop", fails=True)
@@ -122,6 +131,46 @@ async def is_paused_by_its_owner(scene: Scene) -> None:
     await scene.does("kubectl rollout resume <kind>/shop")
     await scene.paused_at(2)
     await scene.approve(2)
+    await conclude(scene)
+
+
+async def is_given_another_template_under_a_pause(scene: Scene) -> None:
+    """Another template under the pause moves no pod either: traffic goes back to the old pods, and the steps begin
+    again when the pause is taken back. The old template is the way back under a pause, too."""
+    await scene.begin()
+    await scene.reach(1)
+    await scene.does("kubectl rollout pause <kind>/shop")
+    before = revision_of(await scene.status())
+    await scene.release(THIRD_IMAGE)
+    await scene.stalled("PausedByOwner")
+    await scene.moment()
+    await scene.never(UNDER_A_PAUSE_SECONDS, _is_pod_of_the_third)
+    await scene.does("kubectl rollout resume <kind>/shop")
+    await scene.is_about_another_than(before)
+    await scene.approve_all()
+    await conclude(scene)
+
+
+UNDER_A_PAUSE_SECONDS = 5
+
+
+def _is_pod_of_the_third(change: Change) -> bool:
+    return change.key.kind == PODS and image_of(change.object) == THIRD_IMAGE
+
+
+async def is_paused_before_the_template_comes(scene: Scene) -> None:
+    """A Deployment that its owner has paused is not released before it is resumed: nothing is touched, and the steps
+    begin when the pause is taken back."""
+    await scene.install()
+    await scene.govern()
+    await scene.does("kubectl rollout pause <kind>/shop")
+    await scene.release(NEW_IMAGE)
+    del scene.expected[scene.key(scene.workload)]["spec"]["paused"]
+    await scene.stalled("PausedByOwner")
+    await scene.moment()
+    await scene.does("kubectl rollout resume <kind>/shop")
+    await scene.goes_on()
+    await scene.approve_all()
     await conclude(scene)
 
 
@@ -310,20 +359,28 @@ TROUBLES = (
                         "refused",
                         'error: deployments.apps "shop" can\'t restart paused deployment (run rollout resume first)',
                     ),
-                    Said(
-                        "warned",
-                        "Deployment shop is under a release, which does not go on while you keep spec.paused true",
-                    ),
-                    Said(
-                        "Stalled PausedByOwner",
-                        "Deployment <namespace>/shop is paused, and not by Moonshift: "
-                        "set spec.paused to false to go on",
-                    ),
+                    WAITS_FOR_A_RESUME,
+                    PAUSED_BY_OWNER,
                 ),
                 ("kubectl rollout resume <kind>/shop",),
                 why=(theirs("rollout resume deployment/shop", "take the pause back"),),
                 played=(PACED, BLUE_GREEN),
                 often=(PACED,),
+            ),
+            Row(
+                is_given_another_template_under_a_pause,
+                (WAITS_FOR_A_RESUME, PAUSED_BY_OWNER),
+                ("kubectl rollout resume <kind>/shop",),
+                played=(PACED, BLUE_GREEN),
+                often=(PACED,),
+                killed=(BLUE_GREEN,),
+            ),
+            Row(
+                is_paused_before_the_template_comes,
+                (PAUSED_BY_OWNER,),
+                ("kubectl rollout resume <kind>/shop",),
+                played=(PACED, CANARY, BLUE_GREEN),
+                often=(CANARY,),
             ),
             Row(
                 is_resumed_while_it_is_latched,

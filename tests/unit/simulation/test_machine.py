@@ -127,7 +127,7 @@ class Deployments(Releases):
     def finished(self) -> None:
         """The Deployment is its owner's, all its pods run, and there is nothing to decide."""
         if self.paused_once:
-            # A pause over which another template was released comes back at the end; nobody can resume before.
+            # A rollback outranks the pause, which comes back at its end; kubectl finds nothing to resume before.
             self.owner.edit(paused=False)
             self.world.rest()
         world, workload = self.world, workload_of(self.world)

@@ -73,18 +73,27 @@ class Deployments(FromZero):
             and seen.replicas == deployment.spec.replicas
             and seen.available_replicas >= deployment.spec.replicas - limits.unavailable
         )
-        return None if done else Stop(status=status)
+        if done:
+            return None
+        return Stop(status=status, problem=kept_paused(context))
+
+
+def kept_paused(context: ReleaseContext) -> Refusal | None:
+    """The owner keeps the Deployment paused: none of its pods moves until its owner resumes it."""
+    if not paused_by_its_owner(context.deployment):
+        return None
+    return Refusal(
+        reason=reasons.PAUSED_BY_OWNER,
+        message=f"Deployment {context.workload_key} is paused, and not by Moonshift: "
+        "set spec.paused to false to go on",
+        object=f"Deployment {context.workload_key}",
+    )
 
 
 def blocked_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """The Deployment cannot be moved now: its owner paused it, or its controller has not caught up."""
-    if paused_by_its_owner(context.deployment):
-        problem = Refusal(
-            reason=reasons.PAUSED_BY_OWNER,
-            message=f"Deployment {context.workload_key} is paused, and not by Moonshift: "
-            "set spec.paused to false to go on",
-            object=f"Deployment {context.workload_key}",
-        )
+    problem = kept_paused(context)
+    if problem is not None:
         return Stop(status=status, problem=problem)
     # Between a patch and the Deployment controller's answer the pods still follow the old limits.
     return None if context.deployment.observed else Stop(status=status)

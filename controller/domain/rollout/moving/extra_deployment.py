@@ -8,7 +8,7 @@ from controller.api.rollout import PatchMetadata, RolloutStatus
 from controller.domain.decision import Action, EnsureCanaryDeployment, ScaleCanaryDeployment
 from controller.domain.pods.canary import canary_deployment, canary_name
 from controller.domain.pods.readiness import Readiness
-from controller.domain.rollout.moving.deployments import Deployments
+from controller.domain.rollout.moving.deployments import Deployments, kept_paused
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.transition import Stop
 
@@ -23,8 +23,9 @@ class ExtraDeployment(Deployments):
     """The extra Deployment has the step's size."""
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """Nothing: the workload itself does not move."""
-        return None
+        """The workload itself does not move; one that its owner keeps paused is not released either."""
+        problem = kept_paused(context)
+        return Stop(status=status, problem=problem) if problem is not None else None
 
     def grow(
         self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool

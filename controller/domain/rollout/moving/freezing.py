@@ -120,6 +120,6 @@ def lost_its_record(context: ReleaseContext) -> bool:
 
 
 def _was_resumed_unheard(context: ReleaseContext) -> bool:
-    """Its owner paused it, and took the pause back while no webhook was asked: at the end it would be paused again."""
+    """Its owner paused it, and took the pause back while no webhook was asked: the release would wait for ever."""
     known = context.owners is not None and context.owners.paused
-    return known and not context.labelled and not context.deployment.spec.paused
+    return known and not context.deployment.spec.paused

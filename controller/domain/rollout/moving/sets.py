@@ -148,9 +148,11 @@ class Sets:
     def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """All pods that the owner wants updated are of the template, and as many are ready as the owner asks for."""
         counted = context.ready(context.promoted_pods)
-        if not context.observed or not _whole(context, counted):
-            return Stop(status=status, wake_at=counted.next_at)
-        return None
+        if context.observed and _whole(context, counted):
+            return None
+        blocked = blocked_set(context, status)
+        problem = blocked.problem if blocked is not None else None
+        return Stop(status=status, problem=problem, wake_at=counted.next_at)
 
 
 def _whole(context: ReleaseContext, counted: Readiness) -> bool:

@@ -104,3 +104,22 @@ def test_a_label_that_stays_is_answered_with_the_ways_out() -> None:
     assert "delete its Rollout or set spec.disabled" in warning
     idle = deployment("v1")
     assert said(idle, changed(copy.deepcopy(idle), ("metadata", "labels"), None)) == ()
+
+
+def test_a_template_for_a_paused_deployment_is_answered_with_what_it_waits_for() -> None:
+    waits = (
+        "Deployment web is under a release, which does not go on while you keep spec.paused true"
+    )
+    old = deployment("v1", paused=True)
+    assert said(old, with_image(old, "v2")) == (waits,)
+    running = held()
+    paused = changed(copy.deepcopy(running), ("spec", "paused"), True)
+    assert said(stored(running, paused), with_image(stored(running, paused), "v3")) == (waits,)
+    assert said(running, with_image(paused, "v3")) == (waits,)
+
+
+def test_a_resume_under_the_admission_pause_is_not_said_to_be_kept_for_the_end() -> None:
+    old = deployment("v1", paused=True)
+    waiting = stored(old, with_image(old, "v2"))
+    (warning,) = said(waiting, changed(copy.deepcopy(waiting), ("spec", "paused"), None))
+    assert warning.startswith("Deployment web stays paused until traffic is safe")
