@@ -238,7 +238,10 @@ def _lead_back(
     if not any(side.half is Half.STABLE for side in back):
         return ()
     if ours.goal in PINNED_ON and context.owners is not None:
-        return services.pinned(context, status)
+        # Only where stable pods answer again: a record that is over for another reason leaves the Service un-pinned,
+        # or every other pass would pin it to nobody.
+        answer = any(answers(context, status, side) for side in back if side.half is Half.STABLE)
+        return services.pinned(context, status) if answer else ()
     if ours.goal or not ours.release:
         return ()
     return (
