@@ -5,8 +5,10 @@ local gateway_rules = {}
 
 local MAX_RULES, MAX_IN_ALL = 16, 128
 
--- A filter that replaces the matched prefix wants exactly one match in its rule, and that by prefix.
-local function replaces_prefix(rule)
+---Whether a rule has a filter that replaces the matched prefix: it wants exactly one match, and that by prefix.
+---@param rule {filters?: table[]}
+---@return boolean
+function gateway_rules.replaces_prefix(rule)
     for _, filter in ipairs(rule.filters or {}) do
         local change = filter.urlRewrite or filter.requestRedirect
         if change and change.path and change.path.type == "ReplacePrefixMatch" then
@@ -46,6 +48,53 @@ local function check_size(step, rules)
     end
 end
 
+local function path_of(match)
+    local path = match.path or {}
+    return {type = path.type or "PathPrefix", value = path.value or "/"}
+end
+
+-- What decides between matches that hold for one request, in this order; then the order of the rules does.
+local function rank(match)
+    local path = path_of(match)
+    return {
+        path.type == "Exact" and 1 or 0, #path.value, match.method and 1 or 0, #(match.headers or {}),
+        #(match.queryParams or {}),
+    }
+end
+
+-- The match of a rule with a copy's path and conditions on top; nil where the two never hold together.
+local function joined(known, made)
+    local result = tables.copy(known.match)
+    if made.match.path then
+        if made.path and known.replaces and not tables.same(path_of(known.match), path_of(made.match)) then
+            error("the path of this step would have to be taken from a rule for others that replaces its prefix")
+        end
+        result.path = tables.copy(made.match.path)
+    end
+    local method = made.match.method
+    if method ~= nil and not gateway_api.add(result, {what = "method", value = method}) then
+        return nil
+    end
+    return gateway_api.joined(result, made.match)
+end
+
+---Which of two matches of an HTTPRoute wins.
+---@return moonshift.Precedence
+function gateway_rules.by_specificity()
+    return {
+        path_of = path_of, rank = rank, joined = joined,
+        size = function(match)
+            local found = rank(match)
+            return found[3] + found[4] + found[5]
+        end,
+        with_path = function(match, path)
+            local result = tables.copy(match)
+            result.path = tables.copy(path)
+            return result
+        end,
+    }
+end
+
 ---Puts copies of the rules that lead to the stable Service before them, bound to the step's matches, and guards for other
 ---rules. Alternatives share one rule where they can: a route has few.
 ---@param step moonshift.Step
@@ -54,20 +103,20 @@ end
 ---@param wanted moonshift.Alternative[]
 ---@param most integer matches of one rule
 function gateway_rules.match(step, services, kind, wanted, most)
-    kind.replaces_prefix, kind.matches_of = replaces_prefix, gateway_api.matches_of
+    kind.replaces_prefix, kind.matches_of = gateway_rules.replaces_prefix, gateway_api.matches_of
     function kind.is_ours(rule)
         return weights.has_stable(services, rule.backendRefs)
     end
     function kind.combined(rule, source, alternative)
         local path = alternative.path
-        if path and path.type ~= "PathPrefix" and replaces_prefix(rule) then
+        if path and path.type ~= "PathPrefix" and gateway_rules.replaces_prefix(rule) then
             error("a rule that replaces its prefix cannot match a path by type " .. path.type)
         end
         return gateway_api.combined(step, {source}, alternative)
     end
     function kind.copies(rule, matches)
         local ours, result = kind.is_ours(rule), {}
-        if not replaces_prefix(rule) then
+        if not gateway_rules.replaces_prefix(rule) then
             return {copy_of(step, services, most, rule, matches, 0, ours)}
         end
         for number, match in ipairs(matches) do

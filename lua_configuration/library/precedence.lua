@@ -57,12 +57,15 @@ local function came_before(known, made)
     return (first and one[1] == other[1] and one[2] == other[2]) or higher(one, made.asked_rank) == true
 end
 
-local function takes_from(made, known)
-    local first = higher(made.rank, known.rank)
-    if first == nil then
-        return made.index < known.index
+-- Whether one wins over the other; `even` where they are even and the kind gives no order to such.
+local function wins(kind, one, other, even)
+    local first = higher(one.rank, other.rank)
+    if first ~= nil then
+        return first
+    elseif kind.unordered then
+        return even
     end
-    return first
+    return one.index < other.index
 end
 
 -- Whether whatever one match asks for, another asks for as well.
@@ -80,10 +83,10 @@ local function within(part, all)
 end
 
 -- Whether a copy of the same rule wins by itself already.
-local function is_settled(list, new, made)
+local function is_settled(kind, list, new, made)
     for _, one in ipairs(list) do
         if one.index == new.index and not one.idle and within(one.match, new.match)
-            and (takes_from(one, made) or tables.same(one.match, new.match)) then
+            and (wins(kind, one, made, false) or tables.same(one.match, new.match)) then
             return true
         end
     end
@@ -93,7 +96,7 @@ end
 -- The guard that a rule needs against a copy, or nil.
 local function guard_for(kind, other, made)
     local meets = not made.idle and other.index ~= made.index
-        and came_before(other, made) and takes_from(made, other) and covers(other.place, made.place)
+        and came_before(other, made) and wins(kind, made, other, true) and covers(other.place, made.place)
     local match = meets and kind.joined(other, made)
     if not match then
         return nil
@@ -137,7 +140,7 @@ local function add_guards(kind, list, known)
         -- Rules of other paths win or lose as they did, unless the step has a path of its own.
         for _, other in ipairs(made.path and known or by_place[made.place.type .. made.place.value]) do
             local guard = guard_for(kind, other, made)
-            if guard and not is_settled(list, guard, made) then
+            if guard and not is_settled(kind, list, guard, made) then
                 table.insert(list, guard)
             end
         end

@@ -1,11 +1,12 @@
 """Skipper RouteGroup: the path tree first (an exact path, then the longest subtree), then the strictest predicates.
 
-How strict a route is: the number of its predicates, of which a method is one.
+How strict a route is: the number of its predicates, of which a method is one. Which of two equally strict ones wins is
+not defined.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tests.routing.ingress import own_host, places
 from tests.routing.model import Request, Shares, Tree, below, divided
@@ -21,8 +22,19 @@ def route_group(spec: Tree, request: Request) -> Shares:
     fitting = [route for route in routes if _path(route, request) and _rest(route, request)]
     if not fitting:
         return {}
-    best = max(fitting, key=_rank)
-    found = best.get("backends") or spec.get("defaultBackends", ())
+    best = max(map(_rank, fitting))
+    answers = [_led_to(route, spec, services) for route in fitting if _rank(route) == best]
+    if any(answer != answers[0] for answer in answers):
+        raise Undefined
+    return answers[0]
+
+
+class Undefined(Exception):
+    """Several routes are equally strict."""
+
+
+def _led_to(route: Tree, spec: Tree, services: Mapping[str, str]) -> Shares:
+    found = route.get("backends") or spec.get("defaultBackends", ())
     even = not any("weight" in entry for entry in found)
     return divided((services[e["backendName"]], 1 if even else e.get("weight", 0)) for e in found)
 

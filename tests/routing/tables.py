@@ -353,7 +353,7 @@ def uncontested(render: Render) -> Render:
 
 
 def for_all_tenants(render: Render) -> Render:
-    """The table without rules for one tenant: where more conditions win, a step's copy wins over such a rule."""
+    """The table without rules for one tenant, for kinds whose rules have no conditions."""
 
     def rendered(table: Table) -> Spec:
         first: dict[str, Rule] = {}

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from tests.component.luaworker.process import Worker
-from tests.routing import contour, gateway_api
+from tests.routing import contour, gateway_api, kuma, skipper
 from tests.routing.model import HOST, Request, Simulator
 from tests.routing.tables import ADMIN, CANARY, LEGACY, STABLE, Spec
 from tests.routing.test_routing import AGENT, GROUP, is_meant, without_nothing
@@ -114,12 +114,51 @@ def http_proxy(table: Table) -> Spec:
     }
 
 
+def mesh_http_route(table: Table) -> Spec:
+    """Kuma MeshHTTPRoute: one list, about the stable Service."""
+    rules = [
+        {
+            "matches": rule["matches"],
+            "default": {
+                "backendRefs": [{"kind": "MeshService", **ref} for ref in rule["backendRefs"]]
+            },
+        }
+        for rule in http_route(table)["rules"]
+    ]
+    return {"to": [{"targetRef": {"kind": "MeshService", "name": STABLE}, "rules": rules}]}
+
+
+def route_group(table: Table) -> Spec:
+    """Skipper RouteGroup: predicates hold together."""
+    calls = {
+        "header": 'Header("{}", "{}")',
+        "header-regex": 'HeaderRegexp("{}", "{}")',
+        "query": 'QueryParam("{}", "^{}$")',
+    }
+    return {
+        "backends": [
+            {"name": name, "type": "service", "serviceName": name, "servicePort": 80}
+            for name in (STABLE, LEGACY, ADMIN)
+        ],
+        "routes": [
+            {
+                "pathSubtree": rule.prefix,
+                "predicates": [calls[sort].format(name, v) for sort, name, v in rule.conditions],
+                "backends": [{"backendName": rule.service}],
+            }
+            for rule in table
+        ],
+    }
+
+
 GRPC = "gateway.networking.k8s.io/GRPCRoute"
 KINDS: dict[str, tuple[Callable[[Table], Spec], Simulator]] = {
     "gateway.networking.k8s.io/HTTPRoute": (http_route, gateway_api.http_route),
     GRPC: (grpc_route, gateway_api.grpc_route),
     "policy.linkerd.io/HTTPRoute": (http_route, gateway_api.http_route),
     "projectcontour.io/HTTPProxy": (http_proxy, contour.http_proxy),
+    "kuma.io/MeshHTTPRoute": (mesh_http_route, kuma.mesh_http_route),
+    "zalando.org/RouteGroup": (route_group, skipper.route_group),
 }
 PROBES = [
     Request(
@@ -178,6 +217,7 @@ REFUSALS = (
     "all requests that match this step are those of rules that lead elsewhere than to Service web",
     "the matches of this step contradict the conditions of every rule",
     "a route has the conditions of this step already",
+    "a rule has the matches of this step already",
     "a rule would have",
 )
 
@@ -208,7 +248,10 @@ async def test_whoever_had_a_request_keeps_it_unless_it_was_the_stable_services(
         return
     changed = json.loads(answer.result_json)["spec"]
     for request in PROBES:
-        before = without_nothing(simulate(original, request))
+        try:
+            before = without_nothing(simulate(original, request))
+        except skipper.Undefined:
+            continue  # Whoever had it before had it by chance.
         meant = STABLE in before and any(is_meant(match, request) for match in matches)
         after = without_nothing(simulate(changed, request))
         assert after == ({CANARY: Fraction(1)} if meant else before), request

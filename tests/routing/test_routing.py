@@ -103,16 +103,14 @@ RULES = {
     "gateway.solo.io/RouteTable": Family(tables.gloo_routes, gloo.routes),
     "gateway.solo.io/VirtualService": Family(tables.gloo_virtual_service, gloo.virtual_service),
     "kuma.io/MeshHTTPRoute": Family(
-        tables.for_all_tenants(tables.mesh_http_route), kuma.mesh_http_route
+        tables.mesh_http_route, kuma.mesh_http_route, by_specificity=True
     ),
     "kuma.io/TrafficRoute": Family(tables.traffic_route, kuma.traffic_route),
     "getambassador.io/Mapping": Family(
         tables.uncontested(tables.mappings), emissary.mappings, change=each_mapping
     ),
     "cilium.io/CiliumEnvoyConfig": Family(tables.envoy_config, cilium.envoy_config),
-    "zalando.org/RouteGroup": Family(
-        tables.for_all_tenants(tables.route_group), skipper.route_group
-    ),
+    "zalando.org/RouteGroup": Family(tables.route_group, skipper.route_group, by_specificity=True),
 }
 MATCHES = {
     "consul.hashicorp.com/ServiceRouter": Family(tables.service_router, consul.service_router),

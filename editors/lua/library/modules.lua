@@ -79,6 +79,7 @@
 ---@field rank fun(match: table): (number|string)[] what decides, in this order; the higher number, the first text
 ---@field size fun(match: table): number how many conditions there are beside the path
 ---@field joined fun(known: moonshift.KnownMatch, made: moonshift.KnownMatch): table? both at once; nil where that never holds
+---@field unordered? boolean of two that are even, either may win; else the first rule does
 ---@field is_ours? fun(rule: table): boolean
 ---@field matches_of? fun(rule: table): table[]
 ---@field replaces_prefix? fun(rule: table): boolean
@@ -271,6 +272,32 @@ function shares.largest_remainder(parts, total, least) end
 ---@return number
 function shares.scale_for(step, services, total, sum) end
 
+---The conditions of Skipper's routes: what they mean, and which of two routes wins. The tree of paths is asked first, then the
+---number of conditions decides, whatever the order.
+---For scripts with the line `--@use skipper`.
+skipper = {}
+
+---A predicate or a filter: its name with texts.
+---@param name string
+---@param texts string[]
+---@return string
+function skipper.call(name, texts) end
+
+---The part of a route that says which requests it has.
+---@param route table
+---@return table
+function skipper.match_of(route) end
+
+---Adds a condition; false where it can never hold together with what is there.
+---@param match table
+---@param condition moonshift.Condition
+---@return boolean
+function skipper.add(match, condition) end
+
+---Which of two matches wins, as `precedence` asks for it. Of as many conditions either may.
+---@return moonshift.Precedence
+function skipper.precedence() end
+
 ---What a step asks for, and the frame in which a script carries it out: either its matches, or its share of the traffic.
 ---For scripts with the line `--@use steps`.
 steps = {}
@@ -456,6 +483,15 @@ function gateway_api.combined(step, sources, alternative) end
 ---HTTPRoute, GRPCRoute and kinds with the same rules: copies of whole rules, with guards, within the limits of a route.
 ---For scripts with the line `--@use gateway_rules`.
 gateway_rules = {}
+
+---Whether a rule has a filter that replaces the matched prefix: it wants exactly one match, and that by prefix.
+---@param rule {filters?: table[]}
+---@return boolean
+function gateway_rules.replaces_prefix(rule) end
+
+---Which of two matches of an HTTPRoute wins.
+---@return moonshift.Precedence
+function gateway_rules.by_specificity() end
 
 ---Puts copies of the rules that lead to the stable Service before them, bound to the step's matches, and guards for other
 ---rules. Alternatives share one rule where they can: a route has few.

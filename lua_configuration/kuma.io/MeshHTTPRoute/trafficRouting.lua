@@ -1,9 +1,10 @@
 --@name Kuma MeshHTTPRoute
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
---@use steps, tables, weights, conditions, routes, gateway_api, kuma
+--@use steps, tables, weights, conditions, precedence, gateway_api, gateway_rules, kuma
 --
 -- Divides the stable Service's own share of every rule that leads to it, by references or because its list is about it, or
--- puts copies of those rules, bound to the step's matches and to the new revision alone, before them.
+-- puts copies of those rules, bound to the step's matches and to the new revision alone, before them. The most specific rule
+-- wins: one for others over which a copy would win gets a guard, a copy that leads where it leads.
 --
 -- obj.params.scale: multiply the weights of divided rules by this much.
 -- obj.params.both: a step's matches and its traffic at once.
@@ -34,27 +35,36 @@ local function in_kumas_words(wanted)
     end
 end
 
--- One rule for all alternatives.
-local function copies_of(rule, target, wanted)
-    local matches = {}
-    for _, alternative in ipairs(wanted) do
-        for _, match in ipairs(gateway_api.combined(step, gateway_api.matches_of(rule), alternative)) do
-            if tables.contains(rule.matches or {}, match) then
-                error("a rule has the matches of this step already, and there cannot be two of them")
-            end
-            table.insert(matches, match)
+-- Which of a list's rules wins, and how one is copied: one rule for all alternatives.
+local function kind_of(target)
+    local kind = gateway_rules.by_specificity()
+    kind.matches_of = gateway_api.matches_of
+    function kind.is_ours(rule)
+        return weights.has_stable(services, kuma.refs_of(rule, target))
+    end
+    function kind.replaces_prefix(rule)
+        return gateway_rules.replaces_prefix(rule.default or {})
+    end
+    function kind.combined(rule, source, alternative)
+        local matches = gateway_api.combined(step, {source}, alternative)
+        if tables.contains(rule.matches or {}, matches[1]) then
+            error("a rule has the matches of this step already, and there cannot be two of them")
         end
+        return matches
     end
-    if #matches == 0 then
-        return {}
+    function kind.copies(rule, matches)
+        local result = tables.copy(rule)
+        result.matches = matches
+        if kind.is_ours(rule) then
+            result.default = result.default or {}
+            result.default.backendRefs = weights.canary_entries(services, kuma.refs_of(rule, target))
+            if step.modifier ~= nil then
+                gateway_api.change_headers(result.default, step.modifier)
+            end
+        end
+        return {result}
     end
-    local result = tables.copy(rule)
-    result.matches, result.default = matches, result.default or {}
-    result.default.backendRefs = weights.canary_entries(services, kuma.refs_of(rule, target))
-    if step.modifier ~= nil then
-        gateway_api.change_headers(result.default, step.modifier)
-    end
-    return {result}
+    return kind
 end
 
 steps.carry_out(step, {
@@ -64,12 +74,7 @@ steps.carry_out(step, {
         for _, to in ipairs(step.spec.to or {}) do
             -- Rules of different lists have nothing to do with each other.
             step.seen = {}
-            local function is_ours(rule)
-                return weights.has_stable(services, kuma.refs_of(rule, to.targetRef))
-            end
-            to.rules = to.rules and routes.with_copies(step, to.rules, is_ours, function(rule)
-                return copies_of(rule, to.targetRef, wanted)
-            end)
+            to.rules = to.rules and precedence.with_copies(step, kind_of(to.targetRef), to.rules, wanted)
         end
     end,
     divide = function() kuma.divide(step, services) end,

@@ -1,10 +1,11 @@
 --@name Skipper RouteGroup
 --@can weight,subpercent,header,header-regex,cookie,query,path,method,header-modifier
---@use steps, tables, backends, weights, conditions, routes, named_backends
+--@use steps, tables, backends, weights, conditions, routes, named_backends, precedence, skipper
 --
 -- Divides what goes to backends of the stable Service, in routes and in the default backends, or puts copies of routes,
 -- bound to the step's matches and to the new revision alone, before those that go to stable. Predicates hold together, so
--- each alternative is a route of its own; more predicates win, whatever the order.
+-- each alternative is a route of its own; more predicates win, whatever the order. A route for others over which a copy could
+-- win gets a guard, a copy that leads where it leads.
 --
 -- obj.params.scale: multiply the weights of divided lists by this much.
 -- obj.params.both: a step's matches and its traffic at once.
@@ -31,42 +32,16 @@ local function backends_of(route)
     return route.backends and #route.backends > 0 and route.backends or spec.defaultBackends or {}
 end
 
-local function call(name, ...)
-    local arguments = {}
-    for _, text in ipairs({...}) do
-        table.insert(arguments, '"' .. text:gsub('[\\"]', "\\%0") .. '"')
-    end
-    return name .. "(" .. table.concat(arguments, ", ") .. ")"
-end
-
--- Parameters and cookies are matched by expressions only.
-local function predicate_of(condition)
-    if condition.what == "query" then
-        return call("QueryParam", condition.name, conditions.whole(condition))
-    elseif condition.what == "cookie" then
-        return call("Cookie", condition.name, conditions.whole(condition))
-    elseif condition.regex then
-        return call("HeaderRegexp", condition.name, conditions.whole(condition))
-    end
-    return call("Header", condition.name, condition.value)
-end
-
--- What tells routes apart: two that are alike are refused.
-local function key_of(route)
-    return {route.path or false, route.pathSubtree or false, route.pathRegexp or false,
-        route.predicates or {}, route.methods or {}}
-end
-
 local function change_headers(route)
     local filters = {}
     for _, header in ipairs(step.modifier.set or {}) do
-        table.insert(filters, call("setRequestHeader", header.name, header.value))
+        table.insert(filters, skipper.call("setRequestHeader", {header.name, header.value}))
     end
     for _, header in ipairs(step.modifier.add or {}) do
-        table.insert(filters, call("appendRequestHeader", header.name, header.value))
+        table.insert(filters, skipper.call("appendRequestHeader", {header.name, header.value}))
     end
     for _, name in ipairs(step.modifier.remove or {}) do
-        table.insert(filters, call("dropRequestHeader", name))
+        table.insert(filters, skipper.call("dropRequestHeader", {name}))
     end
     for _, filter in ipairs(route.filters or {}) do
         table.insert(filters, filter)
@@ -74,40 +49,50 @@ local function change_headers(route)
     route.filters = filters
 end
 
-local ways = {
-    match_of = function(route) return route end,
-    told_apart_by = function(route, source)
-        local key = key_of(route)
-        if tables.same(key, key_of(source)) then
-            error("a route has the conditions of this step already, and there cannot be two of them")
+local kind = skipper.precedence()
+
+function kind.is_ours(route)
+    return weights.has_stable(services, backends_of(route))
+end
+
+function kind.matches_of(route)
+    return {skipper.match_of(route)}
+end
+
+function kind.replaces_prefix()
+    return false
+end
+
+function kind.combined(_, source, alternative)
+    local match, possible = tables.copy(source), true
+    match = alternative.path and kind.with_path(match, alternative.path) or match
+    for _, condition in ipairs(alternative.conditions) do
+        possible = possible and skipper.add(match, condition)
+    end
+    if possible and tables.same(match, source) then
+        error("a route has the conditions of this step already, and there cannot be two of them")
+    end
+    return possible and routes.first_time(step, match) and {match} or {}
+end
+
+-- Copies of a route: for the new version, or guards that lead where the route leads.
+function kind.copies(route, matches)
+    local result = {}
+    for number, match in ipairs(matches) do
+        local twin = tables.copy(route)
+        for _, field in ipairs(skipper.FIELDS) do
+            twin[field] = match[field]
         end
-        return key
-    end,
-    set_path = function(route, path)
-        route.path, route.pathSubtree, route.pathRegexp = nil, nil, nil
-        if path.type == "Exact" then
-            route.path = path.value
-        elseif path.type == "PathPrefix" then
-            route.pathSubtree = path.value
-        else
-            route.pathRegexp = conditions.whole({value = path.value, regex = true})
+        if kind.is_ours(route) then
+            twin.backends = weights.canary_entries(services, backends_of(twin))
+            if step.modifier ~= nil then
+                change_headers(twin)
+            end
         end
-    end,
-    add = function(route, condition)
-        if condition.what == "method" then
-            return conditions.only_method(route, condition.value)
-        end
-        route.predicates = route.predicates or {}
-        tables.add(route.predicates, predicate_of(condition))
-        return true
-    end,
-    finish = function(route)
-        route.backends = weights.canary_entries(services, backends_of(route))
-        if step.modifier ~= nil then
-            change_headers(route)
-        end
-    end,
-}
+        result[number] = twin
+    end
+    return result
+end
 
 steps.carry_out(step, {
     match = function()
@@ -116,10 +101,7 @@ steps.carry_out(step, {
             -- The default route is there only as long as no other is.
             list = {{pathSubtree = "/"}}
         end
-        local function is_ours(route) return weights.has_stable(services, backends_of(route)) end
-        list = routes.with_copies(step, list, is_ours, function(route)
-            return routes.copies(step, route, wanted, ways)
-        end)
+        list = precedence.with_copies(step, kind, list, wanted)
         if step.done then
             spec.routes, spec.backends = list, complete
         end
