@@ -45,6 +45,17 @@ async def test_a_right_expectation_passes(engine: Engine, tmp_path: Path) -> Non
     assert (found.coverage.percent, found.coverage.missed_lines) == (100, ())
 
 
+async def test_the_script_of_a_namespace_is_tried_as_any_other(
+    engine: Engine, tmp_path: Path
+) -> None:
+    own = case(STEP, expected=[split(20)])
+    canary = own["rollout"]["spec"]["strategy"]["canary"]
+    for reference in canary["trafficRoutings"][0]["customNetworkRefs"]:
+        reference["scriptRef"] = {"name": "scripts", "serviceAccountName": "router"}
+    make_folder(tmp_path, one=own)
+    assert (await only(engine, tmp_path)).problem == ""
+
+
 async def test_a_wrong_expectation_fails_with_a_difference(engine: Engine, tmp_path: Path) -> None:
     make_folder(tmp_path, one=case(STEP, expected=[split(30)]))
     check = await only(engine, tmp_path)
