@@ -56,9 +56,11 @@ test: $(READY) ## Run the tests, without the long ones (WORKERS=N: in N processe
 	@$(BIN)/python -m localcluster build --for-tests
 	@$(BIN)/python -m tests.second_try $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
-test-full: $(READY) ## Run the long ones, too (kills at every write, every kind in a release, mutations, more examples)
+test-full: $(READY) ## Run the long ones, too (kills at every write, every kind in a release, more examples), and name rights that none used
 	@$(BIN)/python -m localcluster build --for-tests
-	@MOONSHIFT_PROFILE=thorough $(BIN)/python -m tests.second_try -m "full or not full" $(SIDE_BY_SIDE) $(PYTEST_ARGS)
+	@folder=$$(mktemp -d) && \
+	MOONSHIFT_PROFILE=thorough $(BIN)/python -m tests.second_try -m "full or not full" --basetemp=$$folder/run $(SIDE_BY_SIDE) $(PYTEST_ARGS) && \
+	$(if $(PYTEST_ARGS),true,$(BIN)/python -m tests.rights $$folder) && rm -rf $$folder
 
 test-fast: $(READY) ## Run the tests that need no control plane
 	@$(BIN)/python -m pytest tests/unit tests/component $(PYTEST_ARGS)

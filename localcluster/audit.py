@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+FORBID = "forbid"
+"""What the API server's authorizer notes of a request without a right; admission refuses with 403, too."""
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
@@ -34,6 +36,7 @@ class AuditRecord(msgspec.Struct, frozen=True):
     namespace: str
     name: str
     code: int
+    is_forbidden: bool
     is_watch: bool
     resource_version: int | None
     request_object: bytes | None
@@ -119,6 +122,10 @@ class _Status(msgspec.Struct, frozen=True):
     code: int = 0
 
 
+class _Annotations(msgspec.Struct, frozen=True):
+    decision: str = msgspec.field(name="authorization.k8s.io/decision", default="")
+
+
 class _Event(msgspec.Struct, rename="camel"):
     stage: str
     verb: str
@@ -130,6 +137,7 @@ class _Event(msgspec.Struct, rename="camel"):
     user_agent: str = ""
     object_ref: _Ref = _Ref()
     response_status: _Status = _Status()
+    annotations: _Annotations = _Annotations()
     request_object: msgspec.Raw = msgspec.Raw()
     response_object: msgspec.Raw = msgspec.Raw()
 
@@ -165,6 +173,7 @@ def _record(event: _Event) -> AuditRecord:
         namespace=ref.namespace,
         name=ref.name,
         code=event.response_status.code,
+        is_forbidden=event.annotations.decision == FORBID,
         is_watch=event.verb == "watch",
         resource_version=int(version) if version.isdigit() else None,
         request_object=bytes(event.request_object) or None,

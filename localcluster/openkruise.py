@@ -2,7 +2,7 @@
 
 Why it exists: what these controllers do to pods can only be judged by running them. Invariant: the manager is the
 published one, with its own CRDs and its own webhooks for these three kinds; what it is told not to do (pod webhooks,
-the node daemon) needs a kubelet. It must not be needed by anything that does not use these kinds. Its webhook server
+the node daemon) no test looks at. It must not be needed by anything that does not use these kinds. Its webhook server
 listens on all addresses of the machine: that is not configurable.
 """
 
@@ -29,6 +29,7 @@ KRUISE = Extra(
     {MODULE: ("config",)},
 )
 NAME = "kruise-manager"
+USER = "kruise"
 NAMESPACE = "kruise-system"
 READY_SECONDS = 60.0
 WEBHOOKS = frozenset(
@@ -58,7 +59,7 @@ async def start_kruise(plane: Plane, reporter: Reporter | None = None) -> Compon
     webhook_port, health_port = free_ports(2)
     line = (
         "/usr/bin/env",
-        f"KUBECONFIG={plane.kubeconfig('kruise')}",
+        f"KUBECONFIG={plane.kubeconfig(USER)}",
         f"POD_NAMESPACE={NAMESPACE}",
         "WEBHOOK_HOST=127.0.0.1",
         f"WEBHOOK_PORT={webhook_port}",
@@ -72,8 +73,9 @@ async def start_kruise(plane: Plane, reporter: Reporter | None = None) -> Compon
         "--rest-config-qps=500",
         "--rest-config-burst=1000",
     )
+    await plane.open_port(f"{NAME}-door", health_port)
     ready = _Healthy(f"http://127.0.0.1:{health_port}/readyz")
-    return await plane.add(NAME, line, ready, READY_SECONDS)
+    return await plane.add(NAME, plane.at_home(line), ready, READY_SECONDS)
 
 
 def chosen(manifests: Iterable[Manifest]) -> list[Manifest]:

@@ -146,6 +146,13 @@ class Plane(Access):
         for component in self.components.values():
             await component.wait_ready()
 
+    def at_home(self, line: Sequence[str]) -> tuple[str, ...]:
+        """Return the command line that runs a program where the API server can call it."""
+        return tuple(line)
+
+    async def open_port(self, name: str, port: int) -> None:
+        """Make a port of a program that runs `at_home` reachable for this process, as a component `name`."""
+
     async def add(
         self, name: str, line: Sequence[str], is_ready: ReadyCheck, ready_seconds: float
     ) -> Component:

@@ -20,6 +20,7 @@ FEW = 5
 """More failures than this are no busy moment."""
 SOME_FAILED = 1
 """The exit code of pytest for a complete run in which a test failed."""
+BASE_TEMP = "--basetemp="
 AGAIN = (
     "--last-failed",
     "--last-failed-no-failures",
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str], root: Path = ROOT) -> int:
     if not 0 < len(failed) <= FEW:
         return code
     _say(f"{len(failed)} failed; they are tried a second time, alone:", failed)
-    code = _pytest([*arguments, *AGAIN], root)
+    code = _pytest([*map(_beside_the_first, arguments), *AGAIN], root)
     unsteady = [test for test in failed if test not in failures(root)]
     if unsteady:
         _say(
@@ -57,6 +58,11 @@ def failures(root: Path) -> list[str]:
         return sorted(json.loads((root / LAST_FAILED).read_bytes()))
     except FileNotFoundError:
         return []
+
+
+def _beside_the_first(argument: str) -> str:
+    """A folder of the second run's own: pytest empties the one that it is given, and the first run's is still read."""
+    return f"{argument}-again" if argument.startswith(BASE_TEMP) else argument
 
 
 def _pytest(arguments: Sequence[str], root: Path) -> int:

@@ -28,6 +28,7 @@ from localcluster.node.lines import (
     PROXY,
     PROXY_USER,
     NodeLayout,
+    door,
     entering,
     node_lines,
 )
@@ -38,6 +39,7 @@ from localcluster.progress import Reporter, SilentReporter
 from localcluster.startup import APISERVER, ETCD, CommandLines, ExtraFlags
 
 COMMAND_SECONDS = 120.0
+DOOR_SECONDS = 10.0
 
 
 class NodePlane(Plane):
@@ -84,6 +86,15 @@ class NodePlane(Plane):
             BOX: _Exists(self.node_layout.box),
             CONTAINERD: _Answers(self, "ctr", "version"),
         }
+
+    def at_home(self, line: Sequence[str]) -> tuple[str, ...]:
+        """Return the command line that runs a program in the box."""
+        return entering(self.node_layout, line)
+
+    async def open_port(self, name: str, port: int) -> None:
+        """Open a door from the same port outside."""
+        line = door(self.node_layout, f"{port}=127.0.0.1:{port}")
+        await self.add(name, line, _at_once, DOOR_SECONDS)
 
     async def inside(self, *command: str) -> str:
         """Run a command in the box and return what it wrote.
@@ -154,6 +165,10 @@ class NodePlane(Plane):
         for path, text in settings.files(layout.node_folder, group, kubeconfigs).items():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+
+
+async def _at_once() -> bool:
+    return True
 
 
 class _Exists:

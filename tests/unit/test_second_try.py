@@ -19,12 +19,12 @@ def test_unsteady():
 """
 
 
-def played(folder: Path, **files: str) -> int:
+def played(folder: Path, *arguments: str, **files: str) -> int:
     """The exit code for a folder of these test files, each named by its keyword."""
     (folder / "pytest.ini").write_text("[pytest]\n")
     for name, content in files.items():
         (folder / f"test_{name}.py").write_text(content)
-    return main([f"--rootdir={folder}", "-q", "-p", "no:randomly"], folder)
+    return main([f"--rootdir={folder}", "-q", "-p", "no:randomly", *arguments], folder)
 
 
 def test_healthy_tests_run_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -76,3 +76,10 @@ def test_failures_of_an_earlier_run_are_not_tried(
     capfd.readouterr()
     assert played(tmp_path, healthy=HEALTHY) == 0
     assert "test_broken" not in capfd.readouterr().out
+
+
+def test_the_second_try_leaves_what_the_first_one_wrote(tmp_path: Path) -> None:
+    left = f"{HEALTHY}\ndef test_left(tmp_path):\n    (tmp_path / 'audit.jsonl').touch()\n"
+    base = tmp_path / "left"
+    assert played(tmp_path, f"--basetemp={base}", left=left, unsteady=UNSTEADY) == 0
+    assert list(base.rglob("audit.jsonl"))
