@@ -150,6 +150,24 @@ class Component:
         """Let a frozen process go on (SIGCONT)."""
         self._signal(signal.SIGCONT)
 
+    async def ended(self) -> None:
+        """Return when the process has ended; one task at a time may wait."""
+        if self._pidfd is None:
+            return
+        loop = asyncio.get_running_loop()
+        gone = asyncio.Event()
+        loop.add_reader(self._pidfd, gone.set)
+        try:
+            await gone.wait()
+        finally:
+            loop.remove_reader(self._pidfd)
+
+    async def keep_running(self) -> None:
+        """Start the process again whenever it has ended, until cancelled, as a kubelet does."""
+        while True:
+            await self.ended()
+            await self.start()
+
     def resource_use(self) -> ResourceUse:
         """Return what the process uses now."""
         return usage(self.pid) if self.running else ResourceUse()
@@ -172,18 +190,13 @@ class Component:
         if self._pidfd is None:
             return
         self._signal(number)
-        loop = asyncio.get_running_loop()
-        gone = asyncio.Event()
-        loop.add_reader(self._pidfd, gone.set)
         try:
             async with asyncio.timeout(seconds):
-                await gone.wait()
+                await self.ended()
         except TimeoutError as error:
             raise NotReady(
                 f"{self.name} did not end within {seconds} s of {number.name}"
             ) from error
-        finally:
-            loop.remove_reader(self._pidfd)
         self._close()
 
     def _close(self) -> None:

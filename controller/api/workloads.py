@@ -188,6 +188,10 @@ class ContainerStatus(msgspec.Struct, frozen=True, rename="camel"):
     last_state: ContainerState = ContainerState()
 
 
+IN_PLACE_UPDATE_READY = "InPlaceUpdateReady"
+"""Readiness gate of OpenKruise's pods: closed before a container's image is changed, opened after it."""
+
+
 class PodStatus(msgspec.Struct, frozen=True, rename="camel"):
     """Phase and conditions of a pod; while it is not ready, also the reasons its containers wait (`slimmed_pod`)."""
 
@@ -223,6 +227,13 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
         if ready is None or ready.status != "True":
             return None
         return ready.last_transition_time or self.metadata.creation_timestamp
+
+    @property
+    def updated_in_place(self) -> bool:
+        """Whether its controller is about to change its containers: they run, and only OpenKruise's gate is closed."""
+        gate = next((c for c in self.status.conditions if c.type == IN_PLACE_UPDATE_READY), None)
+        running = all(container.ready for container in self.status.container_statuses)
+        return gate is not None and gate.status == "False" and running
 
 
 def slimmed_deployment(found: Deployment) -> Deployment:

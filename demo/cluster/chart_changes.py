@@ -9,6 +9,7 @@ CLUSTER_KINDS = frozenset(
     {
         "ClusterRole",
         "ClusterRoleBinding",
+        "FlowSchema",
         "MutatingWebhookConfiguration",
         "Namespace",
         "ValidatingWebhookConfiguration",
@@ -29,6 +30,7 @@ OPTIONAL = {
 """Template → a component's file, beside the base, and the condition on which it is rendered."""
 EVERYWHERE = {
     "namespace: kruise-rollout\n": f"namespace: {NAMESPACE}\n",
+    "namespaces: [kruise-rollout]\n": f"namespaces: [{NAMESPACE}]\n",
     ".kruise-rollout.svc\n": f".{NAMESPACE}.svc\n",
     "[kube-system, kruise-rollout]": f"[kube-system, {NAMESPACE}]",
     "system:serviceaccount:kruise-rollout:": f"system:serviceaccount:{NAMESPACE}:",

@@ -44,6 +44,8 @@ def pod_spec(version: str, environment: Mapping[str, str] | None = None) -> dict
             {
                 "name": "greeter",
                 "image": f"{IMAGE}:{version}",
+                # OpenKruise's webhooks would have it pulled always, and there is no registry.
+                "imagePullPolicy": "IfNotPresent",
                 "env": [{"name": k, "value": v} for k, v in (environment or {}).items()],
                 "ports": [{"name": "http", "containerPort": PORT}],
                 "readinessProbe": {

@@ -53,9 +53,12 @@ class Release:
         await self._node.kubectl("apply", *self._where, "-f", "-", input=text)
 
     async def set_image(self, version: str) -> None:
-        """Change the image of the pods, nothing else."""
-        image = f"greeter={apps.IMAGE}:{version}"
-        await self._node.kubectl("set", "image", *self._where, self._workload, image)
+        """Change the image of the pods, nothing else (`kubectl set image` knows the kinds of Kubernetes alone)."""
+        path = "/spec/template/spec/containers/0/image"
+        change = [{"op": "replace", "path": path, "value": f"{apps.IMAGE}:{version}"}]
+        await self._node.kubectl(
+            "patch", *self._where, self._workload, "--type=json", "-p", json.dumps(change)
+        )
 
     async def approve(self) -> None:
         """Approve as somebody who has kubectl alone."""
@@ -95,6 +98,12 @@ class Release:
     async def versions(self) -> list[str]:
         """Return the versions of the pods, sorted."""
         return sorted(version_of(pod) for pod in await self.pods())
+
+    async def all_run(self, version: str) -> None:
+        """Wait until the kubelet says that each pod's container runs this version."""
+        image = f"jsonpath={{.status.containerStatuses[0].image}}={apps.IMAGE}:{version}"
+        for pod in await self.pods():
+            await self.wait(f"pod/{pod['metadata']['name']}", image)
 
     async def object(self, what: str) -> dict[str, Any]:
         """Return one object."""

@@ -72,6 +72,7 @@ MADE = {
     "ClusterRoleBinding": Made("rbac.authorization.k8s.io", "clusterrolebindings", False),
     "Role": Made("rbac.authorization.k8s.io", "roles"),
     "RoleBinding": Made("rbac.authorization.k8s.io", "rolebindings"),
+    "FlowSchema": Made("flowcontrol.apiserver.k8s.io", "flowschemas", False),
     "CustomResourceDefinition": Made("apiextensions.k8s.io", "customresourcedefinitions", False),
     "MutatingWebhookConfiguration": Made(
         "admissionregistration.k8s.io", "mutatingwebhookconfigurations", False

@@ -191,11 +191,14 @@ def make_way(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 def delete_pods(
     context: ReleaseContext, revisions: frozenset[str], *, unready_only: bool
 ) -> tuple[Action, ...]:
-    """Delete the pods that are of none of these revisions."""
+    """Delete the pods that are of none of these revisions.
+
+    A pod that is unready because it is updated in place is on its way to another revision already.
+    """
     return tuple(
         DeletePod(pod.metadata.key, pod.metadata.uid)
         for pod in context.workload.pods
         if not pod.metadata.deleting
         and pod.revision not in revisions
-        and not (unready_only and pod.ready_since is not None)
+        and not (unready_only and (pod.ready_since is not None or pod.updated_in_place))
     )

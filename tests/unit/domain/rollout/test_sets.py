@@ -6,8 +6,15 @@ from msgspec import structs
 
 from controller.api import names
 from controller.api.jsontree import JsonObject
-from controller.api.rollout import Phase, StepState
+from controller.api.rollout import FinalisingStep, Phase, StepState
+from controller.api.workloads import (
+    IN_PLACE_UPDATE_READY,
+    ContainerStatus,
+    PodStatus,
+    StatusCondition,
+)
 from controller.domain import reasons
+from controller.domain.decision import DeletePod
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
@@ -245,6 +252,34 @@ def test_a_broken_pod_of_a_cancelled_revision_does_not_stop_a_statefulset() -> N
     world.rest()
     assert versions_of(world) == {"v1": 5}
     assert over(world)
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["it runs", "it is broken"])
+def test_a_pod_that_is_updated_in_place_on_the_way_back_is_deleted_only_if_it_is_broken(
+    running: bool,
+) -> None:
+    own: JsonObject = {"rollingUpdate": {"podUpdatePolicy": "InPlaceOnly"}}
+    which = "Advanced StatefulSet"
+    plan = make_strategy(steps=make_steps("20%", traffic=False), traffic=False)
+    world = make_set_world(which, make_pod_set(which, strategy=own), strategy=plan)
+    release_set(world)
+    world.rest()
+    new = next(p for p in world.cluster.pods if p.revision.endswith(revision_of(world, "v2")))
+    conditions = (
+        StatusCondition(type="Ready", status="False"),
+        StatusCondition(type=IN_PLACE_UPDATE_READY, status="False"),
+    )
+    containers = (ContainerStatus(name="main", ready=running),)
+    status = PodStatus(conditions=conditions, container_statuses=containers)
+    release_set(world, "v1")
+    deleted = set()
+    for _ in range(3):
+        world.cluster.pods.put(structs.replace(new, status=status))
+        decided = world.pass_over(KEY)
+        assert decided is not None
+        deleted |= {action.pod for action in decided.actions if isinstance(action, DeletePod)}
+    assert inner_of(world).finalising_step == FinalisingStep.RESUME_WORKLOAD
+    assert deleted == (set() if running else {new.metadata.key})
 
 
 def test_a_broken_second_revision_makes_way_for_the_third_in_a_statefulset() -> None:
