@@ -23,6 +23,7 @@ from localcluster.errors import ClusterError
 from localcluster.extras import ensure_extra
 from localcluster.openkruise import KRUISE
 from localcluster.plane import Plane
+from localcluster.process import Component
 from localcluster.progress import ConsoleReporter
 from localcluster.prometheus import PROMETHEUS
 from localcluster.record import Recorder
@@ -146,3 +147,14 @@ async def namespace_of_product(product: Product) -> AsyncIterator[str]:
     """Give a fresh namespace on the product's plane; its deletion is not waited for."""
     async with fresh_namespace(product.plane) as name:
         yield name
+
+
+@asynccontextmanager
+async def kept_running(controller: Component) -> AsyncIterator[None]:
+    """Start the controller again when it ends itself (a Lease that cannot be renewed in time), as a kubelet does."""
+    keeping = asyncio.create_task(controller.keep_running())
+    try:
+        yield
+    finally:
+        keeping.cancel()
+        await asyncio.wait([keeping])

@@ -1,13 +1,10 @@
-"""Releases on an API server with little room and on an etcd that stalls: they end as elsewhere, and every rule holds.
+"""Releases on an API server with little room: they end as elsewhere, and every rule holds.
 
 The limits are the server's own: few requests at a time, so that priority and fairness lets the others wait or refuses
 them, and watches that end after seconds. Nothing stands between the controller and the server.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
 import yaml
@@ -15,17 +12,17 @@ import yaml
 from demo.stage import GATEWAY_KINDS, Product
 from demo.stage import product as running_product
 from localcluster.plane import Plane
-from localcluster.process import Component
 from localcluster.record import Recorder
-from localcluster.startup import APISERVER, ETCD
+from localcluster.startup import APISERVER
 from tests.cluster import manifests
-from tests.cluster.conftest import fresh_namespace
+from tests.cluster.conftest import kept_running
 from tests.cluster.in_turn.conftest import recordable
 from tests.cluster.kinds import RECORDED
-from tests.cluster.manifests import Application
-from tests.cluster.story import Story, conclude
 from tests.cluster.table import Row, application, goes_through, is_rolled_back, started
 from tests.cluster.together import Together
+
+pytestmark = pytest.mark.full
+"""A plane with other flags is a plane of its own: part of `make test-full`."""
 
 LITTLE_ROOM = {
     APISERVER: (
@@ -34,9 +31,6 @@ LITTLE_ROOM = {
         "--min-request-timeout=5",
     )
 }
-STALL_SECONDS = 12.0
-"""Longer than a leader may do without renewing its Lease, shorter than others wait before they take it."""
-
 
 TABLE = {
     f"{style}: {disturbance.__name__.replace('_', ' ')}": Row(app, disturbance, 2)
@@ -59,7 +53,7 @@ async def struggling(
     async with Plane.start(folder / "plane", extra_flags=LITTLE_ROOM) as plane:
         await plane.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
         await plane.apply(yaml.safe_dump_all(manifests.nodes()))
-        async with running_product(plane, folder) as running, _kept_running(running.controller):
+        async with running_product(plane, folder) as running, kept_running(running.controller):
             yield running
 
 
@@ -84,47 +78,3 @@ async def test_releases_end_well_where_the_api_server_has_little_room(
     title: str, table: Together
 ) -> None:
     await table.result(title)
-
-
-@pytest.mark.parametrize(
-    "app",
-    [
-        application("Deployment", canary=True),
-        application("Deployment"),
-        application("Deployment", blue_green=True),
-    ],
-    ids=["canary", "partition", "blue-green"],
-)
-async def test_a_release_goes_on_after_etcd_has_stalled_in_the_midst_of_a_step(
-    app: Application, struggling: Product, watching: Recorder
-) -> None:
-    async with fresh_namespace(struggling.plane) as namespace:
-        story = Story(struggling.plane, watching, replace(app, namespace=namespace), plainly=True)
-        await story.begin()
-        await story.paused_at(1)
-        await story.approve(1)
-        async with _stalled(struggling.plane.components[ETCD]):
-            # The length of the stall is the fault itself; nothing is expected within it.
-            await asyncio.sleep(STALL_SECONDS)
-        await story.approve_all(2)
-        await conclude(story)
-
-
-@asynccontextmanager
-async def _stalled(component: Component) -> AsyncIterator[None]:
-    await component.stop()
-    try:
-        yield
-    finally:
-        await component.cont()
-
-
-@asynccontextmanager
-async def _kept_running(component: Component) -> AsyncIterator[None]:
-    """A leader that cannot renew its Lease in time ends itself, and a kubelet starts it again."""
-    keeping = asyncio.create_task(component.keep_running())
-    try:
-        yield
-    finally:
-        keeping.cancel()
-        await asyncio.wait([keeping])

@@ -1,0 +1,64 @@
+"""Etcd stalls in the midst of a step for longer than a leader may do without its Lease: the release ends as without it.
+
+The API server answers nothing meanwhile, as on a disk that stands still. The leader ends itself, and is started again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from demo.stage import Product
+from localcluster.process import Component
+from localcluster.startup import ETCD
+from tests.cluster.conftest import fresh_namespace, kept_running
+from tests.cluster.kinds import RECORDED
+from tests.cluster.manifests import Application
+from tests.cluster.story import Story, conclude
+from tests.cluster.table import application
+
+STALL_SECONDS = 12.0
+"""Longer than the renew deadline of a Lease (10 s), shorter than others wait before they take it (15 s)."""
+STYLES = {
+    "canary": application("Deployment", canary=True),
+    "partition": application("Deployment"),
+    "blue-green": application("Deployment", blue_green=True),
+}
+
+
+@asynccontextmanager
+async def _stalled(component: Component) -> AsyncIterator[None]:
+    await component.stop()
+    try:
+        yield
+    finally:
+        await component.cont()
+
+
+@pytest.mark.parametrize(
+    "app",
+    [
+        pytest.param(app, id=style, marks=[] if style == "canary" else pytest.mark.full)
+        for style, app in STYLES.items()
+    ],
+)
+async def test_a_release_goes_on_after_etcd_has_stalled_in_the_midst_of_a_step(
+    app: Application, alone: Product
+) -> None:
+    plane = alone.plane
+    async with (
+        fresh_namespace(plane) as namespace,
+        plane.recorder(*RECORDED) as recorder,
+        kept_running(alone.controller),
+    ):
+        story = Story(plane, recorder, replace(app, namespace=namespace), plainly=True)
+        await story.begin()
+        await story.paused_at(1)
+        await story.approve(1)
+        async with _stalled(plane.components[ETCD]):
+            # The length of the stall is the fault itself; nothing is expected within it.
+            await asyncio.sleep(STALL_SECONDS)
+        await story.approve_all(2)
+        await conclude(story)
