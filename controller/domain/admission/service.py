@@ -2,7 +2,8 @@
 
 Why: a selector is one atomic map in server-side apply, so an owner's apply in mid-release would remove the pin and send
 stable traffic to pods of the new revision. Invariant: only the pin is restored; all other fields are the owner's. A
-Service that no busy Rollout names is not changed, so a forgotten pin can be removed by hand.
+Service that no busy Rollout names is not changed, so a forgotten pin can be removed by hand; nor is one whose owner
+takes its selector away.
 """
 
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from controller.api.jsontree import JsonObject, changed, child, text
 from controller.api.names import CANARY_SUFFIX, PIN, PINNED
 from controller.api.rollout import Phase, Rollout, TrafficRoutingRef
 from controller.domain.admission.verdict import Amended, Unchanged, amended
+from controller.domain.traffic.validation.selecting import EXTERNAL
 
 _BUSY = (Phase.PROGRESSING, Phase.TERMINATING, Phase.DISABLING)
 
@@ -48,12 +50,20 @@ def admit_service(
     pin = pin_of(old)
     if pin is None or not _in_use(text(old, "metadata", "name"), rollouts):
         return Unchanged()
+    if not _selects_by_itself(new, pin):
+        return Unchanged()
     labels = child(old, "metadata", "labels")
     annotations = child(old, "metadata", "annotations")
     result = changed(new, ("spec", "selector", pin.label), pin.revision)
     result = changed(result, ("metadata", "labels", PINNED), labels[PINNED])
     result = changed(result, ("metadata", "annotations", PIN), annotations[PIN])
     return amended(new, result)
+
+
+def _selects_by_itself(service: JsonObject, pin: Pin) -> bool:
+    """Its owner writes a selector: the pin alone would be one, and delete endpoints that somebody else writes."""
+    own = child(service, "spec", "selector").keys() - {pin.label}
+    return bool(own) and text(service, "spec", "type") != EXTERNAL
 
 
 def _in_use(service: str, rollouts: Iterable[Rollout]) -> bool:

@@ -169,7 +169,10 @@ def _own_canary_services(context: ReleaseContext) -> tuple[Service, ...]:
 
 
 def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
-    """Canary Services that are missing, or select another revision."""
+    """Canary Services that are missing, or select another revision.
+
+    None beside a Service that lost its selector: its copy would select pods of any workload.
+    """
     revision = context.new_revision
     if context.shared or not revision:
         return ()
@@ -188,7 +191,14 @@ def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
         )
         for stable in context.stable_services
         if pinned_to(context, context.canary_service_of(stable)) != revision
+        and _may_be_copied(context, stable)
     )
+
+
+def _may_be_copied(context: ReleaseContext, stable: str) -> bool:
+    """A Service that is not there is told by the one who copies it."""
+    found = context.service(stable)
+    return found is None or selects_pods(found, (context.revision_label,))
 
 
 def _version_of(context: ReleaseContext, service: str) -> str:

@@ -71,3 +71,20 @@ def test_an_untouched_pin_needs_no_patch() -> None:
 @pytest.mark.parametrize("text", ["", "nonsense", "[]", '{"label": ""}', '{"label": 3}'])
 def test_half_a_pin_is_none(text: str) -> None:
     assert pin_of({"metadata": {"labels": {PINNED: "true"}, "annotations": {PIN: text}}}) is None
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({}, id="no selector"),
+        pytest.param({"selector": {}}, id="an empty one"),
+        pytest.param({"selector": {"pod-template-hash": "h1"}}, id="the pin alone"),
+        pytest.param(
+            {"selector": {"app": "web"}, "type": "ExternalName", "externalName": "example.org"},
+            id="a name outside",
+        ),
+    ],
+)
+def test_a_service_whose_owner_takes_the_selector_away_is_not_given_one(spec: JsonObject) -> None:
+    wanted = {**service(), "spec": spec}
+    assert admit_service(service(pinned=True), wanted, [BUSY]) == Unchanged()

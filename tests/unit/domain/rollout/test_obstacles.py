@@ -39,6 +39,7 @@ from tests.unit.domain.rollout.scenes import (
     reason_of,
     started,
 )
+from tests.unit.domain.rollout.test_from_zero import finish
 
 # --- the workload goes, comes, shrinks ----------------------------------------------------------
 
@@ -369,3 +370,27 @@ def test_a_service_that_loses_its_selector_mid_way_is_not_given_one(style: str) 
     approve(world)
     assert world.cluster.services[KEY].spec.selector == {}
     assert reason_of(world, "Stalled") == reasons.SERVICE_WITHOUT_SELECTOR
+
+
+@BOTH
+@pytest.mark.parametrize("heard", [False, True])
+def test_a_service_that_loses_its_selector_is_not_copied_and_its_release_goes_on_with_it(
+    style: str, heard: bool
+) -> None:
+    world = started(style, watched=False)
+    release(world, "v3")
+    world.people.unheard = not heard
+    bare = make_service("web")
+    world.people.apply_service(structs.replace(bare, spec=ServiceSpec()))
+    world.people.unheard = False
+    wait(world, 60)
+    assert world.cluster.services[KEY].spec.selector == {}
+    assert reason_of(world, "Stalled") == reasons.SERVICE_WITHOUT_SELECTOR
+    copies = [found for found in world.cluster.services if found.metadata.name != "web"]
+    assert all("app" in found.spec.selector for found in copies)
+    world.people.apply_service(make_service("web"))
+    world.rest()
+    assert reason_of(world, "Stalled") == ""
+    assert pin_of(world) == revision_of(world, "v1")
+    finish(world)
+    assert world.cluster.services[KEY].spec.selector == {"app": "web"}
