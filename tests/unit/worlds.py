@@ -92,6 +92,12 @@ class World(SimulatedCluster):
     def cannot_be_read(self, kind: str, why: Unavailable) -> None:
         """Objects of a kind are not known."""
         self.passes.kinds.unreadable[API_VERSIONS[kind], kind] = why
+        self.passes.wake_all()
+
+    def can_be_read(self, kind: str) -> None:
+        """Objects of a kind are known again."""
+        self.passes.kinds.unreadable.pop((API_VERSIONS[kind], kind), None)
+        self.passes.wake_all()
 
     def raw_route(self, namespace: str, kind: str, name: str) -> JsonObject | None:
         """A whole gateway object."""

@@ -32,6 +32,11 @@ class Owner(Protocol):
         """Its kind makes every pod of its newest revision."""
         ...
 
+    @property
+    def restartable(self) -> bool:
+        """`kubectl rollout restart` does not refuse it."""
+        ...
+
     def find(self) -> Deployment | PodSet | None:
         """The workload as it is now."""
         ...
@@ -87,6 +92,11 @@ class DeploymentOwner:
         self._min_ready = min_ready
         self.remembers_stable = True
         self.lost_pods_return_new = False
+
+    @property
+    def restartable(self) -> bool:
+        """It is not paused."""
+        return not self.world.cluster.deployments[KEY].spec.paused
 
     def find(self) -> Deployment | None:
         """The workload as it is now."""
@@ -151,6 +161,11 @@ class SetOwner:
     def on_nodes(self) -> bool:
         """There is a pod on every node, whatever anybody asks for."""
         return "Daemon" in self._which
+
+    @property
+    def restartable(self) -> bool:
+        """Always: who restarts another kind writes the annotation by a patch."""
+        return True
 
     def find(self) -> PodSet | None:
         """The workload as it is now."""

@@ -7,15 +7,20 @@ Invariant: the watch is asked after every write; what a rule makes meaningless i
 from collections.abc import Callable
 from typing import Any, get_args
 
+import msgspec
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
+from msgspec import structs
 
 from controller.api import names
 from controller.api.rollout import MoonshiftStatus, Phase
+from controller.domain.availability import NotServed
 from controller.domain.decision import Action, Refusal
 from controller.domain.rollout.release_context import moonshift_status
 from tests.unit.builders import (
     KEY,
+    NAMESPACE,
+    VIRTUAL_SERVICE,
     make_service,
     make_steps,
     status_of,
@@ -52,6 +57,9 @@ class Releases(Passes):
     watch: Watch
     owner: Owner
     healthy: bool
+    without_crd = False
+    """The kind of the route is not served."""
+    restarts = 0
 
     # --- who is there ---------------------------------------------------------------------------
 
@@ -171,7 +179,7 @@ class Releases(Passes):
         self.owner.label(without_label(workload.metadata, names.WORKLOAD_TYPE))
 
     @precondition(lambda self: self.there)
-    @rule(replicas=st.sampled_from((0, 1, 2, 4, 6, 12)))
+    @rule(replicas=st.sampled_from((0, 1, 2, 4, 5, 6, 7, 8, 12)))
     @noted
     def scale(self, replicas: int) -> None:
         self.excuse()
@@ -369,8 +377,68 @@ class Releases(Passes):
     @rule()
     @noted
     def heal(self) -> None:
+        self.made_whole()
+
+    def made_whole(self) -> None:
+        """What is broken works again, what was taken is there again."""
+        if self.without_crd:
+            self.without_crd = False
+            self.world.put_route(NAMESPACE, VIRTUAL_SERVICE.kind, VIRTUAL_SERVICE.name)
+            self.world.can_be_read(VIRTUAL_SERVICE.kind)
+        service = self.world.cluster.services.get(KEY)
+        if service is None or "app" not in service.spec.selector:
+            self.world.people.apply_service(make_service("web"))
         self.world.people.heal()
         self.healthy = True
+
+    @precondition(lambda self: not self.without_crd)
+    @rule()
+    @noted
+    def remove_the_crd(self) -> None:
+        """With all objects of the kind, ours among them; the owner's are applied again when it is back."""
+        self.excuse()
+        self.healthy = False
+        self.without_crd = True
+        self.world.remove_route(NAMESPACE, VIRTUAL_SERVICE.kind, VIRTUAL_SERVICE.name)
+        self.world.cannot_be_read(VIRTUAL_SERVICE.kind, NotServed("the kind is not served"))
+
+    @rule(heard=st.booleans())
+    @noted
+    def take_the_selector_off(self, heard: bool) -> None:
+        """The owner's Service selects no pod any more."""
+        self.excuse()
+        self.watch.unpinned = True
+        self.healthy = False
+        self.world.people.unheard = not heard
+        bare = make_service("web")
+        self.world.people.apply_service(
+            structs.replace(bare, spec=structs.replace(bare.spec, selector={}))
+        )
+        self.world.people.unheard = False
+
+    @rule(ticks=st.integers(0, 8))
+    @noted
+    def fill_the_quota_and_raise_it(self, ticks: int) -> None:
+        """No pod can be made for a while."""
+        self.excuse()
+        self.world.people.forbid_pods("exceeded quota")
+        for _ in range(ticks):
+            self.world.advance()
+        if self.healthy:
+            self.world.people.heal()
+
+    @precondition(lambda self: self.there)
+    @rule()
+    @noted
+    def restart(self) -> None:
+        """`kubectl rollout restart`; refused by kubectl where the workload is paused."""
+        workload = self.owner.find()
+        assert workload is not None
+        if self.owner.restartable:
+            self.restarts += 1
+            self.watch.replaced = True
+            self.watch.most_new = self.missing
+            self.owner.edit(template=restarted(workload.spec.template, self.restarts))
 
     @rule(which=st.integers(0, 20))
     @noted
@@ -432,8 +500,7 @@ class Releases(Passes):
         if not hasattr(self, "world"):
             return
         world = self.world
-        world.people.heal()
-        self.healthy = True
+        self.made_whole()
         if self.there and self.owner.size == 0:
             self.scale(3)
         if not self.there:
@@ -452,3 +519,11 @@ class Releases(Passes):
     def finished(self) -> None:
         """Nothing of ours is left, everything runs, and there is nothing to decide."""
         raise NotImplementedError
+
+
+def restarted(before: msgspec.Raw, number: int) -> msgspec.Raw:
+    """A template with the annotation that `kubectl rollout restart` writes."""
+    tree = msgspec.json.decode(before)
+    annotations = {"kubectl.kubernetes.io/restartedAt": str(number)}
+    tree["metadata"] = {**tree["metadata"], "annotations": annotations}
+    return msgspec.Raw(msgspec.json.encode(tree, order="sorted"))

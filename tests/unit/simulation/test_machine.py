@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from msgspec import structs
 
 from controller.api import names
-from controller.api.rollout import NetworkRef
+from controller.api.rollout import BlueGreenStrategy, NetworkRef, Rollout, Strategy
 from controller.api.workload_kinds import WorkloadKind
 from tests.unit.builders import (
     NAMESPACE,
@@ -18,6 +17,7 @@ from tests.unit.builders import (
     make_routing,
     make_strategy,
     make_world,
+    with_spec,
     workload_of,
 )
 from tests.unit.simulation.invariants import Watch, rests
@@ -30,11 +30,11 @@ LIMITS = st.sampled_from((("25%", "25%"), (1, 0), (0, 1), ("100%", 0), (0, "50%"
 
 
 class Deployments(Releases):
-    """One Deployment, in partition or canary style."""
+    """One Deployment, in any style."""
 
     @initialize(
         plan=st.sampled_from(PLANS),
-        style=st.sampled_from(("partition", "canary")),
+        style=st.sampled_from(("partition", "canary", "blueGreen")),
         traffic=st.sampled_from(((), (VIRTUAL_SERVICE,), (VIRTUAL_SERVICE, POINTED_AT))),
         replicas=st.sampled_from((1, 2, 3, 5, 10)),
         limits=LIMITS,
@@ -52,12 +52,7 @@ class Deployments(Releases):
         turns: int,
     ) -> None:
         self.world = make_world(
-            make_rollout(
-                strategy=structs.replace(
-                    make_strategy(steps=plan, style=style),
-                    traffic_routings=(make_routing("web", *traffic),) if traffic else (),
-                )
-            ),
+            rollout_of(plan, style, traffic),
             applied_deployment("v1", replicas, limits, min_ready),
         )
         if POINTED_AT in traffic:
@@ -67,7 +62,6 @@ class Deployments(Releases):
         self.owner = DeploymentOwner(self.world, limits, min_ready)
         self.watch = Watch(self.world)
         self.healthy = True
-        self.restarts = 0
         self.paused_once = False
         if turns:
             self.release_and_run("v2", turns)
@@ -95,19 +89,6 @@ class Deployments(Releases):
         """`kubectl rollout pause` and `resume`."""
         self.paused_once |= paused
         self.owner.edit(paused=paused)
-
-    @precondition(lambda self: self.there)
-    @rule()
-    @noted
-    def restart(self) -> None:
-        """`kubectl rollout restart`; refused by kubectl where the Deployment is paused."""
-        workload = workload_of(self.world)
-        if not workload.spec.paused:
-            self.restarts += 1
-            changed = restarted(workload.spec.template, self.restarts)
-            self.watch.replaced = True
-            self.watch.most_new = 0
-            self.owner.edit(template=changed)
 
     @precondition(lambda self: self.governed)
     @rule(rounds=st.integers(1, 12))
@@ -148,12 +129,14 @@ class Deployments(Releases):
         rests(world)
 
 
-def restarted(before: msgspec.Raw, number: int) -> msgspec.Raw:
-    """A template with the annotation that `kubectl rollout restart` writes."""
-    tree = msgspec.json.decode(before)
-    annotations = {"kubectl.kubernetes.io/restartedAt": str(number)}
-    tree["metadata"] = {**tree["metadata"], "annotations": annotations}
-    return msgspec.Raw(msgspec.json.encode(tree, order="sorted"))
+def rollout_of(plan: Any, style: str, traffic: tuple[NetworkRef, ...]) -> Rollout:
+    """A Rollout with this plan."""
+    routings = (make_routing("web", *traffic),) if traffic else ()
+    if style == "blueGreen":
+        beside = BlueGreenStrategy(steps=plan, traffic_routings=routings)
+        return with_spec(make_rollout(), strategy=Strategy(blue_green=beside))
+    strategy = make_strategy(steps=plan, style=style)
+    return make_rollout(strategy=structs.replace(strategy, traffic_routings=routings))
 
 
 @pytest.mark.timeout(600)
