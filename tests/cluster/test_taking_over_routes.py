@@ -39,7 +39,9 @@ from tests.cluster.story import Story
 
 PUBLIC = "shop-public"
 STEPS = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4))
+DOUBLED = (StepPlan(4, 20), StepPlan(4, 50), StepPlan(4))
 STYLES = {
+    "blue-green": Application("shop", "", False, DOUBLED, blue_green=True),
     "canary": Application("shop", "", True, STEPS),
     "partition": Application("shop", "", False, STEPS),
 }
@@ -103,7 +105,8 @@ def rollout(app: Application) -> JsonObject:
     """The Rollout leads both."""
     body = manifests.rollout(app)
     ingress = {"name": "shop", "classType": "nginx"}
-    body["spec"]["strategy"]["canary"]["trafficRoutings"] = [
+    style = "blueGreen" if app.blue_green else "canary"
+    body["spec"]["strategy"][style]["trafficRoutings"] = [
         {"service": "shop", "gracePeriodSeconds": 1, "gateway": {"httpRouteName": "shop"}},
         {"service": PUBLIC, "gracePeriodSeconds": 1, "ingress": ingress},
     ]
