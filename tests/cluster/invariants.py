@@ -17,6 +17,7 @@ from tests.cluster.kinds import ADVANCED_DAEMON_SETS, AUTOSCALERS, DEPLOYMENTS, 
 from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.margins import Margin, PointedAt, Times
 from tests.cluster.sides import EmptySides
+from tests.cluster.told import StepsInOrder, told_step
 from tests.cluster.view import View, deleting, image_of, ready
 
 EPSILON = 1e-9
@@ -298,7 +299,7 @@ def judge(
         view.apply(change)
     allowed = Permission(app, deeds)
     share, margin, pointed_at = ShareNeverFalls(), Margin(app, times), PointedAt(app, times)
-    sides = EmptySides(app, times)
+    sides, steps = EmptySides(app, times), StepsInOrder()
     found: list[Violation] = []
     broken: set[str] = set()
     for change in history:
@@ -321,6 +322,12 @@ def judge(
         )
         told[PointedAt.__name__] = pointed_at.after(change, view)
         told[EmptySides.__name__] = empty
+        told[StepsInOrder.__name__] = steps.look(
+            told_step(view, app.name),
+            allowed.image,
+            allowed.step,
+            stable=allowed.free or allowed.image == STABLE_IMAGE,
+        )
         for rule, detail in told.items():
             if detail is not None and rule not in broken:
                 found.append(Violation(change.resource_version, rule, detail))

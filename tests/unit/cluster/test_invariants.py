@@ -81,6 +81,13 @@ class Tale:
             },
         )
 
+    def status(self, step: int, revision: str = "new") -> "Tale":
+        """The Rollout, which says that the release of a revision is at a step."""
+        said = {"currentStepIndex": step, "canaryRevision": revision}
+        return self.put(
+            ROLLOUTS, "shop", {"status": {"phase": "Progressing", "canaryStatus": said}}
+        )
+
     def endpoints(self, service: str, *pods: str) -> "Tale":
         """What a Service leads to."""
         found = [{"conditions": {"ready": True}, "targetRef": {"name": pod}} for pod in pods]
@@ -172,7 +179,22 @@ def test_a_good_history_passes() -> None:
     assert tale.drop(SERVICES, "shop-canary").broken() == set()
 
 
+def test_a_status_that_follows_the_approved_steps_passes() -> None:
+    tale = at_step_1().status(1).do("approve").status(1).status(2).do("release", "shop:v3")
+    tale.status(2).status(1, "third").do("approve").status(2, "third")
+    tale.do("release", STABLE_IMAGE).status(2, "third").status(1, "third")
+    assert "StepsInOrder" not in tale.broken()
+
+
 BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
+    "a status that tells of a step that nobody approved": (
+        "StepsInOrder",
+        lambda: at_step_1().status(1).status(2),
+    ),
+    "a status that goes back a step by itself": (
+        "StepsInOrder",
+        lambda: at_step_1().status(1).do("approve").status(2).status(1),
+    ),
     "weights that do not add up": (
         "weights_are_well_formed",
         lambda: at_step_1().route(80, 10),

@@ -9,6 +9,7 @@ from tests.cluster import invariants
 from tests.faults.table import FAULTS
 from tests.faults.test_faults import SAMPLE
 from tests.mutations.mutants import MUTATIONS
+from tests.mutations.of_scripts import OF_SCRIPTS
 from tests.unit.cluster.test_invariants import BAD
 from tests.unit.documents.test_security import DEFINED
 
@@ -26,7 +27,7 @@ def test_a_test_that_the_page_names_is_there(name: str) -> None:
 
 def test_every_rule_of_the_checker_has_a_bad_history_and_a_row() -> None:
     rules = {rule.__name__ for rule in invariants.RULES}
-    rules |= {"ShareNeverFalls", "Margin", "PointedAt", "EmptySides"}
+    rules |= {"ShareNeverFalls", "Margin", "PointedAt", "EmptySides", "StepsInOrder"}
     assert rules == CHECKED
     assert [rule for rule in sorted(rules) if f"`{rule}`" not in RULES] == []
 
@@ -49,6 +50,7 @@ def test_every_fault_is_in_the_table_with_its_style() -> None:
 
 def test_the_number_of_deliberate_defects_is_right() -> None:
     assert f"| `tests/mutations` | {len(MUTATIONS)} |" in DOCUMENT
+    assert f"| `tests/mutations/test_script_mutations.py` | {len(OF_SCRIPTS)} |" in DOCUMENT
 
 
 def test_every_folder_and_file_that_the_page_names_is_there() -> None:

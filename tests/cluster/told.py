@@ -1,0 +1,52 @@
+"""What the status of a Rollout tells of its steps, held against what a person approved.
+
+Invariant: the status is read as a client reads it; what is told of a release before its first step was seen is that of
+the one before it, and is not judged.
+"""
+
+from localcluster.api import JsonObject
+from tests.cluster.kinds import ROLLOUTS
+from tests.cluster.view import View
+
+
+def told_step(view: View, name: str) -> tuple[str, int] | None:
+    """The revision and the step that the status says are under way; None where it says nothing."""
+    rollout = view.get(ROLLOUTS, name)
+    status: JsonObject = (rollout or {}).get("status") or {}
+    style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
+    revision = style.get("canaryRevision") or style.get("updatedRevision")
+    step = int(style.get("currentStepIndex") or 0)
+    return (revision, step) if revision and step and status.get("phase") == "Progressing" else None
+
+
+class StepsInOrder:
+    """The status tells of no step that was not approved, and goes back to none by itself."""
+
+    def __init__(self) -> None:
+        self._told = ("", 0)
+        """The revision and the step told last; step 0 where nothing is known of the one under way."""
+        self._earlier: set[str] = set()
+        """Revisions told of before the release under way."""
+        self._approved = 0
+        self._image = ""
+
+    def look(
+        self, told: tuple[str, int] | None, image: str, approved: int, *, stable: bool
+    ) -> str | None:
+        """What is told now. `approved` is the step a person let the release come to, of this image."""
+        if image != self._image or stable:
+            self._earlier.add(self._told[0])
+            self._told = ("", 0)
+        elif approved < self._approved:
+            # A step back that was asked for: what is told may lag behind.
+            self._told = (self._told[0], 0)
+        self._image, self._approved = image, approved
+        if told is None or stable or told[0] in self._earlier:
+            return None
+        before, step = self._told[1], told[1]
+        if before == 0 and step > approved and told[0] == self._told[0]:
+            return None
+        self._told = told
+        if step > approved:
+            return f"the status says step {step}, approved is {approved}"
+        return f"the status goes from step {before} to {step}" if step < before else None
