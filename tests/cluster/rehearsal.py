@@ -110,6 +110,19 @@ class Rehearsal(RuleBasedStateMachine):
         self.world.people.edit(KEY, template=_raw(template))
         self.did(Act("release", image))
 
+    @precondition(lambda self: self.workload.spec.replicas)
+    @rule(image=st.sampled_from(IMAGES))
+    def release_under_a_full_quota(self, image: str) -> None:
+        """No pod can be made for a while; the pods that are there stay."""
+        template = _raw(manifests.deployment(self.app, image)["spec"]["template"])
+        if template == self.workload.spec.template:
+            return
+        self.world.people.forbid_pods("exceeded quota")
+        self.world.people.edit(KEY, template=template)
+        self.did(Act("release_under_a_full_quota", image), always=True)
+        self.world.people.heal()
+        self.did(Act("raise_the_quota"), always=True)
+
     @property
     def workload(self) -> Deployment:
         return self.world.cluster.deployments[KEY]
