@@ -35,6 +35,8 @@ class Watch:
         """Pods were replaced past admission and past us: which revision they are of proves nothing."""
         self.most_new = 0
         """New pods there were once the workload had been scaled: the share that a scale event gives is not ours."""
+        self.surplus = 0
+        """New pods beyond the step that the rounding of a scale event made; under blue-green they stay to the end."""
         self.granted = ("", 0)
         """A release, and the most new pods that any step it has been at wanted: a jump back takes none away."""
         self.led = (False, False)
@@ -181,7 +183,8 @@ class Watch:
         release, granted = self.granted
         wanted = context.batch(max(1, ours.step))
         self.granted = (ours.release, max(wanted, granted if release == ours.release else 0))
-        most = max(self.granted[1], self.most_new)
+        beyond = self.surplus if context.style is Style.BLUE_GREEN else 0
+        most = max(self.granted[1] + beyond, self.most_new)
         if self.replaced:
             # A latched Deployment with several revisions is filled up to its surge by share.
             most += self.limits(context)[0]

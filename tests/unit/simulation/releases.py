@@ -194,6 +194,8 @@ class Releases(Passes):
         context = self.watch.context
         if context is not None:
             self.watch.most_new = len([p for p in context.new_pods if not p.metadata.deleting])
+            wanted = context.batch(max(1, self.position.step))
+            self.watch.surplus = max(self.watch.surplus, self.watch.most_new - wanted)
         if replicas:
             self.whole()
             if seen_at_zero:
