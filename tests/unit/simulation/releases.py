@@ -179,7 +179,7 @@ class Releases(Passes):
         self.owner.label(without_label(workload.metadata, names.WORKLOAD_TYPE))
 
     @precondition(lambda self: self.there)
-    @rule(replicas=st.sampled_from((0, 1, 2, 4, 5, 6, 7, 8, 12)))
+    @rule(replicas=st.sampled_from((0, 1, 2, 4, 6, 12)))
     @noted
     def scale(self, replicas: int) -> None:
         self.excuse()
