@@ -30,6 +30,10 @@ from controller.simulation.state import ClusterState, Delays
 RETRY = timedelta(seconds=1)
 """How long a pass that failed (a conflict, say) waits for the next."""
 
+AT_ONCE = 200
+"""Turns in a row at one instant. A controller that makes and deletes pods all the time takes time for it."""
+TURNS_TIME = timedelta(seconds=1)
+"""How long so many turns take."""
 HOPELESS = 100
 """Times in a row that something was due and changed nothing: what is refused is only tried again from then on."""
 
@@ -63,6 +67,8 @@ class SimulatedCluster:
         self._endpoints = EndpointController(self.cluster)
         self._fruitless = 0
         """How often in a row the clock moved and nothing changed."""
+        self._turns = 0
+        """How many turns there were at this instant."""
         self._wakes: dict[Key, datetime] = {}
         self._routing_wakes: dict[Key, datetime] = {}
 
@@ -159,13 +165,26 @@ class SimulatedCluster:
         now = self.cluster.now
         return min((max(due, now) for due in times if due is not None), default=None)
 
+    def _turn(self) -> bool:
+        """One turn at this instant; False when nothing is to be done, or so much was done that time has passed."""
+        if self._turns == AT_ONCE or not (self._passes() or self.tick()):
+            return False
+        self._turns += 1
+        return True
+
+    def _later(self) -> datetime | None:
+        """Where the clock goes when there is no further turn."""
+        passed = self._turns == AT_ONCE
+        self._turns = 0
+        return self.cluster.now + TURNS_TIME if passed else self._next()
+
     def advance(self) -> bool:
         """Do the next thing: passes, controllers, or else the clock. False at rest."""
         before = self.cluster.version
-        if self._passes() or self.tick():
+        if self._turn():
             self._fruitless = 0 if self.cluster.version != before else self._fruitless
             return True
-        due = self._next()
+        due = self._later()
         if due is None or self._fruitless > HOPELESS:
             self._fruitless = 0
             return False
@@ -186,9 +205,9 @@ class SimulatedCluster:
     def run_to(self, instant: datetime, most: int = 4000) -> None:
         """Run everything that is due up to `instant`, and stop there."""
         for _ in range(most):
-            if self._passes() or self.tick():
+            if self._turn():
                 continue
-            due = self._next()
+            due = self._later()
             if due is None or due > instant:
                 self.cluster.set_clock(instant)
                 return

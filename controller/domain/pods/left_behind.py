@@ -16,6 +16,7 @@ from controller.api.names import (
     FREEZE_MIN_READY_SECONDS,
     FREEZE_PROGRESS_DEADLINE_SECONDS,
     LAST_APPLIED,
+    STABLE_REVISION,
 )
 from controller.api.podsets import PodSet
 from controller.api.workload_kinds import WorkloadKind
@@ -50,10 +51,11 @@ def values_are_told(workload: WorkloadSeen) -> bool:
 
 
 def _of_deployment(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
-    found = workload.deployment
+    found, known = workload.deployment, read_record(kept)
     if found.spec.min_ready_seconds != FREEZE_MIN_READY_SECONDS:
-        return None
-    known = read_record(kept)
+        # The freeze may end before limits and pause do. Our label without our mark says that the record is lost.
+        lost = STABLE_REVISION in found.metadata.labels and not marked_for(found)
+        return known if lost else None
     if known is not None:
         return known
     applied = applied_manifest(found.metadata)

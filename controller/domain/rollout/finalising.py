@@ -10,6 +10,7 @@ the old pods for a while). On rollback, deletion and disabling the routes go to 
 from collections.abc import Callable
 from enum import StrEnum
 
+from controller.api import names
 from controller.api.rollout import FinalisingStep, RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain.decision import (
@@ -218,7 +219,9 @@ def _let_go(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """As `_release_control`, for a Rollout that is being deleted: its label is removed, too."""
     taken = marked_for(context.workload.object) not in (context.seen.rollout.metadata.name, "")
     held = _still_frozen(context) or _marked(context)
-    if taken or not (held or context.labelled):
+    # An undo that no webhook heard takes our annotations off and leaves the label of the stable revision.
+    labelled = context.labelled or names.STABLE_REVISION in context.meta.labels
+    if taken or not (held or labelled):
         return None
     release = mechanism_of(context).release(context, keep_mark=False, drop_label=True)
     # The label alone is not waited for: another Rollout of the workload would add it again, for ever.

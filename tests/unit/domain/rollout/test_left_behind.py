@@ -295,3 +295,28 @@ def test_a_clone_set_under_blue_green_gets_its_owners_time_back(said: int, resto
     assert status_of(world).phase == Phase.HEALTHY
     assert (set_of(world).spec.min_ready_seconds or 0) == restored
     assert strategy_of(world) == OWN
+
+
+def test_limits_and_a_pause_that_outlive_the_freeze_are_taken_off_before_the_rollout_is_gone() -> (
+    None
+):
+    made = applied_deployment("v1", 4, LIMITS, 7)
+    world = make_world(make_rollout(style="partition"), made)
+    release(world)
+    world.rest()
+    world.cluster.rollouts.delete(KEY)
+    release(world, "v1")
+    held = workload_of(world).spec
+    assert held.paused
+    assert held.min_ready_seconds == 7
+    assert held.strategy.rolling_update != RollingUpdate(*LIMITS)
+    world.people.unheard = True
+    world.people.label(KEY, without_label(workload_of(world).metadata, names.WORKLOAD_TYPE))
+    world.people.undo(KEY, template("v3"))
+    world.people.unheard = False
+    world.rest()
+    found = workload_of(world)
+    assert names.STABLE_REVISION not in found.metadata.labels
+    assert found.spec.strategy.rolling_update == RollingUpdate(*LIMITS)
+    assert not found.spec.paused
+    assert sizes_of(world) == {"v3": 4}
