@@ -27,6 +27,7 @@ from controller.api.networking import Service, ServiceSpec
 from controller.api.rollout import Phase as phases
 from controller.api.rollout import Rollout
 from controller.api.workloads import Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdate
+from controller.domain.decision import Refusal
 from controller.domain.rollout.release_context import moonshift_status
 from tests.cluster import manifests
 from tests.cluster.manifests import Application, StepPlan
@@ -34,6 +35,8 @@ from tests.cluster.rest import Rest, rest_of_world
 from tests.unit.worlds import World
 
 RUNS = 50
+WRITES_OF_ROUTES = ("EnsureRoutes", "RestoreRoutes")
+DENIED = Refusal("Forbidden", "the right is missing", retry_after=10)
 RESTARTED = "kubectl.kubernetes.io/restartedAt"
 IMAGES = (manifests.STABLE_IMAGE, manifests.NEW_IMAGE, manifests.THIRD_IMAGE)
 KEY = Key("shop", "shop")
@@ -197,6 +200,19 @@ class Rehearsal(RuleBasedStateMachine):
         step = self.step
         self.world.people.approve_step(KEY, step)
         self.did(Act("approve", step))
+
+    @precondition(lambda self: self.governed and self.step and self.app.virtual_service)
+    @rule()
+    def approve_while_routes_may_not_be_written(self) -> None:
+        """The API server denies every write of the VirtualService for a while."""
+        step = self.step
+        for action in WRITES_OF_ROUTES:
+            self.world.people.forbid(action, DENIED)
+        self.world.people.approve_step(KEY, step)
+        self.did(Act("approve_while_routes_may_not_be_written", step), always=True)
+        for action in WRITES_OF_ROUTES:
+            self.world.people.grant(action)
+        self.did(Act("let_routes_be_written"), always=True)
 
     @precondition(lambda self: self.governed and self.step)
     @rule(step=st.integers(1, 3))

@@ -3,16 +3,18 @@
 Why: what a thousand simulated releases prove is worth as much as the simulation is true.
 """
 
+import asyncio
 import uuid
 from dataclasses import replace
 from functools import partial
 
 import pytest
+import yaml
 
 from controller.simulation.state import REVISION
 from demo.stage import Product
 from localcluster.api import JsonObject
-from localcluster.errors import NotReady
+from localcluster.errors import NotReady, RequestRefused
 from localcluster.history import Change, Key
 from localcluster.record import Recorder
 from tests.cluster import manifests
@@ -22,6 +24,7 @@ from tests.cluster.kinds import (
     REPLICA_SETS,
     ROLLOUTS,
     SERVICES,
+    VIRTUAL_SERVICES,
     collection,
     path_of,
 )
@@ -32,13 +35,44 @@ from tests.cluster.table import AT_ONCE
 from tests.cluster.together import Together
 from tests.cluster.view import View, deleting, image_of
 
+DENIED = "replays.example/denied"
+FORBIDDEN = 403
+LOOK_SECONDS = 0.05
 OFTEN = 8
 """Runs that are part of every test run."""
 EXAMPLES_OF_OFTEN = 6 * OFTEN
 """Examples that these are chosen from, where no other run was selected."""
 SECONDS = 120.0
-NOT_RECORDED = ("raise_the_quota",)
+NOT_RECORDED = ("raise_the_quota", "let_routes_be_written")
 """Acts on objects that nobody watches here."""
+
+
+POLICY = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicy",
+    "metadata": {"name": "replays-deny-routes"},
+    "spec": {
+        "matchConstraints": {
+            "namespaceSelector": {"matchLabels": {DENIED: DENIED.partition("/")[2]}},
+            "resourceRules": [
+                {
+                    "apiGroups": ["networking.istio.io"],
+                    "apiVersions": ["*"],
+                    "operations": ["UPDATE"],
+                    "resources": ["virtualservices"],
+                }
+            ],
+        },
+        "validations": [{"expression": "false", "message": "denied", "reason": "Forbidden"}],
+    },
+}
+"""RBAC cannot take a right away in one namespace; to the controller a policy that denies is the same answer."""
+BINDING = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicyBinding",
+    "metadata": {"name": "replays-deny-routes"},
+    "spec": {"policyName": "replays-deny-routes", "validationActions": ["Deny"]},
+}
 
 
 class Replay:
@@ -81,6 +115,9 @@ class Replay:
                 name = "approval" if act.what == "approve" else "jump"
                 body = {"status": {"moonshift": {name: asked[name]}}}
                 answer = await approver.patch(f"{path_of(story.key(ROLLOUTS))}/status", body)
+            case "approve_while_routes_may_not_be_written":
+                await self._deny(DENIED.partition("/")[2])
+                return await self._to_the_rollout(Act("approve", act.value))
             case "pause":
                 return await story.amend({"spec": {"strategy": {"paused": act.value}}})
             case "disable":
@@ -143,6 +180,8 @@ class Replay:
             case "raise_the_quota":
                 await self._plane.client().delete(self._quota)
                 answer = await self._plane.client().get(self._quota.removesuffix("/pods"))
+            case "let_routes_be_written":
+                answer = await self._deny(None)
             case "evict":
                 pod = next(p for p in story.pods() if image_of(p) == act.value and not deleting(p))
                 key = story.key(PODS, pod["metadata"]["name"])
@@ -161,6 +200,26 @@ class Replay:
         body = {"metadata": {"name": "pods"}, "spec": {"hard": hard}}
         await client.create(self._quota.removesuffix("/pods"), body)
         await client.patch(f"{self._quota}/status", {"status": {"hard": hard, "used": hard}})
+
+    async def _deny(self, value: str | None) -> JsonObject:
+        """Label the namespace so that the policy denies writes of its routes, or no longer; return when it does so."""
+        client, space = self._plane.client(), f"/api/v1/namespaces/{self._app.namespace}"
+        answer = await client.patch(space, {"metadata": {"labels": {DENIED: value}}})
+        route = f"{path_of(self._story.key(VIRTUAL_SERVICES))}?dryRun=All"
+        async with asyncio.timeout(SECONDS):
+            while await self._is_denied(route) != bool(value):  # noqa: ASYNC110 - bounded
+                await asyncio.sleep(LOOK_SECONDS)
+        return answer
+
+    async def _is_denied(self, route: str) -> bool:
+        """Whether a write of nothing, tried without effect, is denied."""
+        try:
+            await self._plane.client().patch(route, {})
+        except RequestRefused as refused:
+            if refused.status != FORBIDDEN:
+                raise
+            return True
+        return False
 
     def _replica_set(self, image: str) -> Key:
         """The oldest of an image that the workload itself owns."""
@@ -212,6 +271,7 @@ async def test_a_simulated_release_ends_the_same_on_the_cluster(
 @pytest.fixture(scope="module")
 async def table(request: pytest.FixtureRequest, product: Product, recorder: Recorder) -> Together:
     """Give the selected runs, being replayed."""
+    await product.plane.apply(yaml.safe_dump_all([POLICY, BINDING]))
     together = Together(AT_ONCE)
     selected = sorted(
         int(str(item.callspec.params["number"]))

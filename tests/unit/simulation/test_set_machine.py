@@ -138,3 +138,16 @@ class Sets(Releases):
 def test_releases_of_sets_under_everything_that_can_come_in_between() -> None:
     run(Sets)
     assert not unmet(Sets)
+
+
+def test_old_pods_that_all_fail_do_not_keep_new_ones_of_blue_green_away() -> None:
+    """OpenKruise deletes a named pod that is not ready and makes it again, until the new pods are ready."""
+    release = Sets()
+    release.begin(
+        ("CloneSet", "blue-green"), PLANS[1], traffic=True, replicas=5, min_ready=4, turns=11
+    )
+    release.scale_to_zero_and_back(replicas=3, ticks=9, wakes=False)
+    release.break_a_version("v1")
+    release.approve_and_rest()
+    release.teardown()
+    assert len(tuple(release.world.cluster.pods)) == 3
