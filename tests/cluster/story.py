@@ -236,9 +236,9 @@ class Story:
         if labels:
             labels.pop(WORKLOAD_TYPE, None)
 
-    def expect_image(self, image: str) -> None:
-        """What the workload should have in the end, where somebody else than its owner saw to it."""
-        self._note("release", self._last, image)
+    def expect_image(self, image: str, since: int = 0) -> None:
+        """What the workload should have in the end, where somebody else than its owner saw to it at this revision."""
+        self._note("release", since or self._last, image)
 
     def _did(self, what: str, answer: JsonObject, image: str = "") -> None:
         self._note(what, int(answer["metadata"]["resourceVersion"]), image)

@@ -1,6 +1,7 @@
 """Deliberate defects of moving pods, of counting them, and of what they read."""
 
 from tests.mutations.mutation import (
+    ABANDONED,
     BEHIND,
     CONTENT,
     CONTENT_LOST,
@@ -52,6 +53,15 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
     ),
     *of(
+        "rollout.moving.from_zero",
+        (
+            "what came back from zero is emptied before stable pods are there",
+            "        return others_run and (returning or not stable.active)\n",
+            "        return others_run and not stable.active\n",
+            ABANDONED,
+        ),
+    ),
+    *of(
         "rollout.moving.deployments",
         (
             "a deleted Rollout leaves its label behind",
@@ -61,8 +71,8 @@ OF_PODS: tuple[Mutation, ...] = (
         ),
         (
             "an owner's pause is overrun",
-            "    if paused_by_its_owner(context.deployment):\n",
-            "    if context.replicas < 0:\n",
+            "    if not paused_by_its_owner(context.deployment):\n",
+            "    if context.replicas >= 0:\n",
             DISTURBANCES,
         ),
         (

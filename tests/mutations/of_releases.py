@@ -61,12 +61,6 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "    if goal != Goal.SUCCESS and another_revision_came(context, status):\n",
         ),
         (
-            "what came back from zero is emptied before stable pods are there",
-            "        first = stable_comes_first(context, status)\n",
-            "        first = False\n",
-            ABANDONED,
-        ),
-        (
             "a workload made again counts as the same",
             "    return bool(uid) and uid != context.meta.uid\n",
             "    return False\n",

@@ -94,8 +94,11 @@ async def is_restarted_by_a_patch(scene: Scene) -> None:
 async def _begins_again(scene: Scene) -> None:
     key = scene.key(scene.workload)
     live = await scene.client.get(path_of(key))
-    scene.expected[key]["spec"]["template"] = live["spec"]["template"]
-    scene.expect_image(NEW_IMAGE)
+    template = scene.expected[key]["spec"]["template"] = live["spec"]["template"]
+    await scene.recorder.caught_up()
+    changes = (change for change in scene.recorder.history() if change.key == key)
+    since = next(c.resource_version for c in changes if c.object["spec"]["template"] == template)
+    scene.expect_image(NEW_IMAGE, since)
     await scene.moment()
     await scene.event("ReleaseRestarted")
     if scene.form in (PACED, CLONES):
