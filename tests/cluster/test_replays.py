@@ -95,9 +95,13 @@ class Replay:
         )
         await self._story.pods_ready()
         await self._story.govern()
+        before: Rest | None = None
         for act, rest in self._run.acts:
             self._done.append(act)
-            await self._reached(rest, await self._perform(act))
+            since = await self._perform(act)
+            if act.what not in NOT_RECORDED or rest != before:
+                await self._reached(rest, since)
+            before = rest
 
     async def _perform(self, act: Act) -> int:
         """The act; answers the revision from which on its consequences are looked for."""
@@ -140,6 +144,8 @@ class Replay:
                 return await self._to_the_workload(Act("release", act.value))
             case "release":
                 template = manifests.deployment(self._app, act.value)["spec"]["template"]
+                # Who applies a manifest takes off what `kubectl rollout restart` wrote.
+                template["metadata"]["annotations"] = {RESTARTED: None}
                 changed: JsonObject = {"spec": {"template": template}}
             case "restart":
                 changed = {
