@@ -31,7 +31,7 @@ def subject_of(account: str) -> Subject:
 
 
 def attributes(right: Right) -> dict[str, str]:
-    """The right as a review names it; what is empty means all."""
+    """The right as a review names it; an empty field means all."""
     named = right._asdict()
     del named["account"]
     return {key: value for key, value in named.items() if value}

@@ -282,7 +282,7 @@ class _Looked:
     async def _needs_of_script(
         self, reference: Reference, own: OwnScript, user: str
     ) -> AsyncIterator[Need]:
-        """What a namespace's script needs: its account the object, the controller the ConfigMap."""
+        """The rights that a namespace's script needs: its account's on the object, the controller's on the ConfigMap."""
         resource = await served(self._client, reference.api_version, reference.kind)
         for verb in ACTING if resource is not None else ():
             assert resource is not None
@@ -309,7 +309,7 @@ class _Looked:
         return await self._may(right)
 
     async def _may(self, right: Right) -> bool:
-        """Whether an account has a right; what cannot be asked is a gap."""
+        """Whether an account has a right; a question that the API server does not answer counts as a gap."""
         try:
             return await self._client.may(right)
         except MoonshiftError as failure:

@@ -3,9 +3,9 @@ told.
 
 Why: an undo that no webhook hears drops all annotations, our record among them, and the freeze stays. A workload with
 the freeze never counts a pod as available, so every later update of it would stand still. Invariant: values of the
-freeze are never taken for the owner's; what an owner may have written is never taken for ours.
-The release's own status is asked first, then the manifest that was applied last, then the ReplicaSets; what none of
-them tells is Kubernetes' default.
+freeze are never taken for the owner's; values that an owner may have written are never taken for ours.
+The release's own status is asked first, then the manifest that was applied last, then the ReplicaSets; a value that
+none of them tells is Kubernetes' default.
 """
 
 import msgspec

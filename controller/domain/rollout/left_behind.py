@@ -24,7 +24,7 @@ from controller.domain.rollout.transition import Stop
 
 
 def without_a_release(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """What is done about a freeze on a workload without a mark; None where it has none."""
+    """The transition that takes a freeze off a workload without a mark, or releases its template; None without a freeze."""
     record = context.values_to_restore
     if record is None:
         return None
