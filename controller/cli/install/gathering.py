@@ -282,7 +282,7 @@ class _Looked:
     async def _needs_of_script(
         self, reference: Reference, own: OwnScript, user: str
     ) -> AsyncIterator[Need]:
-        """The rights that a namespace's script needs: its account's on the object, the controller's on the ConfigMap."""
+        """The rights that a namespace's script needs: its account on the object, the controller on the ConfigMap."""
         resource = await served(self._client, reference.api_version, reference.kind)
         for verb in ACTING if resource is not None else ():
             assert resource is not None

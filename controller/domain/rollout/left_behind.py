@@ -24,7 +24,7 @@ from controller.domain.rollout.transition import Stop
 
 
 def without_a_release(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """The transition that takes a freeze off a workload without a mark, or releases its template; None without a freeze."""
+    """Take a freeze off a workload without a mark, or release its template; None without a freeze."""
     record = context.values_to_restore
     if record is None:
         return None
