@@ -232,7 +232,8 @@ class Pod(msgspec.Struct, frozen=True, rename="camel"):
     def updated_in_place(self) -> bool:
         """Whether its controller is about to change its containers: they run, and only OpenKruise's gate is closed."""
         gate = next((c for c in self.status.conditions if c.type == IN_PLACE_UPDATE_READY), None)
-        running = all(container.ready for container in self.status.container_statuses)
+        containers = self.status.container_statuses
+        running = bool(containers) and all(container.ready for container in containers)
         return gate is not None and gate.status == "False" and running
 
 

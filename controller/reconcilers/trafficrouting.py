@@ -105,7 +105,7 @@ class SharedWorld:
             routes=self._sights.routes(
                 owner,
                 routing.metadata.uid,
-                references_of(entries, True, key.namespace),
+                references_of(entries, disable_generate=True, namespace=key.namespace),
                 leads=bool(routing.metadata.finalizers),
             ),
             slices=tuple(

@@ -276,7 +276,9 @@ class _Looked:
             rollout = msgspec.json.decode(raw, type=Rollout)
             plan = rollout.spec.strategy.plan
             routings = plan.traffic_routings if plan is not None else ()
-            for one in references_of(routings, False, rollout.metadata.namespace):
+            for one in references_of(
+                routings, disable_generate=False, namespace=rollout.metadata.namespace
+            ):
                 yield one, str(rollout.metadata.key)
 
     async def _needs_of_script(

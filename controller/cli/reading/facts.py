@@ -97,7 +97,9 @@ class Facts:
         async with asyncio.TaskGroup() as group:
             for source in self._sources:
                 group.create_task(self._load(source))
-            references = references_of(routings, shared, self._key.namespace)
+            references = references_of(
+                routings, disable_generate=shared, namespace=self._key.namespace
+            )
             load = self._gateways.load(
                 self._client, self._key.namespace, references, rollout.metadata.uid
             )

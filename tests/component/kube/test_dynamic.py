@@ -5,7 +5,7 @@ import pytest
 
 from controller.api.meta import Key
 from controller.domain.availability import Failing, Forbidden, Loading, NotServed, Synced
-from controller.kube.dynamic import MAX_KINDS_PER_NAMESPACE, DynamicKinds
+from controller.kube.dynamic import BOUNDS, DynamicKinds
 from controller.kube.kind_watch import LATEST, RawObject
 from controller.kube.reflector import PROBE, STALE
 from tests.component.kube.reflecting import settled
@@ -198,7 +198,7 @@ async def test_an_unknown_kind_is_looked_up_no_longer_when_its_rollout_is_gone()
 @virtual_time
 async def test_a_namespace_may_name_so_many_kinds_and_more_are_refused_in_words() -> None:
     served = Kinds("v1")
-    many = [(f"{GROUP}/v1", f"Kind{number:02}") for number in range(MAX_KINDS_PER_NAMESPACE)]
+    many = [(f"{GROUP}/v1", f"Kind{number:02}") for number in range(BOUNDS.of_a_namespace)]
     async with watching(served) as (kinds, told):
         kinds.keep_watched(API, many)
         kinds.keep_watched(WEB, [LANE])
@@ -206,7 +206,7 @@ async def test_a_namespace_may_name_so_many_kinds_and_more_are_refused_in_words(
         await settled(1)
         refused = kinds.find(LANE, OBJECT)
         assert isinstance(refused, Failing)
-        assert f"may name {MAX_KINDS_PER_NAMESPACE} kinds" in refused.message
+        assert f"may name {BOUNDS.of_a_namespace} kinds" in refused.message
         assert served.lists == []
         elsewhere = kinds.availability(("other.example.com/v1", "Lane"))
         assert isinstance(elsewhere, NotServed)

@@ -9,7 +9,7 @@ from typing import Any
 from controller.api.meta import Key
 from controller.domain.availability import Failing, Forbidden, Loading, Synced
 from controller.kube.reflector import PROBE
-from controller.reconcilers.own_scripts import MAX_PER_NAMESPACE, OwnScripts
+from controller.reconcilers.own_scripts import BOUNDS, OwnScripts
 from tests.component.kube.faulty_server import (
     FaultyServer,
     Responder,
@@ -110,7 +110,7 @@ async def test_one_that_may_not_be_read_is_asked_for_again_and_woken_when_it_may
 @virtual_time
 async def test_a_namespace_names_so_many_and_whoever_is_left_out_has_his_turn() -> None:
     async with watching(serving()) as (scripts, woken):
-        several = [Key("shop", f"c{number}") for number in range(MAX_PER_NAMESPACE)]
+        several = [Key("shop", f"c{number}") for number in range(BOUNDS.of_a_namespace)]
         scripts.keep_watched(WEB, several)
         scripts.keep_watched(API, [SCRIPTS])
         assert isinstance(stands := scripts.availability(SCRIPTS), Failing)

@@ -254,9 +254,16 @@ def test_a_broken_pod_of_a_cancelled_revision_does_not_stop_a_statefulset() -> N
     assert over(world)
 
 
-@pytest.mark.parametrize("running", [True, False], ids=["it runs", "it is broken"])
-def test_a_pod_that_is_updated_in_place_on_the_way_back_is_deleted_only_if_it_is_broken(
-    running: bool,
+@pytest.mark.parametrize(
+    "containers",
+    [
+        pytest.param((ContainerStatus(name="main", ready=True),), id="it runs"),
+        pytest.param((ContainerStatus(name="main", ready=False),), id="it is broken"),
+        pytest.param((), id="it has not begun to run"),
+    ],
+)
+def test_a_pod_that_is_updated_in_place_on_the_way_back_is_deleted_unless_its_containers_run(
+    containers: tuple[ContainerStatus, ...],
 ) -> None:
     own: JsonObject = {"rollingUpdate": {"podUpdatePolicy": "InPlaceOnly"}}
     which = "Advanced StatefulSet"
@@ -269,7 +276,6 @@ def test_a_pod_that_is_updated_in_place_on_the_way_back_is_deleted_only_if_it_is
         StatusCondition(type="Ready", status="False"),
         StatusCondition(type=IN_PLACE_UPDATE_READY, status="False"),
     )
-    containers = (ContainerStatus(name="main", ready=running),)
     status = PodStatus(conditions=conditions, container_statuses=containers)
     release_set(world, "v1")
     deleted = set()
@@ -279,6 +285,7 @@ def test_a_pod_that_is_updated_in_place_on_the_way_back_is_deleted_only_if_it_is
         assert decided is not None
         deleted |= {action.pod for action in decided.actions if isinstance(action, DeletePod)}
     assert inner_of(world).finalising_step == FinalisingStep.RESUME_WORKLOAD
+    running = any(container.ready for container in containers)
     assert deleted == (set() if running else {new.metadata.key})
 
 

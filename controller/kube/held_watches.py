@@ -1,0 +1,129 @@
+"""Watches that exist while somebody holds them: of kinds that objects name, of ConfigMaps with scripts.
+
+Invariant: one watch for all holders of a key, ended with the last of them. Tenants choose the keys, so their number
+is bounded, for a namespace and in all; an owner who was refused a key is woken when a place is free.
+It must not know what is watched.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+
+from controller.api.meta import Key
+
+Owner = Key
+"""Who holds: a Rollout, or what gateway objects call a TrafficRouting."""
+
+
+class Watch(Protocol):
+    """One watch, of a kind or of an object."""
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        ...
+
+
+class _Ordered(Protocol):
+    def __lt__(self, other: Any, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+
+K = TypeVar("K", bound=_Ordered)
+W = TypeVar("W", bound=Watch)
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """How many keys may be held."""
+
+    of_a_namespace: int
+    """By all owners of one namespace."""
+    in_all: int
+
+
+class HeldWatches(Generic[K, W]):
+    """The watches of the keys that are held; `run` runs them."""
+
+    def __init__(
+        self, make: Callable[[K], W], bounds: Bounds, wake: Callable[[Owner], None]
+    ) -> None:
+        self._make = make
+        self._bounds = bounds
+        self._wake = wake
+        self._held: dict[Owner, frozenset[K]] = {}
+        self._left_out: dict[Owner, frozenset[K]] = {}
+        self._holders: dict[K, set[Owner]] = {}
+        self._watches: dict[K, W] = {}
+        self._turned = asyncio.Event()
+
+    def keep(self, owner: Owner, keys: Iterable[K]) -> None:
+        """`owner` needs these keys, and no others any more."""
+        wanted = frozenset(keys)
+        if self._held.get(owner, frozenset()) == wanted and owner not in self._left_out:
+            return
+        before = self._held.pop(owner, frozenset())
+        granted = self._granted(owner, wanted)
+        if granted:
+            self._held[owner] = granted
+        self._left_out.pop(owner, None)
+        if wanted - granted:
+            self._left_out[owner] = wanted - granted
+        for key in granted:
+            self._holders.setdefault(key, set()).add(owner)
+            if key not in self._watches:
+                self._watches[key] = self._make(key)
+                self._turned.set()
+        for key in before - granted:
+            self._let_go(key, owner)
+
+    def get(self, key: K) -> W | None:
+        """The watch of a key; None where nobody holds it, or there was no place for it."""
+        return self._watches.get(key)
+
+    def items(self) -> Iterator[tuple[K, W]]:
+        """All keys that are held, with their watches."""
+        return iter(self._watches.items())
+
+    def wake_holders(self, key: K) -> None:
+        """Something else is known of the key now."""
+        for owner in tuple(self._holders.get(key, ())):
+            self._wake(owner)
+
+    async def run(self, each_turn: Callable[[], None] = lambda: None) -> None:
+        """Run the watches, until cancelled; `each_turn` is called after every change of the keys."""
+        tasks: dict[W, asyncio.Task[None]] = {}
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._turned.clear()
+                names = {watch: key for key, watch in self._watches.items()}
+                for ended in tasks.keys() - names.keys():
+                    tasks.pop(ended).cancel()
+                for watch in names.keys() - tasks.keys():
+                    tasks[watch] = group.create_task(watch.run(), name=f"watch {names[watch]}")
+                each_turn()
+                await self._turned.wait()
+
+    def _granted(self, owner: Owner, wanted: frozenset[K]) -> frozenset[K]:
+        held: set[K] = set()
+        for other, keys in self._held.items():
+            if other.namespace == owner.namespace:
+                held |= keys
+        granted = wanted & held
+        for key in sorted(wanted - held):
+            full = len(self._watches) >= self._bounds.in_all and key not in self._watches
+            if len(held) < self._bounds.of_a_namespace and not full:
+                held.add(key)
+                granted |= {key}
+        return granted
+
+    def _let_go(self, key: K, owner: Owner) -> None:
+        holders = self._holders[key]
+        holders.discard(owner)
+        if holders:
+            return
+        del self._holders[key], self._watches[key]
+        self._turned.set()
+        for waiting in tuple(self._left_out):
+            self._wake(waiting)
