@@ -13,6 +13,11 @@ from typing import Any
 from controller.api.names import FIELD_MANAGER
 from localcluster.api import JsonObject
 from localcluster.history import Change, Key, Kind
+from tests.cluster.crowding import (
+    pods_stay_within_the_surge,
+    two_revisions_get_requests_at_most,
+)
+from tests.cluster.deeds import Deed, Permission
 from tests.cluster.kinds import ADVANCED_DAEMON_SETS, AUTOSCALERS, DEPLOYMENTS, ROLLOUTS, SERVICES
 from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.margins import Margin, PointedAt, Times
@@ -25,18 +30,6 @@ REVISION_LABELS = {"pod-template-hash", "controller-revision-hash"}
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """Something a person did: `release` (of an image), `approve`, `jump` (to a step), `scale` (to a size), `disable`
-    or `delete`."""
-
-    revision: int
-    what: str
-    image: str = ""
-    step: int = 0
-    size: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Violation:
     """A rule that did not hold after a change."""
 
@@ -46,97 +39,6 @@ class Violation:
 
     def __str__(self) -> str:
         return f"{self.revision}: {self.rule}: {self.detail}"
-
-
-class Permission:
-    """What the person has allowed so far, from the deeds alone."""
-
-    def __init__(self, app: Application, deeds: Iterable[Deed]) -> None:
-        self._app = app
-        self._deeds = sorted(deeds, key=lambda deed: deed.revision)
-        self.released = False
-        self.image = STABLE_IMAGE
-        self.step = 0
-        self.free = False
-        self.size = self.least = app.replicas
-        """Replicas the owner asks for now, and the fewest they asked for since the release began."""
-        self.bereft = False
-        """A scale-down took the new pods of a set, as its controller chooses; the route has not followed yet."""
-        self.emptied = False
-        """The workload was scaled to zero, and has no pod behind its stable Service since."""
-        self.pods: dict[str, int] = {}
-        self._traffic: dict[str, int] = {}
-
-    @property
-    def abandoned(self) -> bool:
-        """Another new revision came before this one."""
-        return len(self.pods) > 1
-
-    @property
-    def finished(self) -> bool:
-        """The last step was approved."""
-        return self.step > len(self._app.steps)
-
-    def traffic(self, image: str) -> int:
-        """The largest share in percent that a revision may have."""
-        if image == STABLE_IMAGE or self.free:
-            return 100
-        return self._traffic.get(image, 0)
-
-    @property
-    def whole(self) -> bool:
-        """The approved step makes all pods new ones (of the workload itself)."""
-        return not self.finished and self._app.steps[self.step - 1].pods >= self.size
-
-    def advance(self, revision: int) -> None:
-        """Take in the deeds up to a revision."""
-        while self._deeds and self._deeds[0].revision <= revision:
-            self._do(self._deeds.pop(0))
-
-    def _do(self, deed: Deed) -> None:
-        match deed.what:
-            case "release":
-                self.released, self.image, self.step = True, deed.image, 1
-            case "approve":
-                self.step += 1
-            case "jump":
-                self.step = deed.step
-            case "disable" | "delete":
-                self.free = True
-            case "scale":
-                self._scale(deed.size)
-                return
-            case _:
-                raise ValueError(deed.what)
-        while not self.finished and self._app.automatic(self.step):
-            self.step += 1
-        most = self._app.replicas if self.finished else self._app.steps[self.step - 1].pods
-        if most >= self._app.replicas:
-            most = self.size  # written as 100 %
-        if self.released and self.image != STABLE_IMAGE:
-            self.pods[self.image] = max(most, self.pods.get(self.image, 0))
-            share = 100 if self.finished else self._app.steps[self.step - 1].traffic or 0
-            self._traffic[self.image] = max(share, self._traffic.get(self.image, 0))
-
-    def _scale(self, size: int) -> None:
-        """A scale event gives the new revision its share of the added pods before anybody can say otherwise.
-
-        A StatefulSet adds pods above its partition, so all of them; the others keep the proportion. From zero the
-        release begins again: what comes back is stable, and then the first step's share.
-        """
-        if size == 0 or self.size == 0:
-            self.emptied, self.step = True, min(self.step, 1)
-            if size:
-                self.pods = dict.fromkeys(self.pods, self._app.steps[0].pods)
-            self.size, self.least = size, 0
-            return
-        for image, most in self.pods.items():
-            share = -(-most * size // self.size)
-            added = max(0, size - self.size)
-            ordered = self._app.kind_name == "StatefulSet"
-            self.pods[image] = max(most, most + added if ordered else share)
-        self.bereft = self._app.workload != "Deployment" and size < self.size
-        self.size, self.least = size, min(size, self.least)
 
 
 Rule = Callable[[Application, View, Permission], str | None]
@@ -283,6 +185,8 @@ RULES: tuple[Rule, ...] = (
     enough_pods_are_ready,
     the_strategy_is_never_recreate,
     there_is_one_extra_deployment_at_most,
+    pods_stay_within_the_surge,
+    two_revisions_get_requests_at_most,
 )
 
 

@@ -19,7 +19,8 @@ from localcluster.history import Change, Key, Kind
 from localcluster.plane import Plane
 from localcluster.record import Recorder
 from tests.cluster import manifests
-from tests.cluster.invariants import Deed, Violation, judge, judge_end
+from tests.cluster.deeds import Deed
+from tests.cluster.invariants import Violation, judge, judge_end
 from tests.cluster.kinds import (
     AUTOSCALERS,
     DESTINATION_RULES,

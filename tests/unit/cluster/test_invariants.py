@@ -11,7 +11,8 @@ import pytest
 from localcluster.api import JsonObject
 from localcluster.history import Change, Key, Kind
 from tests.cluster import manifests
-from tests.cluster.invariants import Deed, judge, judge_end
+from tests.cluster.deeds import Deed
+from tests.cluster.invariants import judge, judge_end
 from tests.cluster.kinds import (
     AUTOSCALERS,
     DEPLOYMENTS,
@@ -22,7 +23,7 @@ from tests.cluster.kinds import (
     SLICES,
     VIRTUAL_SERVICES,
 )
-from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPlan
+from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, Application, StepPlan
 from tests.cluster.sides import SLACK_SECONDS
 
 APP = Application("shop", "here", True, (StepPlan(1, 20), StepPlan(2, 50)), True, replicas=2)
@@ -65,7 +66,7 @@ class Tale:
     def long(self) -> "Tale":
         """Longer than a place may be empty: nothing of the application changes meanwhile."""
         for number in range(ceil(self.app.grace + SLACK_SECONDS) + 1):
-            self.pod(f"x-{number}", "x")
+            self.service(f"x-{number}")
         return self
 
     def pod(self, name: str, image: str, version: str = "base") -> "Tale":
@@ -291,11 +292,46 @@ BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
         "EmptySides",
         lambda: named_subset().endpoints("shop", "c").long(),
     ),
+    "an old pod beside all the others": (
+        "pods_stay_within_the_surge",
+        lambda: at_step_1().pod("e", STABLE_IMAGE),
+    ),
+    "pods in place of others before those are gone, where there is no surge": (
+        "pods_stay_within_the_surge",
+        lambda: at_rest(ORDERED).do("release", NEW_IMAGE).service("shop", "old").pod("c", "x"),
+    ),
+    "a third revision that is routed to beside the one before it": (
+        "two_revisions_get_requests_at_most",
+        lambda: third_revision().endpoints("shop-canary", "c", "e"),
+    ),
+    "a third revision behind a Service without routes": (
+        "two_revisions_get_requests_at_most",
+        lambda: third_revision(replace(APP, virtual_service=False)).endpoints(
+            "shop", "a", "c", "e"
+        ),
+    ),
     "a subset that goes although a route without a share names it": (
         "PointedAt",
         lambda: named_subset().route(100, 0).subsets("base"),
     ),
 }
+
+
+def third_revision(app: Application = APP) -> Tale:
+    """A release at its first step makes way for another: three revisions have ready pods, no more than there may be."""
+    tale = at_step_1()
+    tale.app = app
+    tale.do("release", THIRD_IMAGE).drop(PODS, "b").endpoints("shop", "a")
+    return tale.pod("e", THIRD_IMAGE)
+
+
+def test_a_third_revision_that_takes_the_place_of_the_one_before_passes() -> None:
+    tale = third_revision().endpoints("shop-canary", "e").drop(PODS, "c")
+    assert "two_revisions_get_requests_at_most" not in tale.broken()
+
+
+def test_the_surge_that_the_owner_allows_passes_once_the_last_step_is_approved() -> None:
+    assert "pods_stay_within_the_surge" not in finished().pod("e", NEW_IMAGE).broken()
 
 
 def named_subset() -> Tale:
