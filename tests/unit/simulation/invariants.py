@@ -186,8 +186,12 @@ class Watch:
         beyond = self.surplus if context.style is Style.BLUE_GREEN else 0
         most = max(self.granted[1] + beyond, self.most_new)
         if self.replaced:
-            # A latched Deployment with several revisions is filled up to its surge by share.
+            # A latched Deployment with several revisions is filled up to its surge by share, or loses what is above it.
             most += self.limits(context)[0]
+            if context.style is Style.BLUE_GREEN:
+                # Its controller makes new pods for the old ones that it took: as many pods in all as the step wants.
+                old = [pod for pod in context.workload.pods if not pod.metadata.deleting]
+                most += max(0, context.replicas - (len(old) - len(new)))
         assert len(new) <= most, f"{len(new)} new pods, {most} wanted"
 
     def owners_limits_are_kept(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:

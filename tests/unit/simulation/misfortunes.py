@@ -63,7 +63,8 @@ class Misfortunes(Passes):
             return
         revision = self.world.cluster.revision_of(template(version))
         alive = [pod for pod in self.world.cluster.pods if not pod.metadata.deleting]
-        self.watch.most_new = sum(pod.revision == revision for pod in alive) + self.missing
+        there = sum(pod.revision.removeprefix("web-") == revision for pod in alive)
+        self.watch.most_new = there + self.missing
         self.watch.replaced = True
 
     @property

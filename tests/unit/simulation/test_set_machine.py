@@ -112,12 +112,6 @@ class Sets(Releases):
             self.watch.forced = True
             self.world.cluster.revisions.remove(found[which % len(found)].metadata.key)
 
-    # Known to random releases of Deployments alone so far.
-    remove_the_crd = None  # type: ignore[assignment]
-    take_the_selector_off = None  # type: ignore[assignment]
-    fill_the_quota_and_raise_it = None  # type: ignore[assignment]
-    restart = None  # type: ignore[assignment]
-
     def finished(self) -> None:
         """The set is its owner's, all its pods run, and there is nothing to decide."""
         world, workload = self.world, set_of(self.world)
