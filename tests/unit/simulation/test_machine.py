@@ -139,7 +139,7 @@ def rollout_of(plan: Any, style: str, traffic: tuple[NetworkRef, ...]) -> Rollou
     return make_rollout(strategy=structs.replace(strategy, traffic_routings=routings))
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(3600)
 def test_releases_under_everything_that_can_come_in_between() -> None:
     run(Deployments)
     assert not unmet(Deployments)

@@ -128,7 +128,7 @@ class Sets(Releases):
         rests(world)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(3600)
 def test_releases_of_sets_under_everything_that_can_come_in_between() -> None:
     run(Sets)
     assert not unmet(Sets)
