@@ -195,18 +195,20 @@ class Leader:
                 self._fence.open(counted + self._timing.renew_deadline)
 
     async def _renew(self) -> None:
-        assert self._held is not None
-        try:
-            self._held = await self._store.update(
-                msgspec.structs.replace(self._held, renewed_at=self._clock.now())
-            )
-        except Conflict:
-            # our own earlier write, whose answer was lost, conflicts too: only the holder's name tells
-            seen = await self._store.read()
-            if seen is None or seen.holder != self._identity:
-                holder = seen.holder if seen else "nobody"
-                raise LostLease(f"the lease is held by {holder or 'nobody'}") from None
-            self._held = seen
+        """Write the Lease once more. Only a write counts: what is read may have been written long before."""
+        seen = self._held
+        while seen is not None and seen.holder == self._identity:
+            try:
+                self._held = await self._store.update(
+                    msgspec.structs.replace(seen, renewed_at=self._clock.now())
+                )
+            except Conflict:
+                # our own earlier write, whose answer was lost, conflicts too: only the holder's name tells
+                seen = await self._store.read()
+            else:
+                return
+        holder = seen.holder if seen else ""
+        raise LostLease(f"the lease is held by {holder or 'nobody'}")
 
     async def _release(self) -> None:
         """Let the next leader start at once instead of after the lease's duration."""

@@ -329,3 +329,36 @@ async def test_a_failure_of_the_work_reaches_the_caller_and_frees_the_lease() ->
 def test_timings_that_could_let_two_lead_are_refused() -> None:
     with pytest.raises(ValueError, match="renew deadline < lease duration"):
         LeaseTiming(duration=10, renew_deadline=10, retry_period=2)
+
+
+class LateAnswer(MemoryLease):
+    """One renewal is stored at once, and its answer is lost some seconds later."""
+
+    lose_next = False
+    written_at = 0.0
+
+    async def update(self, record: LeaseRecord) -> LeaseRecord:
+        stored = await super().update(record)
+        self.written_at = now()
+        if self.lose_next:
+            self.lose_next = False
+            await asyncio.sleep(5.5)
+            raise Unreachable("the answer was lost")
+        return stored
+
+
+@virtual_time
+async def test_a_renewal_whose_answer_was_lost_does_not_count_from_when_it_is_recognised() -> None:
+    """Others count from the write; a fence that was opened from the later look would be open when they lead."""
+    lease = LateAnswer()
+    first = Candidate(lease, "a")
+    await asyncio.sleep(5)
+    lease.lose_next = True
+    for _ in range(400):
+        await asyncio.sleep(0.05)
+        first.clock.leap = lease.written_at + 15.0 - now()  # frozen until others may lead
+        with pytest.raises(LostLease):
+            first.fence.check()
+        first.clock.leap = 0.0
+    assert first.leads
+    await first.stop()

@@ -61,8 +61,13 @@ class ExtraDeployment(Deployments):
     def scale_up_stable(
         self, context: ReleaseContext, stable: Readiness
     ) -> tuple[Action, ...] | None:
-        """The stable Deployment has never shrunk."""
-        return None
+        """The stable Deployment has never shrunk. Only where its ReplicaSet was deleted it is resumed: paused, it makes
+        no other.
+        """
+        whole = any(found.active for found, _ in context.workload.replica_sets)
+        if whole or not context.admission_paused or kept_paused(context) is not None:
+            return None
+        return (self.release(context, keep_mark=True),)
 
 
 def _ensured(context: ReleaseContext, size: int) -> EnsureCanaryDeployment:

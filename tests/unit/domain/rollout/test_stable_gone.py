@@ -8,6 +8,7 @@ from msgspec import structs
 
 from controller.api.jsontree import JsonObject
 from controller.api.names import FREEZE_MIN_READY_SECONDS
+from controller.api.rollout import Phase
 from controller.domain import reasons
 from controller.domain.rollout.reverting import MAX_KEPT_BYTES
 from controller.domain.rollout.status import condition
@@ -101,6 +102,17 @@ def test_the_stable_version_comes_back_although_its_replica_set_was_deleted() ->
     assert sizes_of(world) == {"v1": 10}
     assert status_of(world).phase == "Healthy"
     assert ours_of(world).kept_template == ""
+
+
+def test_a_canary_release_is_rolled_back_although_the_stable_replica_set_was_deleted() -> None:
+    world = deleted_stable(at_half("canary"))
+    release(world, "v1")
+    world.rest()
+    wait(world, 3)
+    world.rest()
+    assert sizes_of(world) == {"v1": 10}
+    assert status_of(world).phase == Phase.HEALTHY
+    assert all(route.plan is None for route in world.routes)
 
 
 def test_a_deadline_takes_the_template_back_although_its_replica_set_was_deleted() -> None:
