@@ -1,6 +1,6 @@
 """OpenKruise's own manager on a plane: CloneSet, Advanced StatefulSet, Advanced DaemonSet.
 
-Why it exists: what these controllers do to pods can only be judged by running them. Invariant: the manager is the
+Why it exists: only a run of these controllers shows how they treat pods. Invariant: the manager is the
 published one, with its own CRDs and its own webhooks for these three kinds; pod webhooks and the node daemon are off,
 because no test needs them. It must not be needed by anything that does not use these kinds. Its webhook server
 listens on all addresses of the machine: that is not configurable.

@@ -1,7 +1,7 @@
 """Watches that exist while somebody holds them: of kinds that objects name, of ConfigMaps with scripts.
 
 Invariant: one watch for all holders of a key, ended with the last of them. Tenants choose the keys, so their number
-is bounded, for a namespace and in all; an owner who was refused a key is woken when a place is free.
+is bounded, for a namespace and in all; a refused owner is woken when a place is free.
 It must not know what is watched.
 """
 

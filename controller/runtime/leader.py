@@ -195,7 +195,7 @@ class Leader:
                 self._fence.open(counted + self._timing.renew_deadline)
 
     async def _renew(self) -> None:
-        """Write the Lease once more. Only a write counts: what is read may have been written long before."""
+        """Write the Lease once more. Only a write counts: a record that is read may be seconds old."""
         seen = self._held
         while seen is not None and seen.holder == self._identity:
             try:

@@ -1,4 +1,4 @@
-"""What people did to an application, and what they have allowed by it so far.
+"""The deeds of people at an application, and the permissions that follow from them.
 
 Invariant: both are known from the deeds and the owner's manifests alone, never from what the product wrote. It must do
 no I/O.
@@ -23,7 +23,7 @@ class Deed:
 
 
 class Permission:
-    """What the person has allowed so far, from the deeds alone."""
+    """The steps and shares that the person has allowed so far, from the deeds alone."""
 
     def __init__(self, app: Application, deeds: Iterable[Deed]) -> None:
         self._app = app
@@ -103,7 +103,7 @@ class Permission:
         """A scale event gives the new revision its share of the added pods before anybody can say otherwise.
 
         A StatefulSet adds pods above its partition, so all of them; the others keep the proportion. From zero the
-        release begins again: what comes back is stable, and then the first step's share.
+        release begins again: stable pods come back, and then the first step's share.
         """
         self.largest = max(self.largest, size)
         if size == 0 or self.size == 0:

@@ -1,8 +1,8 @@
-"""What must be so at every revision of a release, judged from the recorded history of the whole cluster.
+"""The rules that hold at every revision of a release, judged from the recorded history of the whole cluster.
 
 The history is one total order (one etcd). It is folded change by change into a `View`, and after each
 change every rule is asked; at the end the last state is compared with what the owner had. Invariant: rules look at
-what clients of the cluster can see (objects and their revisions), never at the product's memory or logs. It must do
+objects and their revisions, as clients of the cluster see them, never at the product's memory or logs. It must do
 no I/O.
 """
 
@@ -288,7 +288,7 @@ def meaning(value: Any) -> Any:
 
 
 def without_said_pause(kind: Kind, owners: JsonObject) -> JsonObject:
-    """An Advanced DaemonSet says `paused: false` from its first release on: what the owner's silence means."""
+    """An Advanced DaemonSet says `paused: false` from its first release on, which means the same as silence."""
     strategy = (owners["spec"] or {}).get("updateStrategy") or {}
     rolling = strategy.get("rollingUpdate") or {}
     if kind != ADVANCED_DAEMON_SETS or rolling.get("paused") is not False:
@@ -301,7 +301,7 @@ def without_said_pause(kind: Kind, owners: JsonObject) -> JsonObject:
 def judge_end(
     app: Application, state: Mapping[Key, JsonObject], expected: Mapping[Key, JsonObject]
 ) -> list[Violation]:
-    """What is left of a release that has ended; `expected` are the owner's objects as they should be."""
+    """The remains of a release that has ended; `expected` are the owner's objects as they should be."""
     found: list[Violation] = []
     for key, wanted in expected.items():
         kept = without_said_pause(key.kind, owned(wanted))

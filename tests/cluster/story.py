@@ -1,8 +1,8 @@
 """One application on the cluster, a person who releases it, and the record of what both did.
 
 Why it exists: a scenario should read like the instructions of a colleague. Invariant: everything is waited for on the
-recorder, never on the clock; what the person does is logged with the revision it got. It must not judge: that is
-`invariants`.
+recorder, never on the clock; each deed of the person is logged with its revision. It must not judge: `invariants`
+does.
 """
 
 import copy
@@ -228,7 +228,7 @@ class Story:
                 await self.client.delete(path_of(self.key(kind)), propagationPolicy="Background")
 
     async def _snapshot(self) -> None:
-        """What the owner has now is what should be there in the end."""
+        """Keep the owner's objects as they are now: the release has to end with them."""
         for kind in (self.workload, AUTOSCALERS, SERVICES, VIRTUAL_SERVICES, DESTINATION_RULES):
             key = self.key(kind)
             if key in self.recorder.state():

@@ -130,7 +130,8 @@ class Releases(Misfortunes):
         self.world.rest()
         context = self.watch.context
         if context is not None:
-            self.watch.most_new = len([p for p in context.new_pods if not p.metadata.deleting])
+            new = [pod for pod in context.new_pods if not pod.metadata.deleting]
+            self.watch.most_new = len(new) + self.missing
             wanted = context.batch(max(1, self.position.step))
             self.watch.surplus = max(self.watch.surplus, self.watch.most_new - wanted)
         if replicas:
