@@ -29,7 +29,8 @@ def pods_stay_within_the_surge(app: Application, view: View, allowed: Permission
     most = allowed.largest + (step if app.beside else 0)
     if app.workload == "Deployment" and (not app.beside or allowed.lets_go):
         surge = -(-allowed.largest // SURGE_PART)
-        returns = app.virtual_service and (allowed.image == STABLE_IMAGE or allowed.abandoned)
+        routed = app.virtual_service or app.other_routes
+        returns = routed and (allowed.image == STABLE_IMAGE or allowed.abandoned)
         most += max(surge, step) if returns and not app.beside else surge
     found = sum(_stay(view, owner, alive) for owner, alive in _alive(app, view).items())
     return f"{found} pods, {most} at most" if found > most else None

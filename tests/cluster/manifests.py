@@ -47,6 +47,8 @@ class Application:
     canary: bool
     steps: tuple[StepPlan, ...]
     virtual_service: bool = False
+    other_routes: bool = False
+    """The test itself names routes that lead to it and are no VirtualService."""
     shared: bool = False
     replicas: int = 4
     grace: int = 1

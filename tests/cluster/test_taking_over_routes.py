@@ -41,9 +41,9 @@ PUBLIC = "shop-public"
 STEPS = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4))
 DOUBLED = (StepPlan(4, 20), StepPlan(4, 50), StepPlan(4))
 STYLES = {
-    "blue-green": Application("shop", "", False, DOUBLED, blue_green=True),
-    "canary": Application("shop", "", True, STEPS),
-    "partition": Application("shop", "", False, STEPS),
+    "blue-green": Application("shop", "", False, DOUBLED, blue_green=True, other_routes=True),
+    "canary": Application("shop", "", True, STEPS, other_routes=True),
+    "partition": Application("shop", "", False, STEPS, other_routes=True),
 }
 LEFT_OF_A_MATCH = {
     "backendRefs": [{"name": "shop-canary", "port": 80, "weight": 1}],
