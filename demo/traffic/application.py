@@ -90,13 +90,14 @@ def rollout(scenario: Scenario) -> JsonObject:
     }
     if scenario.style is Style.CANARY:
         plan["enableExtraWorkloadForCanary"] = True
+    style = "blueGreen" if scenario.style is Style.BLUE_GREEN else "canary"
     return {
         "apiVersion": "rollouts.kruise.io/v1beta1",
         "kind": "Rollout",
         "metadata": {"name": NAME},
         "spec": {
             "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": NAME},
-            "strategy": {"canary": plan},
+            "strategy": {style: plan},
         },
     }
 

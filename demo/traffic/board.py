@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from demo.traffic.release import Release
+from demo.traffic.release import Release, inner_status
 from demo.traffic.report import Report, complaints
 from demo.traffic.scenarios import MARKED, NEW, OLD, PLAIN, THIRD
 
@@ -81,7 +81,7 @@ def legend(counts: Counts, sort: str) -> Text:
 def step_words(release: Release) -> str:
     """Return what the Rollout says of itself, in a few words."""
     status = release.objects["Rollout"].get("status") or {}
-    canary = status.get("canaryStatus") or {}
+    canary = inner_status(status)
     if status.get("phase") != "Progressing" or not canary:
         return str(status.get("phase", ""))
     index = canary.get("currentStepIndex", 0)

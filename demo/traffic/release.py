@@ -44,7 +44,13 @@ class Release:
     """One scenario in one namespace; `tally` counts while it is played."""
 
     def __init__(
-        self, lab: Lab, scenario: Scenario, namespace: str, rate: float, measured: int
+        self,
+        lab: Lab,
+        scenario: Scenario,
+        namespace: str,
+        rate: float,
+        measured: int,
+        phase_seconds: float = PHASE_SECONDS,
     ) -> None:
         """Send `rate` requests a second; measure each stretch over `measured` rounds of requests."""
         self.scenario = scenario
@@ -52,6 +58,7 @@ class Release:
         self._lab = lab
         self._namespace = namespace
         self._measured = measured
+        self._phase_seconds = phase_seconds
         self._host = f"{scenario.name}.{namespace}.example"
         self._load = Load(PORT, self._host, SORTS, rate, self.tally)
         self._shares: list[ShareSeen] = []
@@ -121,8 +128,8 @@ class Release:
         """Measure every step that waits for a person; approve all but one that the scenario stops at."""
         whole = steps == self.scenario.steps
         for number, step in enumerate(steps, start=1):
-            if number == len(self.scenario.steps) and step.pods == self.scenario.replicas:
-                return  # takes all pods: ends without a person
+            if self.scenario.ends_by_itself_at(number):
+                return
             await self._reach(f"step {number}", self._paused_at(number))
             await self._measure(f"step {number} of {image}", step.shares(), image)
             if whole or number < len(steps):
@@ -132,7 +139,7 @@ class Release:
 
     async def _reach(self, what: str, arrived: Callable[[State], bool]) -> None:
         try:
-            await self._lab.recorder.until_state(arrived, PHASE_SECONDS)
+            await self._lab.recorder.until_state(arrived, self._phase_seconds)
         except NotReady as error:
             raise NotReady(f"{self.scenario.name}: {what} {error}; {self._situation()}") from error
 
@@ -154,9 +161,9 @@ class Release:
 
     def _paused_at(self, step: int) -> Callable[[State], bool]:
         def arrived(state: State) -> bool:
-            canary = self._status(state).get("canaryStatus") or {}
-            here = canary.get("currentStepIndex") == step
-            return here and canary.get("currentStepState") == "StepPaused"
+            inner = inner_status(self._status(state))
+            here = inner.get("currentStepIndex") == step
+            return here and inner.get("currentStepState") == "StepPaused"
 
         return arrived
 
@@ -184,7 +191,7 @@ class Release:
         self.tally.stage = stretch
         await self._settled()
         with self.tally.window() as window, contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(PHASE_SECONDS):
+            async with asyncio.timeout(self._phase_seconds):
                 while any(  # noqa: ASYNC110 - counts have no event of their own
                     window.total(sort.name) < self._measured * sort.per_round for sort in SORTS
                 ):
@@ -238,6 +245,12 @@ class Release:
     def _situation(self) -> str:
         status = self.objects["Rollout"].get("status") or {}
         return f"the Rollout is {status.get('phase')}: {status.get('message')}"
+
+
+def inner_status(status: JsonObject) -> JsonObject:
+    """Return the part of a Rollout's status that its strategy writes; empty while there is none."""
+    inner: JsonObject = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
+    return inner
 
 
 def _serves(pod: JsonObject) -> bool:

@@ -28,6 +28,7 @@ class Style(Enum):
 
     CANARY = "canary"
     PARTITION = "partition"
+    BLUE_GREEN = "blue-green"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,11 @@ class Scenario:
         """The steps that are reached and measured."""
         return self.steps[: self.last or len(self.steps)]
 
+    def ends_by_itself_at(self, number: int) -> bool:
+        """Whether no person is asked at a step: the last one, where it replaces all old pods."""
+        takes_all = self.steps[number - 1].pods == self.replicas
+        return number == len(self.steps) and takes_all and self.style is not Style.BLUE_GREEN
+
     @property
     def survivor(self) -> str:
         """The image that answers everything in the end."""
@@ -78,6 +84,7 @@ SORTS = (Sort(PLAIN, 9), Sort(MARKED, 1, headers=(HEADER,)))
 WEIGHTS = (Step(1, 20), Step(3, 50), Step(5, 100))
 BATCHES = (Step(1, 20), Step(3, 50), Step(5))
 TESTERS = (Step(1, marked=True), Step(2, 30))
+DOUBLED = (Step(5, 0), Step(5, 50), Step(5, 100))
 
 SCENARIOS = (
     Scenario("canary", "HTTPRoute", Style.CANARY, WEIGHTS),
@@ -85,10 +92,13 @@ SCENARIOS = (
     Scenario("testers", "HTTPRoute", Style.CANARY, TESTERS),
     Scenario("back", "HTTPRoute", Style.PARTITION, BATCHES, Ending.ROLLED_BACK, last=2),
     Scenario("third", "HTTPRoute", Style.PARTITION, BATCHES, Ending.OVERTAKEN, last=2),
+    Scenario("blue-green", "HTTPRoute", Style.BLUE_GREEN, DOUBLED),
+    Scenario("green-back", "HTTPRoute", Style.BLUE_GREEN, DOUBLED, Ending.ROLLED_BACK, last=2),
     Scenario("proxy", "HTTPProxy", Style.CANARY, WEIGHTS),
     Scenario("proxy-batches", "HTTPProxy", Style.PARTITION, BATCHES),
     Scenario("proxy-testers", "HTTPProxy", Style.PARTITION, TESTERS),
     Scenario("proxy-back", "HTTPProxy", Style.CANARY, WEIGHTS, Ending.ROLLED_BACK, last=2),
+    Scenario("proxy-green", "HTTPProxy", Style.BLUE_GREEN, DOUBLED),
 )
 
 

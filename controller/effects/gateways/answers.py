@@ -2,8 +2,9 @@
 
 Invariant: a script starts from the stored original, never from the live object; the first time in the process that a
 script meets an object it is run twice, because an answer that depends on anything but the input could never be compared
-again. A reference that the plan leaves out changes nothing; where proxies learn of Services from it, it goes on naming
-the canary Service, without a share.
+again. A reference that the plan leaves out changes nothing. Where proxies learn of Services from an object, the object
+names the canary Service without a share in a step that leaves it out, and in a step of 0 %. Blue-green releases through
+Contour lost requests when their step of 0 % took the name away, and the first share came together with the name.
 """
 
 from typing import assert_never
@@ -95,7 +96,9 @@ class Answers:
             left = place in question.left_out
             if left and not script.header.announces:
                 continue
-            said = announcement(plan) if left else plan.said_by(question.named[place])
+            nothing_goes_there = left or (plan.weight == 0 and not plan.matches)
+            names_only = script.header.announces and nothing_goes_there
+            said = announcement(plan) if names_only else plan.said_by(question.named[place])
             obj = _input(reference, said, content, siblings)
             if isinstance(obj, Violation):
                 return refusals.not_dividable(obj.message, question.subject)

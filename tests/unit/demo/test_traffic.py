@@ -87,6 +87,5 @@ def test_every_scenario_has_a_name_of_its_own_and_all_its_objects() -> None:
     assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS)
     for scenario in SCENARIOS:
         assert len(application.objects(scenario, "shop.example")) == 3
-        assert len(application.rollout(scenario)["spec"]["strategy"]["canary"]["steps"]) == len(
-            scenario.steps
-        )
+        (plan,) = application.rollout(scenario)["spec"]["strategy"].values()
+        assert len(plan["steps"]) == len(scenario.steps)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from controller.api.rollout import HttpRouteMatch, Step, ValueMatch
 from controller.domain.decision import Done, Refusal, RestoreRoutes
@@ -114,3 +115,20 @@ async def test_without_a_worker_nothing_is_touched(tmp_path: Path) -> None:
         await lonely.close()
     assert isinstance(outcome, Refusal)
     assert (outcome.reason, outcome.retry_after, server.writes) == ("WorkerUnavailable", 1.0, [])
+
+
+PROXY = ("HTTPProxy", "web")
+OF_THE_PROXY = {"routes": [{"services": [{"name": "web", "port": 80}]}]}
+
+
+@pytest.mark.parametrize("share", ["0%", "30%"])
+async def test_a_kind_that_announces_services_names_the_canary_service_at_every_share(
+    client: ScriptClient, share: str
+) -> None:
+    server, routes = world_with(client, {})
+    server.put(*PROXY, copy.deepcopy(OF_THE_PROXY))
+    references = (structs.replace(world.references(PROXY)[0], api_version="projectcontour.io/v1"),)
+    for step in ("30%", share):
+        await routes.ensure(plan(references, step))
+    (route,) = server.spec(*PROXY)["routes"]
+    assert [service["name"] for service in route["services"]] == ["web", "web-canary"]
