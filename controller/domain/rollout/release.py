@@ -19,6 +19,7 @@ from controller.domain.decision import Note, Severity
 from controller.domain.history import Outcome
 from controller.domain.rollout import messages, restoring, routing, services
 from controller.domain.rollout.analysing import Watched, watched
+from controller.domain.rollout.batches import batch_is_ready
 from controller.domain.rollout.beginning import (
     begin,
     check_before_the_first_move,
@@ -47,6 +48,7 @@ from controller.domain.rollout.pause import read_mailbox
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release_context import (
     ReleaseContext,
+    Style,
     known_template,
     moonshift_status,
 )
@@ -213,11 +215,28 @@ def _go_on(context: ReleaseContext, status: RolloutStatus) -> Transition:
         # workload whose owner's values are restored already.
         going = ending(status, Goal.SUCCESS, context.now)
         return Stop(progressing(going, reasons.FINALISING, messages.FINALISING, context.now))
+    if _is_admitted_again_without_its_pods(context, status):
+        return Continue(enter(status, StepState.STEP_UPGRADE, context.now))
     background = watched(context, _refreshed(context, status))
     if background.stop is not None:
         return held_up(context, background.stop)
     return _with_background_run(
         background, _with_problem(context, decide_step(context, background.status))
+    )
+
+
+def _is_admitted_again_without_its_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """Admission has paused the workload once more, past the move of this step, and the step's pods are gone.
+
+    A Deployment whose ReplicaSets were deleted, and whose template changed away and back before anybody looked, kept
+    the pause and had no pod at all.
+    """
+    ours = moonshift_status(status)
+    return (
+        context.admission_paused
+        and context.style is not Style.CANARY
+        and ours.state in PAST_PODS
+        and not batch_is_ready(context, ours.step, context.ready(context.new_pods))
     )
 
 

@@ -143,3 +143,19 @@ def rollout_of(plan: Any, style: str, traffic: tuple[NetworkRef, ...]) -> Rollou
 def test_releases_under_everything_that_can_come_in_between() -> None:
     run(Deployments)
     assert not unmet(Deployments)
+
+
+def test_a_step_whose_pods_are_gone_is_not_left_to_the_pause_of_admission() -> None:
+    """The ReplicaSets were deleted, and the template changed away and back before anybody looked."""
+    release = Deployments()
+    release.begin(PLANS[1], "partition", (), 1, turns=0, min_ready=0, limits=("25%", "25%"))
+    release.change_template(version="v2")
+    release.delete_a_replica_set(which=0)
+    release.rest()
+    release.delete_a_replica_set(which=0)
+    release.pass_while_the_template_changes(version="v1")
+    release.change_template(version="v2")
+    release.scale(replicas=1)
+    (pod,) = release.world.cluster.pods
+    assert pod.ready_since is not None
+    release.teardown()

@@ -145,3 +145,16 @@ def test_old_pods_that_all_fail_do_not_keep_new_ones_of_blue_green_away() -> Non
     release.approve_and_rest()
     release.teardown()
     assert len(tuple(release.world.cluster.pods)) == 3
+
+
+def test_a_daemon_set_goes_on_with_pods_of_a_revision_before_the_stable_one() -> None:
+    """Nothing replaces them before a step does: a release that waited for stable pods alone never went on."""
+    release = Sets()
+    release.begin(("DaemonSet", "partition"), PLANS[1], False, 1, min_ready=0, turns=0)
+    release.take_the_label_off_while_no_webhook_answers(rounds=0)
+    release.forbid_pods()
+    release.restart()
+    release.scale(replicas=4)
+    release.restart()
+    release.teardown()
+    assert len(tuple(release.world.cluster.pods)) == 4

@@ -26,12 +26,16 @@ def too_many_are_new(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Every node has a stable pod, and it is ready."""
+    """Every node has a ready pod, and none is new.
+
+    A pod of a revision before the stable one stays: nothing replaces it before a step does. A release that waited for
+    stable pods alone never went on.
+    """
     if not lending.can_be_lent(context, status):
         return None
     if not context.observed:
         return Stop(status)
     if lending.new_pods_are_there(context, status):
         return lending.lend(status)
-    counted = context.ready(context.pods_of(moonshift_status(status).stable_revision))
+    counted = context.ready(context.workload.pods)
     return Stop(status, wake_at=counted.next_at) if counted.ready < context.replicas else None
