@@ -5,6 +5,7 @@ Invariants: the first note of a reason is written at once, and so is every warni
 """
 
 from collections import OrderedDict
+from heapq import heappop, heappush
 
 import msgspec
 
@@ -28,6 +29,11 @@ class _Group(msgspec.Struct):
     let_at: float
     held: list[Note] = []
 
+    @property
+    def over_at(self) -> float:
+        """When the notes that are held are written."""
+        return self.let_at + HOLD_SECONDS
+
 
 class Gathering:
     """Events about the same object for the same reason that come one shortly after the other."""
@@ -35,6 +41,8 @@ class Gathering:
     def __init__(self, reasons: frozenset[str]) -> None:
         self._reasons = reasons
         self._groups: OrderedDict[_Told, _Group] = OrderedDict()
+        self._due: list[tuple[float, _Told]] = []
+        """A heap: when a group that holds notes is over. The entry of a group that was let before is void."""
 
     def take(self, note: Note, now: float) -> tuple[Note, ...]:
         """The notes to write now; others are held. `now` is monotonic, in seconds."""
@@ -53,17 +61,17 @@ class Gathering:
             return ()
         full = len(_text([*group.held, note]).encode()) > NOTE_BYTES
         out = self._let(group, now) if full else ()
+        if not group.held:
+            heappush(self._due, (group.over_at, key))
         group.held.append(note)
         return out
 
     def due(self, now: float) -> tuple[Note, ...]:
         """The notes that were held long enough."""
-        return tuple(
-            note
-            for group in self._groups.values()
-            if group.held and _is_over(group, now)
-            for note in self._let(group, now)
-        )
+        out: list[Note] = []
+        while (first := self._first()) is not None and _is_over(first, now):
+            out += self._let(first, now)
+        return tuple(out)
 
     def everything(self, now: float) -> tuple[Note, ...]:
         """All held notes, due or not: the process ends."""
@@ -71,8 +79,18 @@ class Gathering:
 
     def wait(self, now: float) -> float | None:
         """Seconds until something is due; None while nothing is held."""
-        left = [g.let_at + HOLD_SECONDS - now for g in self._groups.values() if g.held]
-        return max(0.0, min(left)) if left else None
+        first = self._first()
+        return None if first is None else max(0.0, first.over_at - now)
+
+    def _first(self) -> _Group | None:
+        """The group of those that hold notes that is over first; however many objects there are, few are looked at."""
+        while self._due:
+            over_at, key = self._due[0]
+            group = self._groups.get(key)
+            if group is not None and group.held and group.over_at == over_at:
+                return group
+            heappop(self._due)
+        return None
 
     def _shortened(self) -> tuple[Note, ...]:
         """Forget the object whose last Event is the oldest; its held Events are recorded now."""
@@ -91,7 +109,7 @@ class Gathering:
 
 
 def _is_over(group: _Group, now: float) -> bool:
-    return now >= group.let_at + HOLD_SECONDS - TICK_SECONDS
+    return now >= group.over_at - TICK_SECONDS
 
 
 def _text(notes: list[Note]) -> str:

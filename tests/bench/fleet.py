@@ -44,6 +44,9 @@ class Fleet:
     namespace: str
     style: Style
     names: tuple[str, ...]
+    replicas: int
+    patience: float = SETTLE_SECONDS
+    """How long it may take to come to rest, and to go."""
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -53,16 +56,21 @@ class Fleet:
 
 @asynccontextmanager
 async def fleet(
-    ground: Ground, namespace: str, style: Style, count: int, *, approvals: bool = False
+    ground: Ground,
+    namespace: str,
+    style: Style,
+    count: int,
+    *,
+    approvals: bool = False,
+    replicas: int | None = None,
+    patience: float = SETTLE_SECONDS,
 ) -> AsyncIterator[Fleet]:
-    """A fleet at rest; taken away when the block ends."""
+    """A fleet at rest; taken away when the block ends. Each has the replicas of its style, or so many."""
     names = tuple(objects.application_name(number) for number in range(count))
-    made = Fleet(namespace, style, names)
+    made = Fleet(namespace, style, names, replicas or REPLICAS[style], patience)
     await ground.admin.create(f"{CORE}/namespaces", {"metadata": {"name": namespace}})
     try:
-        with ground.reporter.phase(
-            f"{namespace}: {count} Rollouts, {count * REPLICAS[style]} pods"
-        ):
+        with ground.reporter.phase(f"{namespace}: {count} Rollouts, {count * made.replicas} pods"):
             await each(_application(ground, made, name) for name in names)
             await each(
                 create(ground, namespace, ROLLOUTS, "rollouts",
@@ -79,7 +87,7 @@ async def fleet(
 async def _application(ground: Ground, made: Fleet, name: str) -> None:
     """Everything of one application but its Rollout."""
     where = made.namespace
-    workload = objects.deployment(name, REPLICAS[made.style])
+    workload = objects.deployment(name, made.replicas)
     await create(ground, where, DEPLOYMENTS, "deployments", workload)
     await create(ground, where, CORE, "services", objects.service(name))
     await create(ground, where, VIRTUAL_SERVICES, "virtualservices", objects.virtual_service(name))
@@ -109,9 +117,9 @@ async def at_rest(ground: Ground, made: Fleet) -> None:
     """Return when all pods are ready, all Rollouts Healthy, and the controller has nothing left to do."""
 
     def ready(view: View | None) -> bool:
-        return view is not None and view.status.ready_replicas == REPLICAS[made.style]
+        return view is not None and view.status.ready_replicas == made.replicas
 
-    async with asyncio.timeout(SETTLE_SECONDS):
+    async with asyncio.timeout(made.patience):
         for key in made.keys:
             await ground.deployments.until(key, ready)
             await ground.rollouts.until(key, healthy)
@@ -134,10 +142,10 @@ async def release(ground: Ground, made: Fleet, seconds: float = RELEASE_SECONDS)
     await wait(ground, made.keys, completed, seconds)
 
 
-async def change(ground: Ground, made: Fleet) -> None:
+async def change(ground: Ground, made: Fleet, template: JsonObject = NEW_TEMPLATE) -> None:
     """Begin a release of every application."""
     root = f"{DEPLOYMENTS}/namespaces/{made.namespace}/deployments"
-    await each(ground.developer.patch(f"{root}/{name}", NEW_TEMPLATE) for name in made.names)
+    await each(ground.developer.patch(f"{root}/{name}", template) for name in made.names)
 
 
 async def wait(ground: Ground, keys: Iterable[Key], predicate: Predicate, seconds: float) -> None:
@@ -200,9 +208,9 @@ async def _take_away(ground: Ground, made: Fleet) -> None:
     """Rollouts first, so that the controller can let go; then the pods; the namespace goes by itself."""
     admin, where = ground.admin, made.namespace
     await admin.delete(f"{ROLLOUTS}/namespaces/{where}/rollouts")
-    await wait(ground, made.keys, lambda view: view is None, SETTLE_SECONDS)
+    await wait(ground, made.keys, lambda view: view is None, made.patience)
     await admin.delete(f"{DEPLOYMENTS}/namespaces/{where}/deployments")
-    async with asyncio.timeout(SETTLE_SECONDS):
+    async with asyncio.timeout(made.patience):
         pods = f"{CORE}/namespaces/{where}/pods"
         while (await admin.get(pods, limit="1"))["items"]:  # noqa: ASYNC110 - bounded
             await asyncio.sleep(QUIET_SECONDS / 4)

@@ -89,8 +89,8 @@ async def _measured(ground: Ground, made: Fleet) -> Run:
     log, product = ground.plane.audit, ground.product
     mark = log.mark()
     controller, worker = product.controller.resource_use(), product.worker.resource_use()
-    plane, conditions = _plane_seconds(ground), Conditions.now()
-    async with _sampled_memory(ground) as samples:
+    plane, conditions = plane_seconds(ground), Conditions.now()
+    async with sampled_memory(ground) as samples:
         with ground.reporter.phase(f"{made.namespace}: release"):
             await release(ground, made)
     others = Conditions.now().others_percent(conditions)
@@ -106,14 +106,14 @@ async def _measured(ground: Ground, made: Fleet) -> Run:
         requests=breakdown(counted, len(made.names)),
         controller=_difference(after[0], controller),
         worker=_difference(after[1], worker),
-        plane_seconds=_plane_seconds(ground) - plane,
+        plane_seconds=plane_seconds(ground) - plane,
         others_percent=others,
         peak_bytes=max(samples),
         rest_bytes=after[0].pss_bytes + after[1].pss_bytes,
     )
 
 
-def _plane_seconds(ground: Ground) -> float:
+def plane_seconds(ground: Ground) -> float:
     return sum(use.cpu_seconds for use in ground.plane.resource_use().values())
 
 
@@ -130,7 +130,7 @@ def memory(ground: Ground) -> int:
 
 
 @asynccontextmanager
-async def _sampled_memory(ground: Ground) -> AsyncIterator[list[int]]:
+async def sampled_memory(ground: Ground) -> AsyncIterator[list[int]]:
     """Memory, looked at again and again until the block ends."""
     samples = [memory(ground)]
 

@@ -1,7 +1,8 @@
 """What may be held back, how long, and that no text is lost."""
 
+from collections import OrderedDict
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from controller.api.meta import ObjectMeta
 from controller.kube.event_gathering import HOLD_SECONDS, NOTE_BYTES, OBJECTS, Gathering
@@ -84,3 +85,40 @@ def test_memory_is_bounded_and_what_is_forgotten_is_told() -> None:
     ]
     assert out.count("two") == 1
     assert events.everything(0.0) == ()
+
+
+class Counting(OrderedDict[tuple[str, str, str], Any]):
+    """Groups, and how many of them were looked at."""
+
+    looked_at = 0
+
+    def get(self, *arguments: Any) -> Any:
+        self.looked_at += 1
+        return super().get(*arguments)
+
+    def values(self) -> Any:
+        self.looked_at += len(self)
+        return super().values()
+
+
+def test_what_is_due_is_found_without_a_look_at_objects_that_hold_nothing() -> None:
+    events = gathering()
+    events._groups = counting = Counting()
+    for number in range(OBJECTS):
+        events.take(make_note("one", uid=f"u{number}"), 0.0)
+    events.take(make_note("two", uid="u7"), 1.0)
+    counting.looked_at = 0
+    assert events.wait(1.0) == HOLD_SECONDS - 1
+    assert texts(events.due(HOLD_SECONDS)) == ["two"]
+    assert events.wait(HOLD_SECONDS) is None
+    assert counting.looked_at < 10
+
+
+def test_what_was_written_early_because_it_was_full_is_not_due_at_the_old_instant() -> None:
+    events = gathering()
+    events.take(make_note("one"), 0.0)
+    events.take(make_note("two"), 1.0)
+    assert texts(events.take(make_note("x" * NOTE_BYTES), 2.0)) == ["two"]
+    assert events.wait(2.0) == HOLD_SECONDS
+    assert events.due(HOLD_SECONDS) == ()
+    assert texts(events.due(2.0 + HOLD_SECONDS)) == ["x" * NOTE_BYTES]

@@ -1,0 +1,1 @@
+"""What few people have on one machine: ten thousand Rollouts, a thousand releases at once, a day of use."""

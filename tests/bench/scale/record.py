@@ -1,0 +1,101 @@
+"""What was measured of each scenario, in docs/benchmarks/scale.json, and its part of docs/benchmarks.md.
+
+Invariant: the page has what the record has; a scenario that is measured alone leaves the others' rows. It must not
+measure or judge.
+"""
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from demo.stage import ROOT
+from localcluster.build import KUBERNETES_VERSION
+from tests.bench.registry import Row
+from tests.bench.scale.scenarios import ALL
+
+RECORD = ROOT / "docs" / "benchmarks" / "scale.json"
+PAGE = ROOT / "docs" / "benchmarks.md"
+BEGIN = "## At scale\n"
+NEXT = "\n## "
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One figure."""
+
+    name: str
+    limit: float
+    value: float | None
+    unit: str
+    note: str
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """One scenario's figures, and where they are from."""
+
+    day: str
+    kubernetes: str
+    python: str
+    others_percent: float
+    lines: tuple[Line, ...]
+
+
+def read() -> dict[str, Measured]:
+    """What was recorded, by scenario."""
+    if not RECORD.exists():
+        return {}
+    return msgspec.json.decode(RECORD.read_bytes(), type=dict[str, Measured])
+
+
+def keep(name: str, rows: Sequence[Row], others: float) -> None:
+    """Record a scenario in place of what was known of it."""
+    lines = tuple(Line(row.name, row.limit, row.value, row.unit, row.note) for row in rows)
+    day = datetime.now(UTC).strftime("%Y-%m-%d")
+    made = Measured(day, KUBERNETES_VERSION, platform.python_version(), others, lines)
+    record = read() | {name: made}
+    RECORD.write_bytes(msgspec.json.format(msgspec.json.encode(record)) + b"\n")
+
+
+def write_section() -> None:
+    """Put the part of the page in the place of the one that is there."""
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    _, found, after = rest.partition(NEXT)
+    PAGE.write_text(before + section() + found.lstrip("\n") + after, encoding="utf-8")
+
+
+def section() -> str:
+    """The part of the page that is about scale."""
+    parts = [
+        BEGIN,
+        "Each scenario has a control plane of its own: `python -m tests.bench.scale --only NAME`.\n",
+    ]
+    for name, measured in read().items():
+        parts += [f"### {ALL[name].about}", "", _origin(name, measured), "", _table(measured)]
+    return "\n".join(parts)
+
+
+def _origin(name: str, measured: Measured) -> str:
+    return (
+        f"`python -m tests.bench.scale --only {name}`, {measured.day}, Kubernetes {measured.kubernetes}, "
+        f"Python {measured.python}; others used {measured.others_percent:.0f} % of the machine's CPU meanwhile."
+    )
+
+
+def _table(measured: Measured) -> str:
+    lines = ["| what | goal | measured |", "|---|---|---|"]
+    for line in measured.lines:
+        value = "not measured" if line.value is None else _number(line.value, line.unit)
+        reached = line.value is not None and line.value <= line.limit
+        note = f" ({line.note})" if line.note else ""
+        verdict = "" if reached else " **missed**"
+        lines.append(
+            f"| {line.name} | <= {_number(line.limit, line.unit)} | {value}{verdict}{note} |"
+        )
+    return "\n".join((*lines, ""))
+
+
+def _number(value: float, unit: str) -> str:
+    text = f"{value:.0f}" if value == int(value) else f"{value:.2f}"
+    return f"{text} {unit}".strip()

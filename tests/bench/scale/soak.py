@@ -1,0 +1,152 @@
+"""Release after release, fleet after fleet: does memory grow?
+
+Why fleets come and go: what is kept for a name that is gone is the leak that a long life shows. Invariant: memory is
+read after a collection, when no Rollout is left, so that all samples are of the same state; styles change from fleet to
+fleet, and of three releases of each Rollout the last one is undone. It must not judge more than its rows say.
+"""
+
+import asyncio
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, linear_regression
+
+from localcluster.api import JsonObject
+from localcluster.progress import Reporter
+from tests.bench.fleet import Fleet, change, fleet, healthy
+from tests.bench.follow import Key, View
+from tests.bench.ground import Ground
+from tests.bench.objects import Style
+from tests.bench.registry import Row
+from tests.bench.scale.watched import Late, WatchedProduct, watched_ground
+
+FLEETS = 18
+TOGETHER = 25
+VERSIONS = ("v2", "v3", "v4")
+"""The last one is taken back."""
+REPLICAS = 2
+ROUND_SECONDS = 300.0
+WARM = 4
+"""Fleets whose samples are thrown away: buffers and pools have their size after them."""
+KILOBYTE = 1e3
+CERTAIN = 1.96
+"""Standard errors on both sides of a slope that contain the true one in 95 of 100 cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Memory in bytes and objects after so many releases."""
+
+    releases: int
+    controller: int
+    worker: int
+    objects: int
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """Growth per release, and how far it may be off."""
+
+    each: float
+    error: float
+
+    @property
+    def surely(self) -> float:
+        """What it grows at least; 0 where it may as well not grow."""
+        return max(0.0, self.each - self.error)
+
+    def __str__(self) -> str:
+        return f"{self.each:+.2f} ± {self.error:.2f}"
+
+
+async def measure(folder: Path, reporter: Reporter, fleets: int = FLEETS) -> list[Row]:
+    """All fleets, one after the other."""
+    async with watched_ground(folder, reporter) as ground:
+        product = ground.product
+        assert isinstance(product, WatchedProduct)
+        mark = product.mark()
+        samples = [await _fleet(ground, product, number) for number in range(fleets)]
+        late = product.late(mark)
+    return list(_rows(samples, late))
+
+
+async def _fleet(ground: Ground, product: WatchedProduct, number: int) -> Sample:
+    style = tuple(Style)[number % len(Style)]
+    async with fleet(ground, f"soak-{number}", style, TOGETHER, replicas=REPLICAS) as made:
+        for version in VERSIONS:
+            with ground.reporter.phase(f"{made.namespace}: {version}"):
+                await _release(ground, made, version, undone=version == VERSIONS[-1])
+    counted = await product.collect()
+    controller = product.controller.resource_use()
+    sample = Sample(
+        releases=(number + 1) * TOGETHER * len(VERSIONS),
+        controller=controller.pss_bytes,
+        worker=product.worker.resource_use().pss_bytes,
+        objects=counted.objects,
+        cpu=controller.cpu_seconds,
+    )
+    ground.reporter.note(str(sample))
+    return sample
+
+
+async def _release(ground: Ground, made: Fleet, version: str, *, undone: bool) -> None:
+    """Release a version of all applications; where it is undone, the one before it as soon as all have begun."""
+    begun: set[Key] = set()
+    done: set[Key] = set()
+    all_begun, all_done = asyncio.Event(), asyncio.Event()
+
+    def heard(view: View) -> None:
+        if view.key.namespace != made.namespace:
+            return
+        if not healthy(view):
+            begun.add(view.key)
+        elif view.key in begun:
+            done.add(view.key)
+        if len(begun) == len(made.names):
+            all_begun.set()
+        if len(done) == len(made.names):
+            all_done.set()
+
+    async with ground.rollouts.listening(heard), asyncio.timeout(ROUND_SECONDS):
+        await change(ground, made, _template(version))
+        if undone:
+            await all_begun.wait()
+            await change(ground, made, _template(VERSIONS[-2]))
+        await all_done.wait()
+
+
+def _template(version: str) -> JsonObject:
+    return {"spec": {"template": {"metadata": {"annotations": {"version": version}}}}}
+
+
+def slope(samples: Sequence[tuple[float, float]]) -> Slope:
+    """The straight line through samples, by least squares."""
+    across, up = [x for x, _ in samples], [y for _, y in samples]
+    line = linear_regression(across, up)
+    off = sum((y - line.slope * x - line.intercept) ** 2 for x, y in samples)
+    spread = sum((x - fmean(across)) ** 2 for x in across)
+    return Slope(line.slope, CERTAIN * math.sqrt(off / (len(samples) - 2) / spread))
+
+
+def _rows(samples: Sequence[Sample], late: Late) -> Iterator[Row]:
+    kept = samples[min(WARM, len(samples) - 3) :]
+    first, last = kept[0], kept[-1]
+    what = f"{samples[-1].releases} releases of {len(samples) * TOGETHER} Rollouts"
+    grows = f"kB a release in 95 of 100 cases, from the {first.releases}th on"
+    controller = slope([(s.releases, s.controller / KILOBYTE) for s in kept])
+    worker = slope([(s.releases, s.worker / KILOBYTE) for s in kept])
+    counted = slope([(s.releases, s.objects) for s in kept])
+    cpu = (last.cpu - first.cpu) / (last.releases - first.releases)
+    for who, line, from_, to in (
+        ("controller", controller, first.controller, last.controller),
+        ("worker", worker, first.worker, last.worker),
+    ):
+        note = f"{line} {grows}; {from_ / 1e6:.1f} MB then, {to / 1e6:.1f} MB at last"
+        name = f"{what}: the {who}'s memory grows for sure by"
+        yield Row(name, "-", 0, line.surely, "kB a release", note)
+    note = f"{counted} objects a release; {first.objects} then, {last.objects} at last"
+    yield Row("the controller's Python objects grow for sure by", "-", 0, counted.surely, "", note)
+    yield Row("controller's CPU of a release, with making and removing it", "-", 0.5, cpu)
+    yield Row("event loop late, p99", "-", 50, late.own, "ms", str(late))
