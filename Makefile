@@ -12,7 +12,7 @@ ifdef KUBERNETES
 export MOONSHIFT_KUBERNETES := $(KUBERNETES)
 endif
 
-.PHONY: originals-suite node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check audit docs-site bench bench-lua generate docs stats picture plots format cluster clean help
+.PHONY: originals-suite node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check audit docs-site bench bench-full bench-lua generate docs stats picture plots format cluster clean help
 .DEFAULT_GOAL := help
 
 help: ## Show what can be made
@@ -129,6 +129,10 @@ format: $(READY) ## Format the code
 bench: $(READY) ## Measure what the README quotes and write docs/benchmarks.md; fails where a figure is missed
 	@$(BIN)/python -m localcluster build
 	@$(BIN)/python -m tests.bench --write docs/benchmarks.md
+
+bench-full: $(READY) ## The same, and ten thousand Rollouts, a thousand releases at once, and a soak (more than an hour)
+	@$(BIN)/python -m localcluster build
+	@$(BIN)/python -m tests.bench --large --write docs/benchmarks.md; usual=$$?; $(BIN)/python -m tests.bench.scale && exit $$usual
 
 plots: $(READY) ## Draw what a release costs against the number of releases (docs/benchmarks) (MEASURE=1: measure it anew before)
 	@test -d build/matplotlib || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/matplotlib matplotlib==3.11.2

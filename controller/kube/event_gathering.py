@@ -48,6 +48,7 @@ class Gathering:
         """The notes to write now; others are held. `now` is monotonic, in seconds."""
         if note.type == "Warning" or note.reason not in self._reasons:
             return (note,)
+        self._forget_quiet(now)
         key = (note.metadata.uid, note.reason, note.action)
         group = self._groups.get(key)
         if group is None:
@@ -60,7 +61,7 @@ class Gathering:
         if any(note.message == held.message for held in group.held):
             return ()
         full = len(_text([*group.held, note]).encode()) > NOTE_BYTES
-        out = self._let(group, now) if full else ()
+        out = self._let(key, group, now) if full else ()
         if not group.held:
             heappush(self._due, (group.over_at, key))
         group.held.append(note)
@@ -69,26 +70,28 @@ class Gathering:
     def due(self, now: float) -> tuple[Note, ...]:
         """The notes that were held long enough."""
         out: list[Note] = []
-        while (first := self._first()) is not None and _is_over(first, now):
-            out += self._let(first, now)
+        while (first := self._first()) is not None and _is_over(first[1], now):
+            out += self._let(*first, now)
         return tuple(out)
 
     def everything(self, now: float) -> tuple[Note, ...]:
         """All held notes, due or not: the process ends."""
-        return tuple(n for group in self._groups.values() for n in self._let(group, now))
+        return tuple(
+            n for told, group in [*self._groups.items()] for n in self._let(told, group, now)
+        )
 
     def wait(self, now: float) -> float | None:
         """Seconds until something is due; None while nothing is held."""
         first = self._first()
-        return None if first is None else max(0.0, first.over_at - now)
+        return None if first is None else max(0.0, first[1].over_at - now)
 
-    def _first(self) -> _Group | None:
+    def _first(self) -> tuple[_Told, _Group] | None:
         """The group of those that hold notes that is over first; however many objects there are, few are looked at."""
         while self._due:
             over_at, key = self._due[0]
             group = self._groups.get(key)
             if group is not None and group.held and group.over_at == over_at:
-                return group
+                return key, group
             heappop(self._due)
         return None
 
@@ -97,15 +100,27 @@ class Gathering:
         if len(self._groups) <= OBJECTS:
             return ()
         _, oldest = self._groups.popitem(last=False)
-        return self._let(oldest, oldest.let_at)
+        return _together(oldest.held)
 
-    @staticmethod
-    def _let(group: _Group, now: float) -> tuple[Note, ...]:
+    def _forget_quiet(self, now: float) -> None:
+        """What was told so long ago that the next note is written at once need not be known; oldest first."""
+        while self._groups:
+            oldest = next(iter(self._groups.values()))
+            if oldest.held or not _is_over(oldest, now):
+                return
+            self._groups.popitem(last=False)
+
+    def _let(self, told: _Told, group: _Group, now: float) -> tuple[Note, ...]:
         if not group.held:
             return ()
-        together = msgspec.structs.replace(group.held[0], message=_text(group.held))
+        out = _together(group.held)
         group.held, group.let_at = [], now
-        return (together,)
+        self._groups.move_to_end(told)
+        return out
+
+
+def _together(held: list[Note]) -> tuple[Note, ...]:
+    return (msgspec.structs.replace(held[0], message=_text(held)),) if held else ()
 
 
 def _is_over(group: _Group, now: float) -> bool:

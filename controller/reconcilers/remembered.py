@@ -1,6 +1,7 @@
 """Remembers computed values: most passes read the same objects as the pass before.
 
-Invariant: an answer depends on the object alone, so remembering only saves work; memory is bounded.
+Invariant: an answer depends on the object alone, so remembering only saves work; memory is bounded, by a number or by
+the owners that there are: what a Rollout's passes read again and again is remembered for each and forgotten with it.
 """
 
 from collections import OrderedDict
@@ -20,9 +21,7 @@ from controller.domain.traffic.drift.object_state import see_route
 from controller.kube.kind_watch import RawObject
 
 REMEMBERED_TEMPLATES = 4096
-REMEMBERED_ROUTES = 512
 REMEMBERED_SETS = 1024
-REMEMBERED_PLANS = 4096
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -121,7 +120,7 @@ class Routes:
     """States of gateway objects: most passes read the same object as the pass before."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Key, str, str], _Remembered] = OrderedDict()
+        self._known: dict[Key, dict[tuple[str, str], _Remembered]] = {}
 
     def see(
         self,
@@ -131,8 +130,9 @@ class Routes:
         raw_companions: tuple[RawObject, ...],
     ) -> RouteState:
         """The state of the object for that Rollout."""
-        at = (rollout, reference.kind, reference.name)
-        known = self._known.get(at)
+        at = (reference.kind, reference.name)
+        of_owner = self._known.setdefault(rollout, {})
+        known = of_owner.get(at)
         if known is None or not known.is_of(found, reference, raw_companions):
             raws = tuple(bytes(item.raw) for item in raw_companions)
             state = see_route(
@@ -142,9 +142,12 @@ class Routes:
                 namespace=rollout.namespace,
                 raw_companions=raws,
             )
-            known = self._known[at] = _Remembered(found, reference, raw_companions, state)
-            _bound(self._known, REMEMBERED_ROUTES)
+            known = of_owner[at] = _Remembered(found, reference, raw_companions, state)
         return known.state
+
+    def forget(self, owner: Key) -> None:
+        """The owner is gone."""
+        self._known.pop(owner, None)
 
 
 class _Hashed(NamedTuple):
@@ -161,16 +164,19 @@ class Plans:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, _Hashed] = OrderedDict()
+        self._known: dict[Key, _Hashed] = {}
 
     def hash(self, rollout: Rollout) -> str:
         """Hash of the Rollout's plan."""
-        uid, strategy = rollout.metadata.uid, rollout.spec.strategy
-        known = self._known.get(uid)
+        key, strategy = rollout.metadata.key, rollout.spec.strategy
+        known = self._known.get(key)
         if known is None or known.strategy != strategy:
-            known = self._known[uid] = _Hashed(strategy, plan_hash_of(strategy))
-            _bound(self._known, REMEMBERED_PLANS)
+            known = self._known[key] = _Hashed(strategy, plan_hash_of(strategy))
         return known.hash
+
+    def forget(self, rollout: Key) -> None:
+        """The Rollout is gone."""
+        self._known.pop(rollout, None)
 
 
 def _bound(remembered: OrderedDict[K, V], most: int) -> None:

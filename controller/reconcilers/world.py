@@ -206,7 +206,9 @@ class World:
         )
 
     def forget(self, owner: Key) -> None:
-        """A Rollout, or other owner, is gone: its kinds need not be watched."""
+        """A Rollout, or other owner, is gone: its kinds need not be watched, and nothing of it is remembered."""
+        self._plans.forget(owner)
+        self._routes.forget(owner)
         self._kinds.keep_watched(owner, ())
         if self._own_scripts is not None:
             self._own_scripts.keep_watched(owner, ())

@@ -1,7 +1,7 @@
 """Writes docs/benchmarks.md: what was measured, on which machine, and how to measure it again.
 
-Invariant: every figure of the page is a row of one run; what was not measured in it is named. It must not measure or
-judge.
+Invariant: every figure of the page is a row of one run, but those at scale, which say of which; what was not measured
+is named. It must not measure or judge.
 """
 
 import os
@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from localcluster.build import KUBERNETES_VERSION
 from tests.bench.registry import Measurement, Row
+from tests.bench.scale.record import section
 
 HEAD = """# Benchmarks
 
@@ -55,6 +56,7 @@ def page(
     if left_out:
         names = "\n".join(f"- {m.about}: `python -m tests.bench --only {m.name}`" for m in left_out)
         parts.append(f"## Not measured in this run\n\n{names}\n")
+    parts.append(section())
     return "\n".join(parts)
 
 

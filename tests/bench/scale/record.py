@@ -65,13 +65,19 @@ def write_section() -> None:
     PAGE.write_text(before + section() + found.lstrip("\n") + after, encoding="utf-8")
 
 
+HEAD = """## At scale
+
+Each scenario has a control plane of its own, and memory is read after a garbage collection. How late the event loop is
+is noted in the process itself, fifty times a second: by the clock, which neighbours on the machine delay, too, and by
+the processor time that the loop's own thread took meanwhile, which they cannot.
+"""
+
+
 def section() -> str:
     """The part of the page that is about scale."""
-    parts = [
-        BEGIN,
-        "Each scenario has a control plane of its own: `python -m tests.bench.scale --only NAME`.\n",
-    ]
-    for name, measured in read().items():
+    record = read()
+    parts = [HEAD] if record else []
+    for name, measured in record.items():
         parts += [f"### {ALL[name].about}", "", _origin(name, measured), "", _table(measured)]
     return "\n".join(parts)
 

@@ -148,6 +148,7 @@ def test_nothing_is_watched_for_a_rollout_that_is_gone() -> None:
     scene.caches.rollouts.remove(KEY)
     assert scene.world.observe(KEY) is None
     assert scene.held == frozenset()
+    assert scene.world._plans._known == {}
 
 
 @pytest.mark.parametrize("why", [FORBIDDEN, NotServed("gone"), Failing("503")], ids=str)

@@ -122,3 +122,13 @@ def test_what_was_written_early_because_it_was_full_is_not_due_at_the_old_instan
     assert events.wait(2.0) == HOLD_SECONDS
     assert events.due(HOLD_SECONDS) == ()
     assert texts(events.due(2.0 + HOLD_SECONDS)) == ["x" * NOTE_BYTES]
+
+
+def test_objects_that_are_quiet_are_forgotten() -> None:
+    events = gathering()
+    for number in range(100):
+        events.take(make_note("one", uid=f"u{number}"), float(number))
+    events.take(make_note("two", uid="u99"), 100.0)
+    events.due(99.0 + HOLD_SECONDS)
+    events.take(make_note("one", uid="other"), 99.0 + HOLD_SECONDS)
+    assert {uid for uid, *_ in events._groups} == {"u99", "other"}
