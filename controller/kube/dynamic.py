@@ -16,6 +16,7 @@ from controller.kube.crds import CustomResources
 from controller.kube.held_watches import Bounds, HeldWatches, Owner
 from controller.kube.kind_watch import (
     MAKER,
+    NAMESPACE,
     Kind,
     KindWatch,
     RawObject,
@@ -79,7 +80,7 @@ class DynamicKinds:
         store = self._store(kind)
         if not isinstance(store, Store):
             return store
-        return tuple(found for found in store.values() if found.metadata.namespace == namespace)
+        return store.index(NAMESPACE, namespace)
 
     def made_for(
         self, kind: Kind, namespace: str, rollout_uid: str

@@ -6,6 +6,7 @@ It must not know what is watched.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -54,6 +55,8 @@ class HeldWatches(Generic[K, W]):
         self._wake = wake
         self._held: dict[Owner, frozenset[K]] = {}
         self._left_out: dict[Owner, frozenset[K]] = {}
+        self._in_namespace: dict[str, Counter[K]] = {}
+        """How many owners of a namespace hold a key: a namespace's keys are counted without a look at all owners."""
         self._holders: dict[K, set[Owner]] = {}
         self._watches: dict[K, W] = {}
         self._turned = asyncio.Event()
@@ -64,7 +67,9 @@ class HeldWatches(Generic[K, W]):
         if self._held.get(owner, frozenset()) == wanted and owner not in self._left_out:
             return
         before = self._held.pop(owner, frozenset())
+        self._count(owner.namespace, before, -1)
         granted = self._granted(owner, wanted)
+        self._count(owner.namespace, granted, 1)
         if granted:
             self._held[owner] = granted
         self._left_out.pop(owner, None)
@@ -106,10 +111,7 @@ class HeldWatches(Generic[K, W]):
                 await self._turned.wait()
 
     def _granted(self, owner: Owner, wanted: frozenset[K]) -> frozenset[K]:
-        held: set[K] = set()
-        for other, keys in self._held.items():
-            if other.namespace == owner.namespace:
-                held |= keys
+        held = set(self._in_namespace.get(owner.namespace, ()))
         granted = wanted & held
         for key in sorted(wanted - held):
             full = len(self._watches) >= self._bounds.in_all and key not in self._watches
@@ -117,6 +119,15 @@ class HeldWatches(Generic[K, W]):
                 held.add(key)
                 granted |= {key}
         return granted
+
+    def _count(self, namespace: str, keys: frozenset[K], by: int) -> None:
+        counted = self._in_namespace.setdefault(namespace, Counter())
+        for key in keys:
+            counted[key] += by
+            if not counted[key]:
+                del counted[key]
+        if not counted:
+            del self._in_namespace[namespace]
 
     def _let_go(self, key: K, owner: Owner) -> None:
         holders = self._holders[key]

@@ -33,6 +33,8 @@ from controller.runtime.backoff import Backoff
 
 MAKER = "maker"
 """Index: UIDs of the Rollouts an object may have been made for."""
+NAMESPACE = "namespace"
+"""Index: the namespace; a pass that reads all autoscalers of one does not look at the whole cluster's."""
 SOONEST = 0.2
 """Seconds until a kind is looked up again after its CRD changed."""
 LATEST = 60.0
@@ -141,7 +143,12 @@ class KindWatch:
 
     async def _watch(self, resource: Resource) -> None:
         """Keep the objects until the server does not serve this version any more."""
-        store: Store[RawObject] = Store({MAKER: lambda item: makers_of(item.metadata)})
+        store: Store[RawObject] = Store(
+            {
+                MAKER: lambda item: makers_of(item.metadata),
+                NAMESPACE: lambda item: (item.metadata.namespace,),
+            }
+        )
         unfollow = self._around.follow(resource.name, store)
         store.subscribe(self._heard)
         reflector = _RawReflector(

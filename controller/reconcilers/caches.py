@@ -35,6 +35,8 @@ REFERENCE = "reference"
 SHARED_ROUTING = "sharedRouting"
 """Index of Rollouts: `namespace/name` of the TrafficRouting they share with others."""
 
+BLUE_GREEN = "blueGreen"
+"""Index of Rollouts: the namespace of those that release in blue-green style."""
 TEMPLATE = "template"
 """Index of Rollouts: an analysis template that one of their gates names."""
 CONFIG = "config"
@@ -131,6 +133,10 @@ def _by_template(rollout: Rollout) -> Iterable[str]:
     }
 
 
+def _blue_green_by_namespace(rollout: Rollout) -> Iterable[str]:
+    return (rollout.metadata.namespace,) if rollout.spec.strategy.blue_green else ()
+
+
 class Caches:
     """One store per kind."""
 
@@ -144,6 +150,7 @@ class Caches:
                 SHARED_ROUTING: _by_shared_routing,
                 CONFIG: _by_config,
                 TEMPLATE: _by_template,
+                BLUE_GREEN: _blue_green_by_namespace,
             }
         )
         self.traffic_routings: Store[TrafficRouting] = Store(

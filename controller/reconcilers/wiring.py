@@ -25,6 +25,7 @@ from controller.domain.traffic.companions.companion import makers_of
 from controller.domain.trafficrouting.seen import OWNER_PREFIX
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import (
+    BLUE_GREEN,
     CONFIG,
     REFERENCE,
     SERVICE,
@@ -81,9 +82,8 @@ class Wiring:
 
     def _wake_blue_green(self, namespace: str) -> None:
         """The workload of an autoscaler can change; only blue-green releases read autoscalers."""
-        for rollout in self._caches.rollouts.values():
-            if rollout.metadata.namespace == namespace and rollout.spec.strategy.blue_green:
-                self._wake(rollout.metadata.key)
+        for rollout in self._caches.rollouts.index(BLUE_GREEN, namespace):
+            self._wake(rollout.metadata.key)
 
     def holder_turns(self, owner: Key) -> None:
         """The availability of a kind changed that a Rollout, or a TrafficRouting, needs."""

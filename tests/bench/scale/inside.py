@@ -7,6 +7,7 @@ It must change nothing else.
 """
 
 import asyncio
+import faulthandler
 import gc
 import runpy
 import signal
@@ -21,6 +22,7 @@ import msgspec
 
 TICK = 0.02
 SECOND = 1.0
+STALL_SECONDS = 3.0
 MOST_TYPES = 25
 
 
@@ -50,6 +52,8 @@ async def _watch(path: Path) -> None:
     """Note how late each tick is, until cancelled."""
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, _collect, path)
     while True:
+        # A loop that stands for longer tells in the program's log where.
+        faulthandler.dump_traceback_later(STALL_SECONDS)
         clock, own = [], []
         end = time.monotonic() + SECOND
         while time.monotonic() < end:

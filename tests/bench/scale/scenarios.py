@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from localcluster.progress import Reporter
 from tests.bench.registry import Row
-from tests.bench.scale import idle, releases, soak
+from tests.bench.scale import failover, idle, releases, soak
 from tests.bench.scale.idle import Size
 
 Measure = Callable[[Path, Reporter], Awaitable[list[Row]]]
@@ -31,6 +31,11 @@ ALL = {
         "Up to 1 000 releases at once",
         releases.measure,
         partial(releases.measure, counts=(10, 100)),
+    ),
+    "failover": Scenario(
+        "The leader goes in the midst of releases",
+        failover.measure,
+        partial(failover.measure, count=10, times=1),
     ),
     "soak": Scenario(
         "Release after release",

@@ -5,20 +5,18 @@ read after a collection, when no Rollout is left, so that all samples are of the
 fleet, and of three releases of each Rollout the last one is undone. It must not judge more than its rows say.
 """
 
-import asyncio
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, linear_regression
 
-from localcluster.api import JsonObject
 from localcluster.progress import Reporter
-from tests.bench.fleet import Fleet, change, fleet, healthy
-from tests.bench.follow import Key, View
+from tests.bench.fleet import fleet
 from tests.bench.ground import Ground
 from tests.bench.objects import Style
 from tests.bench.registry import Row
+from tests.bench.scale.again import release_again
 from tests.bench.scale.watched import Late, WatchedProduct, watched_ground
 
 FLEETS = 18
@@ -26,7 +24,6 @@ TOGETHER = 25
 VERSIONS = ("v2", "v3", "v4")
 """The last one is taken back."""
 REPLICAS = 2
-ROUND_SECONDS = 300.0
 REMEMBERED_EVENTS = "_Series"
 """The last 4 096 Events are known by a small object each, which a soak of fewer does not fill."""
 WARM = 4
@@ -79,7 +76,8 @@ async def _fleet(ground: Ground, product: WatchedProduct, number: int) -> Sample
     async with fleet(ground, f"soak-{number}", style, TOGETHER, replicas=REPLICAS) as made:
         for version in VERSIONS:
             with ground.reporter.phase(f"{made.namespace}: {version}"):
-                await _release(ground, made, version, undone=version == VERSIONS[-1])
+                undo = VERSIONS[-2] if version == VERSIONS[-1] else ""
+                await release_again(ground, made, version, undo)
     counted = await product.collect()
     controller = product.controller.resource_use()
     sample = Sample(
@@ -91,36 +89,6 @@ async def _fleet(ground: Ground, product: WatchedProduct, number: int) -> Sample
     )
     ground.reporter.note(str(sample))
     return sample
-
-
-async def _release(ground: Ground, made: Fleet, version: str, *, undone: bool) -> None:
-    """Release a version of all applications; where it is undone, the one before it as soon as all have begun."""
-    begun: set[Key] = set()
-    done: set[Key] = set()
-    all_begun, all_done = asyncio.Event(), asyncio.Event()
-
-    def heard(view: View) -> None:
-        if view.key.namespace != made.namespace:
-            return
-        if not healthy(view):
-            begun.add(view.key)
-        elif view.key in begun:
-            done.add(view.key)
-        if len(begun) == len(made.names):
-            all_begun.set()
-        if len(done) == len(made.names):
-            all_done.set()
-
-    async with ground.rollouts.listening(heard), asyncio.timeout(ROUND_SECONDS):
-        await change(ground, made, _template(version))
-        if undone:
-            await all_begun.wait()
-            await change(ground, made, _template(VERSIONS[-2]))
-        await all_done.wait()
-
-
-def _template(version: str) -> JsonObject:
-    return {"spec": {"template": {"metadata": {"annotations": {"version": version}}}}}
 
 
 def slope(samples: Sequence[tuple[float, float]]) -> Slope:
