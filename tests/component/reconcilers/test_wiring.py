@@ -1,8 +1,13 @@
+import pytest
+from msgspec import structs
+
+from controller.api.autoscaling import AUTOSCALER
 from controller.api.meta import Condition, Key, ObjectMeta
-from controller.api.rollout import Rollout, RolloutStatus
+from controller.api.rollout import BlueGreenStrategy, Rollout, RolloutStatus, Strategy
 from controller.api.trafficrouting import TrafficRouting
 from controller.reconcilers.caches import Caches
 from controller.reconcilers.wiring import Wiring
+from tests.unit.builders import make_rollout, with_spec
 
 
 def rollout(name: str, *, stalled: str) -> Rollout:
@@ -20,3 +25,19 @@ def test_another_script_wakes_rollouts_that_were_stalled_and_all_traffic_routing
     )
     wiring.scripts_changed()
     assert woken == [Key("shop", "refused"), Key("shop", "shared")]
+
+
+def test_an_autoscaler_wakes_blue_green_rollouts_of_its_namespace_without_a_look_at_all_rollouts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caches, woken = Caches(), list[Key]()
+    wiring = Wiring(caches, woken.append, woken.append)
+    doubled = with_spec(make_rollout(), strategy=Strategy(blue_green=BlueGreenStrategy()))
+    elsewhere = structs.replace(doubled.metadata, namespace="elsewhere", uid="other")
+    caches.rollouts.put(doubled)
+    caches.rollouts.put(structs.replace(doubled, metadata=elsewhere))
+    caches.rollouts.put(rollout("canary", stalled="False"))
+    monkeypatch.setattr(caches.rollouts, "values", lambda: pytest.fail("all were looked at"))
+    autoscaler = ObjectMeta(name="scaler", namespace=doubled.metadata.namespace)
+    wiring.named_object_changed(AUTOSCALER, autoscaler)
+    assert woken == [doubled.metadata.key]
