@@ -107,6 +107,9 @@ class Worker(Generic[K]):
                 self._busy.discard(task)
                 self._report_busy()
                 self._queue.done(key)
+            # A pass that has nothing to ask anybody never waits: ten thousand of them, one after the other, would
+            # hold up the loop for seconds, and the Lease would be lost.
+            await asyncio.sleep(0)
 
     async def _handle(self, key: K) -> None:
         loop = asyncio.get_running_loop()

@@ -229,3 +229,17 @@ async def test_one_key_is_never_worked_on_twice_at_once() -> None:
         await asyncio.sleep(1)
     assert overlaps == 0
     assert set(turns) == {f"k{n}" for n in range(20)}
+
+
+@virtual_time
+async def test_passes_that_never_wait_leave_turns_to_others() -> None:
+    reconcile = Reconciler()
+    turns: list[int] = []
+    async with working(reconcile) as queue:
+        for number in range(1_000):
+            queue.add(f"key-{number}")
+        while len(reconcile.times) < 1_000:
+            await asyncio.sleep(0)
+            turns.append(len(reconcile.times))
+    between = [after - before for before, after in zip(turns, turns[1:], strict=False)]
+    assert max(between) <= 4, "each worker has one key a turn"
