@@ -34,6 +34,7 @@ class Line(msgspec.Struct, frozen=True):
 class Measured(msgspec.Struct, frozen=True):
     """One scenario's figures, and where they are from."""
 
+    command: str
     day: str
     kubernetes: str
     python: str
@@ -48,11 +49,12 @@ def read() -> dict[str, Measured]:
     return msgspec.json.decode(RECORD.read_bytes(), type=dict[str, Measured])
 
 
-def keep(name: str, rows: Sequence[Row], others: float) -> None:
+def keep(name: str, rows: Sequence[Row], others: float, most: int | None = None) -> None:
     """Record a scenario in place of what was known of it."""
     lines = tuple(Line(row.name, row.limit, row.value, row.unit, row.note) for row in rows)
     day = datetime.now(UTC).strftime("%Y-%m-%d")
-    made = Measured(day, KUBERNETES_VERSION, platform.python_version(), others, lines)
+    command = f"python -m tests.bench.scale --only {name}{f' --most {most}' if most else ''}"
+    made = Measured(command, day, KUBERNETES_VERSION, platform.python_version(), others, lines)
     record = read() | {name: made}
     RECORD.write_bytes(msgspec.json.format(msgspec.json.encode(record)) + b"\n")
 
@@ -78,13 +80,13 @@ def section() -> str:
     record = read()
     parts = [HEAD] if record else []
     for name, measured in record.items():
-        parts += [f"### {ALL[name].about}", "", _origin(name, measured), "", _table(measured)]
+        parts += [f"### {ALL[name].about}", "", _origin(measured), "", _table(measured)]
     return "\n".join(parts)
 
 
-def _origin(name: str, measured: Measured) -> str:
+def _origin(measured: Measured) -> str:
     return (
-        f"`python -m tests.bench.scale --only {name}`, {measured.day}, Kubernetes {measured.kubernetes}, "
+        f"`{measured.command}`, {measured.day}, Kubernetes {measured.kubernetes}, "
         f"Python {measured.python}; others used {measured.others_percent:.0f} % of the machine's CPU meanwhile."
     )
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
-from localcluster.progress import Reporter
 from tests.bench.registry import Row
 from tests.bench.scale import failover, idle, releases, soak
 from tests.bench.scale.idle import Size
 
-Measure = Callable[[Path, Reporter], Awaitable[list[Row]]]
+Measure = Callable[..., Awaitable[list[Row]]]
+"""Of a folder for logs and a reporter."""
 
 
 class Scenario(NamedTuple):

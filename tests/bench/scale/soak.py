@@ -19,15 +19,15 @@ from tests.bench.registry import Row
 from tests.bench.scale.again import release_again
 from tests.bench.scale.watched import Late, WatchedProduct, watched_ground
 
-FLEETS = 18
+FLEETS = 30
 TOGETHER = 25
 VERSIONS = ("v2", "v3", "v4")
 """The last one is taken back."""
 REPLICAS = 2
 REMEMBERED_EVENTS = "_Series"
 """The last 4 096 Events are known by a small object each, which a soak of fewer does not fill."""
-WARM = 4
-"""Fleets whose samples are thrown away: buffers and pools have their size after them."""
+WARM = 14
+"""Fleets whose samples are thrown away: pools and the memory of Events have their size after them."""
 KILOBYTE = 1e3
 CERTAIN = 1.96
 """Standard errors on both sides of a slope that contain the true one in 95 of 100 cases."""
@@ -101,7 +101,7 @@ def slope(samples: Sequence[tuple[float, float]]) -> Slope:
 
 
 def _rows(samples: Sequence[Sample], late: Late) -> Iterator[Row]:
-    kept = samples[min(WARM, len(samples) - 3) :]
+    kept = samples[min(WARM, len(samples) // 3) :]
     first, last = kept[0], kept[-1]
     what = f"{samples[-1].releases} releases of {len(samples) * TOGETHER} Rollouts"
     grows = f"kB a release in 95 of 100 cases, from the {first.releases}th on"

@@ -5,6 +5,7 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -241,5 +242,5 @@ async def test_passes_that_never_wait_leave_turns_to_others() -> None:
         while len(reconcile.times) < 1_000:
             await asyncio.sleep(0)
             turns.append(len(reconcile.times))
-    between = [after - before for before, after in zip(turns, turns[1:], strict=False)]
+    between = [after - before for before, after in pairwise(turns)]
     assert max(between) <= 4, "each worker has one key a turn"
