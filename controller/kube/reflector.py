@@ -250,12 +250,21 @@ class Reflector(Generic[V]):
                     if number % EVENTS_BETWEEN_YIELDS == 0:
                         await asyncio.sleep(0)
         self.undecodable = {key: self.undecodable[key] for key in unreadable}
+        if not self.synced.is_set():
+            await self._fill(views)
         self.store.replace_all(views, keep=unreadable)
         self._version = version
         before = self.availability
         self.synced.set()
         self._report(0)
         self._tell_after(before)
+
+    async def _fill(self, views: list[V]) -> None:
+        """One by one, as a watch would tell them: a hundred thousand pods at once would hold up the loop."""
+        for number, view in enumerate(views, 1):
+            self.store.put(view)
+            if number % EVENTS_BETWEEN_YIELDS == 0:
+                await asyncio.sleep(0)
 
     def _pages(self) -> AsyncGenerator[bytes, None]:
         namespace, label_selector, field_selector = self._selection

@@ -17,9 +17,11 @@ from localcluster.progress import ConsoleReporter
 from tests.bench.conditions import Conditions
 from tests.bench.registry import Row
 from tests.bench.report import print_rows
+from tests.bench.scale import releases, soak
 from tests.bench.scale.record import keep, write_section
 from tests.bench.scale.releases import COUNTS
-from tests.bench.scale.scenarios import ALL
+from tests.bench.scale.scenarios import ALL, Measure
+from tests.bench.scale.soak import FLEETS
 
 
 @click.command(
@@ -33,28 +35,39 @@ from tests.bench.scale.scenarios import ALL
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep the logs here.",
 )
-@click.option("--most", type=int, default=1_000, help="Of releases at once.", show_default=True)
-def main(only: tuple[str, ...], small: bool, directory: Path | None, most: int) -> None:
+@click.option("--most", type=int, help="Only so many releases at once.")
+@click.option("--fleets", type=int, help="Only so many fleets of the soak.")
+def main(
+    only: tuple[str, ...],
+    small: bool,
+    directory: Path | None,
+    most: int | None,
+    fleets: int | None,
+) -> None:
     """Measure, record and report; fail where a figure is missed."""
+    sizes = {"releases": ("--most", most), "soak": ("--fleets", fleets)}
+    smaller: dict[str, Measure] = {
+        "releases": partial(releases.measure, counts=tuple(n for n in COUNTS if n <= (most or n))),
+        "soak": partial(soak.measure, fleets=fleets or FLEETS),
+    }
     reached = True
     for name in only or ALL:
+        measure = ALL[name].small if small else smaller.get(name, ALL[name].measure)
         with tempfile.TemporaryDirectory(prefix="moonshift-scale-") as folder:
             where = directory / name if directory else Path(folder)
-            rows, others = asyncio.run(_measured(name, small, where, most))
+            rows, others = asyncio.run(_measured(measure, where))
         print_rows(rows)
         reached = reached and all(row.ok for row in rows)
         if not small:
-            keep(name, rows, others, most if name == "releases" else None)
+            option, size = sizes.get(name, ("", None))
+            keep(name, rows, others, f"{option} {size}" if size else "")
             write_section()
     sys.exit(0 if reached else 1)
 
 
-async def _measured(name: str, small: bool, folder: Path, most: int) -> tuple[list[Row], float]:
+async def _measured(measure: Measure, folder: Path) -> tuple[list[Row], float]:
     """The rows of a scenario, and how much of the machine others used (percent)."""
-    scenario, before = ALL[name], Conditions.now()
-    measure = scenario.small if small else scenario.measure
-    if name == "releases" and not small:
-        measure = partial(measure, counts=tuple(count for count in COUNTS if count <= most))
+    before = Conditions.now()
     rows = await measure(folder, ConsoleReporter(Console(stderr=True)))
     return rows, Conditions.now().others_percent(before)
 

@@ -38,7 +38,8 @@ class Measured(msgspec.Struct, frozen=True):
     day: str
     kubernetes: str
     python: str
-    others_percent: float
+    others_percent: float | None
+    """None where it was not noted."""
     lines: tuple[Line, ...]
 
 
@@ -49,11 +50,11 @@ def read() -> dict[str, Measured]:
     return msgspec.json.decode(RECORD.read_bytes(), type=dict[str, Measured])
 
 
-def keep(name: str, rows: Sequence[Row], others: float, most: int | None = None) -> None:
-    """Record a scenario in place of what was known of it."""
+def keep(name: str, rows: Sequence[Row], others: float | None, size: str = "") -> None:
+    """Record a scenario in place of what was known of it; `size` is the option that made it smaller."""
     lines = tuple(Line(row.name, row.limit, row.value, row.unit, row.note) for row in rows)
     day = datetime.now(UTC).strftime("%Y-%m-%d")
-    command = f"python -m tests.bench.scale --only {name}{f' --most {most}' if most else ''}"
+    command = f"python -m tests.bench.scale --only {name}{size and f' {size}'}"
     made = Measured(command, day, KUBERNETES_VERSION, platform.python_version(), others, lines)
     record = read() | {name: made}
     RECORD.write_bytes(msgspec.json.format(msgspec.json.encode(record)) + b"\n")
@@ -64,7 +65,8 @@ def write_section() -> None:
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
     _, found, after = rest.partition(NEXT)
-    PAGE.write_text(before + section() + found.lstrip("\n") + after, encoding="utf-8")
+    whole = before.rstrip() + "\n\n" + section() + found.lstrip("\n") + after
+    PAGE.write_text(whole, encoding="utf-8")
 
 
 HEAD = """## At scale
@@ -80,14 +82,23 @@ def section() -> str:
     record = read()
     parts = [HEAD] if record else []
     for name, measured in record.items():
-        parts += [f"### {ALL[name].about}", "", _origin(measured), "", _table(measured)]
+        parts += [
+            f"### {ALL[name].about}",
+            "",
+            _origin(measured),
+            ALL[name].explained,
+            "",
+            _table(measured),
+        ]
     return "\n".join(parts)
 
 
 def _origin(measured: Measured) -> str:
+    others = measured.others_percent
+    busy = "the machine was shared" if others is None else f"others used {others:.0f} % of the CPU"
     return (
         f"`{measured.command}`, {measured.day}, Kubernetes {measured.kubernetes}, "
-        f"Python {measured.python}; others used {measured.others_percent:.0f} % of the machine's CPU meanwhile."
+        f"Python {measured.python}; {busy} meanwhile."
     )
 
 

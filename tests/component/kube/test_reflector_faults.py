@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
+from itertools import pairwise
 
 import msgspec
 
@@ -377,3 +378,16 @@ async def test_a_watch_that_cannot_be_opened_is_tried_again_without_a_list() -> 
         assert len(server.listed) == 1
         assert len(server.watched) == 3
         assert scene.reflector.healthy
+
+
+@virtual_time
+async def test_a_long_list_is_taken_in_piece_by_piece() -> None:
+    many = [thing(f"t{number}", str(number)) for number in range(1, 2_001)]
+    server = FaultyServer(lists=[listing("3000", *many)], watches=[silent()])
+    turns: list[int] = [0]
+    async with reflecting(server) as scene:
+        while not scene.reflector.synced.is_set():
+            await asyncio.sleep(0)
+            turns.append(len(scene.heard.changes))
+    assert turns[-1] == len(many)
+    assert max(after - before for before, after in pairwise(turns)) <= 200
