@@ -9,7 +9,7 @@ by benches.
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -204,12 +204,18 @@ async def _is_served(plane: Plane, kind: Kind) -> bool:
 
 @contextlib.asynccontextmanager
 async def product(
-    plane: Plane, folder: Path, *, extra: Sequence[str] = ()
+    plane: Plane,
+    folder: Path,
+    *,
+    extra: Sequence[str] = (),
+    before_start: Callable[[Plane], Awaitable[None]] | None = None,
 ) -> AsyncIterator[Product]:
     """Moonshift, installed and running; both processes end with the block."""
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
     made = Product(plane, folder, free_ports(5))
     await made.install()
+    if before_start is not None:
+        await before_start(plane)
     try:
         await made.start(extra)
         yield made

@@ -74,11 +74,13 @@ class RouteSeen(Value, frozen=True):
     """A reference and the state of its object.
 
     `can` are the abilities of the reference's script (`--@can`); None where it promises everything, or is not known.
+    `announces`: proxies learn of Services from objects of this kind (`--@announce`).
     """
 
     reference: Reference
     state: RouteState
     can: frozenset[str] | None = None
+    announces: bool = False
 
 
 class WorkloadUnreadable(Value, frozen=True):

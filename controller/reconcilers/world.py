@@ -395,6 +395,7 @@ class World:
                 if self._may_be_watched(reference, leads)
                 else self._not_watched(reference, name_of(reference, owner.namespace)),
                 granted(reference, references, self._headers),
+                announces=(header := self._headers(reference)) is not None and header.announces,
             )
             for reference in references
         )

@@ -5,7 +5,7 @@ the block. It must not release anything.
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,13 @@ class Lab:
 
 
 @contextlib.asynccontextmanager
-async def lab(folder: Path, programs: GatewayPrograms, reporter: Reporter) -> AsyncIterator[Lab]:
-    """Run all of it for the length of a block."""
+async def lab(
+    folder: Path,
+    programs: GatewayPrograms,
+    reporter: Reporter,
+    before_start: Callable[[Plane], Awaitable[None]] | None = None,
+) -> AsyncIterator[Lab]:
+    """Run all of it for the length of a block; `before_start` is called when Moonshift is installed, not started."""
     async with contextlib.AsyncExitStack() as stack:
         plane = await stack.enter_async_context(Plane.start(folder / "plane", reporter=reporter))
         gateway = Gateway(plane, programs)
@@ -47,7 +52,9 @@ async def lab(folder: Path, programs: GatewayPrograms, reporter: Reporter) -> As
             await gateway.start()
         with reporter.phase("install and start Moonshift"):
             await plane.kubectl("apply", "-k", str(GATEWAY_RIGHTS))
-            moonshift = await stack.enter_async_context(product(plane, folder / "product"))
+            moonshift = await stack.enter_async_context(
+                product(plane, folder / "product", before_start=before_start)
+            )
             kinds = (PODS, DEPLOYMENTS, ROLLOUTS, *ROUTES.values())
             await served(plane, kinds)
         recorder = await stack.enter_async_context(plane.recorder(*kinds))

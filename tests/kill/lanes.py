@@ -11,14 +11,12 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-import aiohttp
-
-from demo.stage import NAMESPACE, Product, install_gateway_kinds
+from demo.stage import CONTROLLER, NAMESPACE, Product, answers_at, install_gateway_kinds
 from localcluster.errors import NotReady
 from localcluster.kubeconfig import kubeconfig_text, write_private
 from localcluster.plane import Plane
 from localcluster.ports import free_ports
-from localcluster.process import Component, Program, ReadyCheck
+from localcluster.process import Component, Program
 from localcluster.record import Recorder
 from tests.cluster.kinds import RECORDED
 from tests.kill.proxy import Moment, WriteProxy, nobody
@@ -89,7 +87,7 @@ async def laboratory(
         (folder / "product").mkdir()
         product = Product(plane, folder / "product", free_ports(5))
         await product.install()
-        await _take_lease(plane)
+        await take_lease(plane)
         stack.push_async_callback(product.stop)
         await product.start()
         kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)
@@ -109,7 +107,7 @@ async def laboratory(
         yield made
 
 
-async def _take_lease(plane: Plane) -> None:
+async def take_lease(plane: Plane) -> None:
     """Nobody else becomes the leader for a day."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     spec = {
@@ -134,11 +132,23 @@ async def _lane(
     await plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
     proxy = await stack.enter_async_context(proxies.serving(plane, namespace))
     proxy.watch("", nobody)
-    token = await plane.service_account_token(NAMESPACE, "kruise-rollout-controller-manager")
-    text = kubeconfig_text(
-        f"http://127.0.0.1:{proxy.port}", plane.ca_path.read_bytes(), namespace, token
-    )
-    kubeconfig = write_private(product.folder / f"{namespace}.yaml", text)
+    controller = await controller_behind(proxy, product, namespace, socket)
+    stack.push_async_callback(controller.kill)
+    return Lane(namespace, proxy, controller)
+
+
+async def controller_behind(
+    proxy: WriteProxy, product: Product, namespace: str, socket: Path
+) -> Component:
+    """Make a controller that reconciles a namespace through a proxy, without election; it is not started.
+
+    With an empty namespace it reconciles all.
+    """
+    token = await product.plane.service_account_token(NAMESPACE, CONTROLLER)
+    authority = product.plane.ca_path.read_bytes()
+    name = namespace or "all"
+    text = kubeconfig_text(f"http://127.0.0.1:{proxy.port}", authority, name, token)
+    kubeconfig = write_private(product.folder / f"{name}.yaml", text)
     webhook, metrics, probes = free_ports(3)
     # What is said again replaces what the installed controller's command line says.
     command = [
@@ -146,27 +156,10 @@ async def _lane(
         f"--kubeconfig={kubeconfig}",
         f"--lua-worker=unix://{socket}",
         "--leader-elect=false",
-        f"--watch-namespace={namespace}",
+        *([f"--watch-namespace={namespace}"] if namespace else []),
         f"--webhook-port={webhook}",
         f"--metrics-bind-address=127.0.0.1:{metrics}",
         f"--health-probe-bind-address=127.0.0.1:{probes}",
     ]
-    program = Program(namespace, command, product.folder / f"{namespace}.log")
-    controller = Component(program, _ready(probes), READY_SECONDS)
-    stack.push_async_callback(controller.kill)
-    return Lane(namespace, proxy, controller)
-
-
-def _ready(port: int) -> ReadyCheck:
-    async def check() -> bool:
-        timeout = aiohttp.ClientTimeout(total=2)
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=timeout) as session,
-                session.get(f"http://127.0.0.1:{port}/readyz") as answer,
-            ):
-                return answer.status == 200
-        except (aiohttp.ClientError, TimeoutError):
-            return False
-
-    return check
+    program = Program(name, command, product.folder / f"{name}.log")
+    return Component(program, answers_at(f"127.0.0.1:{probes}"), READY_SECONDS)

@@ -10,6 +10,7 @@ import msgspec
 
 from controller.domain.decision import Reference
 from controller.domain.traffic.plan.header import ScriptHeader
+from controller.errors import WorkerUnavailable
 from controller.scripts.answer import Executed, ScriptAnswer
 from controller.scripts.lookup import MissingScript, Script
 
@@ -26,6 +27,7 @@ class PlainScripts:
         """By kind: what its script can say; it can say everything where nothing is given."""
         self.missing_of: dict[str, str] = {}
         """By kind: where its script was looked for in vain."""
+        self.worker_is_away = False
         self._known: dict[str, tuple[Script, ScriptHeader]] = {}
 
     def resolve(self, reference: Reference) -> Script | MissingScript:
@@ -63,6 +65,8 @@ class PlainScripts:
         self, script: Script, obj: bytes, *, tenant: str, request_id: str
     ) -> ScriptAnswer:
         """What the script answers: the original's spec, and the plan in `plan`."""
+        if self.worker_is_away:
+            raise WorkerUnavailable("the worker restarts")
         asked = msgspec.json.decode(obj)
         data = asked["data"]
         plan = {name: asked[name] for name in ASKED if name in asked}

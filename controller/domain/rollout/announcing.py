@@ -5,17 +5,23 @@ route that names a Service for the first time can arrive before its backend, and
 leave after its backend: every request in between is answered 503. Seen with real requests in every second release.
 Invariant: an object whose script asks for it names the canary Service without a share for the grace period before the
 first share and after the last. Both instants are kept in the status; without an announced object there is no wait. This
-must never keep an object from being restored: an object that cannot be announced is left out.
+must never keep an object from being restored for long: an object that cannot be announced is left out.
 """
+
+from datetime import datetime, timedelta
 
 from controller.api.rollout import PatchMetadata, RolloutStatus, Step
 from controller.domain.decision import Action, EnsureRoutes, RoutePlan
-from controller.domain.observation import RoutePresent
+from controller.domain.observation import RoutePresent, RouteState
 from controller.domain.rollout import services
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
 from controller.domain.traffic.plan.traffic_plan import announcement, route_plan
+
+REPEATED_FOR = timedelta(seconds=10)
+"""A script that goes on failing keeps an object from being restored for so long, not for ever."""
+REPEATED_AFTER = timedelta(seconds=1)
 
 
 def _plan(context: ReleaseContext, status: RolloutStatus) -> RoutePlan:
@@ -57,21 +63,65 @@ def announce(
     )
 
 
+def named_before_share(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+    """The objects that announce Services have named them for the grace period; None also where they cannot."""
+    ours, plan = moonshift_status(status), _plan(context, status)
+    if ours.announced_at is None:
+        return None
+    if any(route.announces and _is_unused(route.state) for route in context.seen.routes):
+        ready = max((ours.announced_at, *ours.endpoints_ready_since.values()))
+        return _repeated(context, status, plan, since=ready)
+    begun = max(filter(None, (ours.announced_at, _followed_since(status, plan))))
+    due = begun + context.grace
+    return Stop(status, wake_at=due) if due > context.now else None
+
+
 def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Take the last share from the canary Services, and keep them named for the grace period."""
-    led = [
-        route.state
-        for route in context.seen.routes
-        if isinstance(route.state, RoutePresent) and route.state.announced
-    ]
+    led = _announcing(context)
     if not led:
         return None
     plan = _plan(context, status)
     withdrawn_at = moonshift_status(status).withdrawn_at
-    if withdrawn_at is None:
-        if all(state.plan == plan.identity for state in led):
-            return None
-        kept = with_moonshift_status(status, withdrawn_at=context.now)
+    kept = with_moonshift_status(status, withdrawn_at=context.now)
+    if any(state.plan != plan.identity for state in led):
+        if withdrawn_at is not None:
+            return _repeated(context, status, plan, since=withdrawn_at)
         return Stop(kept, (EnsureRoutes(plan),), wake_at=context.now + context.grace)
-    due = withdrawn_at + context.grace
+    begun = [at for at in (withdrawn_at, _followed_since(status, plan)) if at is not None]
+    if not begun:
+        # A crash took the status that was to record the write.
+        return Stop(kept, wake_at=context.now + context.grace)
+    due = max(begun) + context.grace
     return Stop(status, wake_at=due) if due > context.now else None
+
+
+def _announcing(context: ReleaseContext) -> list[RoutePresent]:
+    """The objects of kinds from which proxies learn of Services."""
+    return [
+        route.state
+        for route in context.seen.routes
+        if isinstance(route.state, RoutePresent) and route.state.announced
+    ]
+
+
+def _is_unused(state: RouteState) -> bool:
+    return isinstance(state, RoutePresent) and not state.in_use
+
+
+def _followed_since(status: RolloutStatus, plan: RoutePlan) -> datetime | None:
+    """When all objects were first seen to follow the plan; None where that was not recorded."""
+    ours = moonshift_status(status)
+    return ours.routed_at if ours.route_plan == plan.identity else None
+
+
+def _repeated(
+    context: ReleaseContext, status: RolloutStatus, plan: RoutePlan, *, since: datetime
+) -> Stop | None:
+    """Write once more what no object shows; None when it was tried for long enough.
+
+    A worker that was just restarting refused the first write, and requests were lost (seen with real requests).
+    """
+    if context.now >= since + max(context.grace, REPEATED_FOR):
+        return None
+    return Stop(status, (EnsureRoutes(plan),), wake_at=context.now + REPEATED_AFTER)

@@ -228,8 +228,6 @@ def endpoints_grace_period(context: ReleaseContext, status: RolloutStatus) -> St
     ):
         return Stop(status=status, brief=True)
     due = max((since[name] + context.grace for name in wanted), default=context.now)
-    if (announced_at := moonshift_status(status).announced_at) is not None:
-        due = max(due, announced_at + context.grace)
     return Stop(status=status, wake_at=due) if due > context.now else None
 
 

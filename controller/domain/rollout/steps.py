@@ -168,7 +168,9 @@ def _services_ready(context: ReleaseContext, status: RolloutStatus) -> Stop | No
     missing = services.canary_services(context)
     if missing:
         return Stop(status, missing)
-    return routing.endpoints_grace_period(context, status)
+    return routing.endpoints_grace_period(context, status) or announcing.named_before_share(
+        context, status
+    )
 
 
 def _analyse(context: ReleaseContext, status: RolloutStatus) -> Transition:

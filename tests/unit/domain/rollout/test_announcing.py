@@ -165,6 +165,56 @@ def test_the_instant_is_kept_so_that_a_crash_waits_longer_never_shorter(style: s
     assert world.cluster.now >= announced_at + MARGIN
 
 
+def away_until(world: World, now: datetime) -> None:
+    """The worker is away until then; the world goes on."""
+    world.scripts.worker_is_away = True
+    world.run_until(lambda: world.cluster.now >= now)
+    world.scripts.worker_is_away = False
+
+
+@BOTH
+def test_a_worker_that_restarts_when_the_share_is_taken_is_asked_again(style: str) -> None:
+    world = announcing_world(style)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    release(world, "v1")
+    away_until(world, world.cluster.now + timedelta(seconds=GRACE + 2))
+    wait(world, 60)
+    assert status_of(world).phase == Phase.HEALTHY
+    assert diary.words == ["owner's", "named", "20 %", "named", "owner's"]
+    assert diary.lasted(3) >= MARGIN
+
+
+@BOTH
+def test_a_worker_that_restarts_when_services_are_to_be_named_is_asked_again(style: str) -> None:
+    world = announcing_world(style)
+    diary = Diary(world)
+    release(world)
+    world.run_until(lambda: ours_of(world).state == "StepUpgrade")
+    away_until(world, world.cluster.now + timedelta(seconds=GRACE + 4))
+    wait(world, 30)
+    assert diary.words == ["owner's", "named", "20 %"]
+    assert diary.lasted(1) >= MARGIN
+
+
+@BOTH
+def test_a_crash_between_the_write_and_its_status_costs_no_grace_period(style: str) -> None:
+    world = announcing_world(style)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    before = status_of(world)
+    release(world, "v1")
+    world.run_until(lambda: diary.words[-1] == "named")
+    rollout = world.cluster.rollouts[KEY]
+    world.cluster.rollouts.put(structs.replace(rollout, status=before))
+    world.restart()
+    wait(world, 60)
+    assert diary.words == ["owner's", "named", "20 %", "named", "owner's"]
+    assert diary.lasted(3) >= MARGIN
+
+
 @pytest.mark.parametrize("gone", [True, False])
 def test_what_could_not_be_withdrawn_keeps_nobody_from_restoring(gone: bool) -> None:
     world = announcing_world("canary")
