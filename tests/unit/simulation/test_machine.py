@@ -11,6 +11,7 @@ from controller.api import names
 from controller.api.rollout import BlueGreenStrategy, NetworkRef, Rollout, Strategy
 from controller.api.workload_kinds import WorkloadKind
 from tests.unit.builders import (
+    KEY,
     NAMESPACE,
     VIRTUAL_SERVICE,
     make_rollout,
@@ -128,6 +129,27 @@ class Deployments(Releases):
         assert len(tuple(world.cluster.pods)) == workload.spec.replicas, why
         rests(world)
 
+    def made_whole(self) -> None:
+        """A person scales a Deployment that Kubernetes has left alone."""
+        super().made_whole()
+        if self.there and self.is_left_alone:
+            self.excuse()
+            self.owner.scale(self.owner.size + 1)
+
+    @property
+    def is_left_alone(self) -> bool:
+        """The ReplicaSet of its template is gone, and the only other one had the size that was asked for then.
+
+        Kubernetes takes that for a scaling which is under way, and makes no ReplicaSet until the next one.
+        """
+        cluster = self.world.cluster
+        deployment = cluster.deployments[KEY]
+        of_this = cluster.revision_of(deployment.spec.template)
+        found = cluster.replica_sets_of(deployment)
+        made = any(rs.metadata.name == f"web-{of_this}" for rs in found)
+        active = [rs.spec.replicas for rs in found if rs.active]
+        return not made and not deployment.spec.paused and active == [deployment.spec.replicas]
+
 
 def rollout_of(plan: Any, style: str, traffic: tuple[NetworkRef, ...]) -> Rollout:
     """A Rollout with this plan."""
@@ -158,4 +180,15 @@ def test_a_step_whose_pods_are_gone_is_not_left_to_the_pause_of_admission() -> N
     release.scale(replicas=1)
     (pod,) = release.world.cluster.pods
     assert pod.ready_since is not None
+    release.teardown()
+
+
+def test_a_deployment_that_kubernetes_leaves_alone_goes_on_when_it_is_scaled() -> None:
+    """Somebody deleted the new ReplicaSet at the end of a release, and scaled to what the old one has."""
+    release = Deployments()
+    release.begin(PLANS[0], "partition", (), 2, turns=1, min_ready=0, limits=("25%", "25%"))
+    release.approve_to_the_end(turns=0)
+    release.delete_a_replica_set(which=1)
+    release.scale(replicas=1)
+    assert release.is_left_alone
     release.teardown()

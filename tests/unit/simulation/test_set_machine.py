@@ -158,3 +158,19 @@ def test_a_daemon_set_goes_on_with_pods_of_a_revision_before_the_stable_one() ->
     release.restart()
     release.teardown()
     assert len(tuple(release.world.cluster.pods)) == 4
+
+
+def test_a_clone_set_is_not_made_to_replace_its_current_revision_by_itself_for_ever() -> None:
+    """What OpenKruise calls its current revision, it makes again; the steps replace it."""
+    release = Sets()
+    release.begin(("CloneSet", "partition"), PLANS[0], True, 1, min_ready=0, turns=11)
+    release.evict_a_pod(which=14)
+    release.forbid_pods()
+    release.replace_the_manifest_while_no_webhook_answers(rounds=0, version="v1")
+    release.approve_to_the_end(turns=0)
+    release.evict_a_pod(which=0)
+    release.controllers_run(rounds=2)
+    release.evict_a_pod(which=1)
+    release.replace_the_manifest_while_no_webhook_answers(rounds=1, version="v3")
+    release.teardown()
+    assert len(tuple(release.world.cluster.pods)) == 1

@@ -23,6 +23,7 @@ from controller.domain.decision import (
 )
 from controller.domain.pods.partition import kept_old, pause_said
 from controller.domain.pods.readiness import Readiness
+from controller.domain.pods.running import short
 from controller.domain.rollout.moving.deployments import marks_to_remove
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.transition import Stop
@@ -173,12 +174,15 @@ def make_way(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 
     A StatefulSet replaces ready pods first, in its own order; unready ones would block it for ever, so they are
     deleted. A CloneSet chooses freely, so all of them are deleted; else a step could replace every stable pod instead.
+    But pods of the revision that a CloneSet calls its current one stay: deleted ones come back as the same, for ever.
     """
     blocked = blocked_set(context, status)
     if blocked is not None:
         return blocked
     keep = frozenset((moonshift_status(status).stable_revision, context.new_revision))
     everything = context.workload.kind is WorkloadKind.CLONE_SET
+    if everything:
+        keep |= {short(WorkloadKind.CLONE_SET, context.pod_set.status.current_revision)}
     if not everything and context.workload.kind is not WorkloadKind.STATEFUL_SET:
         return None
     actions = delete_pods(context, keep, unready_only=not everything)
