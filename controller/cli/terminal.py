@@ -27,7 +27,7 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text without ends of lines: what others wrote must not pass for a line of ours."""
+    """The text without ends of lines: text of others must not look like a line of ours."""
     return text.replace("\n", _picture(ord("\n")))
 
 

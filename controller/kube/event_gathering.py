@@ -103,7 +103,7 @@ class Gathering:
         return _together(oldest.held)
 
     def _forget_quiet(self, now: float) -> None:
-        """What was told so long ago that the next note is written at once need not be known; oldest first."""
+        """Forget objects, the oldest first, whose last Event is so old that the next note is written at once anyway."""
         while self._groups:
             oldest = next(iter(self._groups.values()))
             if oldest.held or not _is_over(oldest, now):

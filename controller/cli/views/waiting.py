@@ -53,7 +53,7 @@ def at_zero(status: RolloutStatus) -> bool:
 
 
 def pods_asked_for(rollout: Rollout) -> str:
-    """What a workload without any pod needs: replicas, or, of a kind that has none, nodes."""
+    """The missing part of a workload without pods: replicas, or nodes where its kind has no replicas."""
     ref = rollout.spec.workload_ref
     kind = workload_kind(ref.group, ref.kind)
     return REPLICAS if kind is None or kind.has_replicas else NODES
