@@ -1,7 +1,7 @@
 """Remembers computed values: most passes read the same objects as the pass before.
 
-Invariant: an answer depends on the object alone, so remembering only saves work. Memory is bounded, by a number or by the
-number of Rollouts: the objects that the passes of a Rollout read are remembered for it, and forgotten with it.
+Invariant: an answer depends on the object alone, so remembering only saves work. Memory is bounded, by a number or by
+the number of Rollouts: the objects that the passes of a Rollout read are remembered for it, and forgotten with it.
 """
 
 from collections import OrderedDict

@@ -12,10 +12,13 @@ from tests.unit.builders import (
     GRACE,
     KEY,
     NAMESPACE,
+    VIRTUAL_SERVICE,
     make_deployment,
     make_rollout,
+    make_routing,
     make_step,
     make_steps,
+    make_strategy,
     make_world,
     ours_of,
     release,
@@ -25,6 +28,7 @@ from tests.unit.builders import (
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve
 from tests.unit.simulation.invariants import Watch
+from tests.unit.simulation.test_machine import POINTED_AT
 from tests.unit.worlds import Led, World
 
 MARGIN = timedelta(seconds=GRACE)
@@ -165,6 +169,34 @@ def test_the_instant_is_kept_so_that_a_crash_waits_longer_never_shorter(style: s
     assert world.cluster.now >= announced_at + MARGIN
 
 
+@BOTH
+def test_beside_an_object_of_another_kind_a_crash_costs_no_grace_period_either(style: str) -> None:
+    strategy = make_strategy(steps=make_steps("20%", "50%"), style=style)
+    routings = (make_routing("web", VIRTUAL_SERVICE, POINTED_AT),)
+    rollout = make_rollout(strategy=structs.replace(strategy, traffic_routings=routings))
+    world = make_world(rollout, make_deployment())
+    world.put_route(NAMESPACE, "VirtualService", "web", announces=True)
+    world.put_route(NAMESPACE, POINTED_AT.kind, "web", depth=1)
+    Watch(world)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    crash_after_the_share_was_taken(world, diary)
+    assert diary.words == ["owner's", "named", "20 %", "named", "owner's"]
+    assert diary.lasted(3) >= MARGIN
+
+
+def crash_after_the_share_was_taken(world: World, diary: Diary) -> None:
+    """A rollback writes the object; the status that records it is lost."""
+    before = status_of(world)
+    release(world, "v1")
+    world.run_until(lambda: diary.words[-1] == "named")
+    rollout = world.cluster.rollouts[KEY]
+    world.cluster.rollouts.put(structs.replace(rollout, status=before))
+    world.restart()
+    wait(world, 60)
+
+
 def away_until(world: World, now: datetime) -> None:
     """The worker is away until then; the world goes on."""
     world.scripts.worker_is_away = True
@@ -204,13 +236,7 @@ def test_a_crash_between_the_write_and_its_status_costs_no_grace_period(style: s
     diary = Diary(world)
     release(world)
     world.rest()
-    before = status_of(world)
-    release(world, "v1")
-    world.run_until(lambda: diary.words[-1] == "named")
-    rollout = world.cluster.rollouts[KEY]
-    world.cluster.rollouts.put(structs.replace(rollout, status=before))
-    world.restart()
-    wait(world, 60)
+    crash_after_the_share_was_taken(world, diary)
     assert diary.words == ["owner's", "named", "20 %", "named", "owner's"]
     assert diary.lasted(3) >= MARGIN
 
