@@ -17,7 +17,8 @@ from localcluster.progress import ConsoleReporter
 from tests.bench.conditions import Conditions
 from tests.bench.registry import Row
 from tests.bench.report import print_rows
-from tests.bench.scale import releases, soak
+from tests.bench.scale import idle, releases, soak
+from tests.bench.scale.idle import PODS, SIZES, Size
 from tests.bench.scale.record import keep, write_section
 from tests.bench.scale.releases import COUNTS
 from tests.bench.scale.scenarios import ALL, Measure
@@ -37,16 +38,19 @@ from tests.bench.scale.soak import FLEETS
 )
 @click.option("--most", type=int, help="Only so many releases at once.")
 @click.option("--fleets", type=int, help="Only so many fleets of the soak.")
+@click.option("--pods", type=int, help="Only so many pods of each Rollout at rest.")
 def main(
     only: tuple[str, ...],
     small: bool,
     directory: Path | None,
     most: int | None,
     fleets: int | None,
+    pods: int | None,
 ) -> None:
     """Measure, record and report; fail where a figure is missed."""
-    sizes = {"releases": ("--most", most), "soak": ("--fleets", fleets)}
+    sizes = {"idle": ("--pods", pods), "releases": ("--most", most), "soak": ("--fleets", fleets)}
     smaller: dict[str, Measure] = {
+        "idle": partial(idle.measure, sizes=(*SIZES[:2], Size(SIZES[2].rollouts, pods or PODS))),
         "releases": partial(releases.measure, counts=tuple(n for n in COUNTS if n <= (most or n))),
         "soak": partial(soak.measure, fleets=fleets or FLEETS),
     }

@@ -1,4 +1,4 @@
-"""The leader goes in the midst of a hundred releases: until the other controller writes.
+"""The leader goes in the midst of fifty releases: until the other controller writes.
 
 Invariant: instants are of the API server's log and of this machine's one clock; the other controller has warm caches.
 It must not judge more than its rows say.
@@ -23,7 +23,7 @@ from tests.bench.requests import LEASES
 from tests.bench.scale.again import release_again
 from tests.cluster.replicas import Replica, Replicas, replicas
 
-TOGETHER = 100
+TOGETHER = 50
 REPLICAS = 2
 TIMES = 3
 BUSY = 100

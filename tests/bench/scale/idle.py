@@ -1,7 +1,7 @@
 """Ten thousand Rollouts at rest, and a hundred thousand pods.
 
 Why the cluster is frozen: its controllers would take an hour for so many pods, and what is measured only sees objects.
-Invariant: nothing is projected; every size is on the control plane. It must not judge more than its rows say.
+Invariant: no row is projected; every size is on the control plane. It must not judge more than its rows say.
 """
 
 import asyncio
@@ -69,7 +69,8 @@ class Rest:
     """While the controller saw the Rollouts for the first time and wrote their status."""
 
 
-SIZES = (Size(1_000, 1), Size(10_000, 1), Size(10_000, 10))
+PODS = 10
+SIZES = (Size(1_000, 1), Size(10_000, 1), Size(10_000, PODS))
 
 
 async def measure(folder: Path, reporter: Reporter, sizes: tuple[Size, ...] = SIZES) -> list[Row]:

@@ -27,6 +27,8 @@ ALL = {
         "10 000 Rollouts at rest, 100 000 pods",
         idle.measure,
         partial(idle.measure, sizes=(Size(100, 1), Size(1_000, 1), Size(1_000, 10))),
+        "The one write after a start is a SelfSubjectReview, by which the controller learns who it is. "
+        "Of 10 000 Rollouts with 100 000 pods the memory is projected by the last row: 494 MB.",
     ),
     "releases": Scenario(
         "Up to 1 000 releases at once",
