@@ -1,7 +1,7 @@
 """`python -m demo`: the product's main job, played and checked on a real control plane.
 
-Invariant: ends with 0 only if every check held; what it started it ends, unless it was asked to keep it. It must not
-do more than put the parts together.
+Invariant: the exit status is 0 only if every check held; the program ends every process that it started, unless
+`--keep` was given. It must not do more than put the parts together.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ LOG_LINES = 40
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What was asked for on the command line."""
+    """The options of the command line."""
 
     folder: Path
     keep: bool = False
@@ -102,7 +102,7 @@ def main(
 
 
 def _resume(folder: Path) -> int:
-    """Start again what has ended; the exit code."""
+    """Start again the processes that have ended; return the exit code."""
     try:
         started = asyncio.run(kept.resume(folder))
     except ClusterError as error:

@@ -1,4 +1,4 @@
-"""Judges the recorded history: what came before what, and whether a route ever led to nobody.
+"""Judges the recorded history: the order of the changes, and whether every route always led to a ready pod.
 
 Why it exists: the right state at a few moments says nothing about the moments between. Invariant: order is the order
 of the cluster's own revisions; every recorded revision is judged. It must do no I/O.

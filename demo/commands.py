@@ -32,7 +32,7 @@ COMMAND_SECONDS = 150.0
 
 
 class Cluster(Protocol):
-    """What the story needs of a cluster."""
+    """The parts of a cluster that the story needs."""
 
     @property
     def kubectl_path(self) -> Path:

@@ -1,8 +1,8 @@
-"""A cluster that is there, with Moonshift installed: the story plays in a namespace of its own, which goes with it.
+"""The user's own cluster, with Moonshift installed: the story plays in a new namespace, which is deleted at the end.
 
-Why it exists: who has a cluster need not build one. Invariant: nothing outside that namespace is written, and a cluster
-that lacks what the story needs is told so before anything is made. The cluster is reached by kubectl, so every way to
-log in that a kubeconfig may say works.
+Why it exists: a user who has a cluster need not build one. Invariant: nothing outside that namespace is written, and
+the story ends with an error, before anything is made, where the cluster lacks a definition that the story needs. The
+cluster is reached by kubectl, so every way to log in that a kubeconfig can name works.
 """
 
 import asyncio
@@ -35,18 +35,18 @@ NEEDED = {
 
 
 class Elsewhere:
-    """What the story needs of a cluster; make it with `reached`."""
+    """The cluster of a kubeconfig, as the story needs it; make it with `reached`."""
 
     def __init__(self, kubeconfig: Path, kubectl: Path, client: ApiClient) -> None:
         self.kubectl_path = kubectl
         self._kubeconfig, self._client = kubeconfig, client
 
     def kubeconfig(self, user: str) -> Path:
-        """The same for all: who the person is who plays."""
+        """The same for all users: the kubeconfig of the person who plays the story."""
         return self._kubeconfig
 
     def client(self, user: str) -> ApiClient:
-        """The same for all."""
+        """The same client for all users."""
         return self._client
 
     def recorder(self, *kinds: Kind) -> AbstractAsyncContextManager[Recorder]:

@@ -1,6 +1,6 @@
-"""What must be in the cluster at each point of the story, literally.
+"""The objects and values that must be in the cluster at each point of the story, literally.
 
-Why it exists: the demo proves something only if what is expected does not come from the code under test. Invariant:
+Why it exists: the demo proves something only if the expected values do not come from the code under test. Invariant:
 expected values are written out here, or were in the cluster before the product touched it. It must do no I/O.
 """
 

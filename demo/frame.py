@@ -35,7 +35,7 @@ TURNS_PER_SECOND = 10
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What is drawn: the cluster, the originals of the routes, and what is waited for since when."""
+    """The input of the picture: the cluster, the original routes, and the event that the story waits for."""
 
     state: State
     original: State
@@ -122,7 +122,7 @@ def colored(lines: list[Line]) -> Text:
 
 
 def waiting_line(moment: Moment) -> Text:
-    """What is waited for, what stands in its way, and since when."""
+    """The event that the story waits for, the obstacle, and the seconds that it has waited."""
     turn = SPINNER[int(moment.seconds * TURNS_PER_SECOND) % len(SPINNER)]
     line = Text(f"{turn} ", style=CANARY)
     line.append(f"waiting for {moment.waiting_for}", style="bold")
@@ -130,7 +130,7 @@ def waiting_line(moment: Moment) -> Text:
 
 
 def obstacle(moment: Moment) -> str:
-    """What stands in the way, as far as an onlooker can tell."""
+    """The obstacle, as far as an onlooker can tell."""
     found = pods(moment.state)
     if any("deletionTimestamp" in pod["metadata"] for pod in found):
         return "a pod leaves"
@@ -148,7 +148,7 @@ def obstacle(moment: Moment) -> str:
 
 
 def rollout_words(state: State) -> list[str]:
-    """What the Rollout says about itself; shown where the story cannot go on."""
+    """Phase, message and conditions of the Rollout; shown where the story cannot go on."""
     status = find(state, ROLLOUTS, "rollouts-demo").get("status") or {}
     conditions = status.get("conditions") or ()
     return [

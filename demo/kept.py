@@ -1,8 +1,8 @@
-"""A stage that stays up after the demo: how to go on, how to start again what ended, and how to end it.
+"""A stage that stays up after the demo: how to go on, how to start ended processes again, and how to end the stage.
 
-Why it exists: `--keep` leaves processes behind, and whoever left them must be able to find them again. In a cluster a
-Deployment starts a controller again that lost its Lease; here, after a laptop has slept, a person does. Invariant: only
-processes that were written down, with their start times, are ended, and only what was written down is started.
+Why it exists: `--keep` leaves processes behind, and the user must be able to find them again. In a cluster a Deployment
+starts a controller again that lost its Lease; here, after a laptop has slept, a person does. Invariant: only processes
+that are in the stage's file, with their start times, are ended, and only processes in that file are started.
 """
 
 import os
@@ -50,7 +50,7 @@ def _write(processes: Mapping[str, KeptProcess], folder: Path) -> None:
 
 
 def forget(folder: Path) -> None:
-    """Drop what was written down: the processes have ended."""
+    """Delete the file of the processes, which have ended."""
     (folder / FILE).unlink(missing_ok=True)
 
 
@@ -60,7 +60,7 @@ def is_kept(folder: Path) -> bool:
 
 
 async def stop(folder: Path) -> list[str]:
-    """End what was left up; return the names of what was ended."""
+    """End the processes and the cluster that were left up; return the names of those that were ended."""
     ended = []
     for name, process in _processes(folder).items():
         part = _component(name, process, folder)
@@ -75,7 +75,7 @@ async def stop(folder: Path) -> list[str]:
 
 
 async def resume(folder: Path) -> list[str]:
-    """Start again what has ended of the product; return the names of what was started.
+    """Start again the processes of the product that have ended; return their names.
 
     Raises:
         ClusterError: nothing was left up there, or a process ended again.

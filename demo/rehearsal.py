@@ -1,8 +1,8 @@
 """The same release, played by the simulation while the control plane is being built.
 
-Why: a first build takes minutes, and who waits for it came to see a release. Invariant: the example's own manifests are
-played, by the command that users have; whatever becomes of the rehearsal, the build goes on. It must not start a
-cluster or keep one waiting.
+Why: a first build takes minutes, and the user who waits for it came to see a release. Invariant: the example's own
+manifests are played, by the command that users have; the build goes on, even where the rehearsal fails. It must not
+start a cluster or keep one waiting.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ async def rehearse(screen: Screen) -> None:
 
 
 async def _blocks(arguments: list[str]) -> AsyncIterator[str]:
-    """What the simulation prints, a step at a time."""
+    """The output of the simulation, a step at a time."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "controller.cli.main", "simulate", *arguments),
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""The gateway objects as a person wants to see them: what differs from the original, and who gets which share.
+"""The gateway objects as a person wants to see them: the changed lines, and the share of each version.
 
 Invariant: a line that is in both is shown once, in its place. It must do no I/O.
 """
@@ -30,7 +30,7 @@ class Share(NamedTuple):
 
 
 def difference(original: JsonObject, current: JsonObject) -> list[Line]:
-    """What is said about routes, and every other field that differs, line by line."""
+    """The fields of routes, and every other field that differs from the original, line by line."""
     fields = [f for f in current | original if f in MAIN_FIELDS or _differ(f, original, current)]
     old, new = ({f: tree[f] for f in fields if f in tree} for tree in (original, current))
     lines = difflib.ndiff(as_yaml(old) if old else [], as_yaml(new) if new else [])

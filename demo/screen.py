@@ -1,7 +1,7 @@
-"""Shows the story: scenes, commands, the moving picture, what was checked.
+"""Shows the story: scenes, commands, the moving picture, the results of the checks.
 
-Invariant: on a terminal the picture moves until what is waited for is there, and its last state stays; in a pipe plain
-lines only. It must not decide anything.
+Invariant: on a terminal the picture moves until the awaited state is there, and its last state stays; in a pipe there
+are plain lines only. It must not decide anything.
 """
 
 import asyncio
@@ -101,7 +101,7 @@ class Screen:
                     await task
 
     def claims(self, claims: Iterable[Claim]) -> None:
-        """Show what was checked; a contradiction in full."""
+        """Show the results of the checks; a contradiction in full."""
         for claim in claims:
             mark, style = ("✓", "green") if claim.holds else ("✗", "bold red")
             self._line(Text(f"{mark} ", style=style) + Text(claim.text, style=""))

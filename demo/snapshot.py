@@ -1,4 +1,4 @@
-"""What an onlooker reads from the API server at one moment.
+"""The objects that an onlooker reads from the API server at one moment.
 
 Why it exists: the demo's judgement must not rest on what the controller says about itself. Invariant: every object is
 read anew, by a client of its own and as another user than the product. It must not write.
@@ -23,7 +23,7 @@ APPLIED = {
     "ConfigMap nginx-configmap-canary": f"{CORE}/configmaps/nginx-configmap-canary",
     "Deployment nginx-deployment": f"{APPS}/deployments/nginx-deployment",
 }
-"""What app.yaml contains, by a name for people."""
+"""The paths of the objects in app.yaml, by a name for people."""
 KEPT_FIELDS = ("spec", "data")
 
 
@@ -42,7 +42,7 @@ class Snapshot:
         return spec
 
     def owners_part(self, name: str) -> JsonObject:
-        """What its owner wrote into an object: spec or data, labels, annotations."""
+        """The fields that the owner wrote into an object: spec or data, labels, annotations."""
         return owners_part(self.objects[name])
 
     def managers(self) -> set[str]:

@@ -89,7 +89,7 @@ class Story:
         await self._wait("the end", _is_over)
 
     async def judge_the_end(self, before: Snapshot) -> None:
-        """What is left, and what happened in between."""
+        """Judge the objects that are left in the cluster, and the history of the whole story."""
         self._judge(expectations.at_the_end(await self._look(), before))
         history = self._history()
         self._screen.scene("What happened", "In the order of the cluster's own revisions.")

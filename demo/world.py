@@ -17,7 +17,7 @@ VIRTUAL_SERVICES = Kind("networking.istio.io", "v1beta1", "virtualservices")
 DESTINATION_RULES = Kind("networking.istio.io", "v1beta1", "destinationrules")
 ROLLOUTS = Kind("rollouts.kruise.io", "v1beta1", "rollouts")
 KINDS = (PODS, SERVICES, DEPLOYMENTS, VIRTUAL_SERVICES, DESTINATION_RULES, ROLLOUTS)
-"""What is recorded."""
+"""The recorded kinds."""
 
 State = Mapping[Key, JsonObject]
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 FORBID = "forbid"
-"""What the API server's authorizer notes of a request without a right; admission refuses with 403, too."""
+"""The decision of the API server's authorizer on a request without a right; admission refuses with 403, too."""
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 

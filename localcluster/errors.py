@@ -1,4 +1,4 @@
-"""What can go wrong with the local cluster, as one tree.
+"""The errors of the local cluster, as one tree.
 
     ClusterError
         BuildError          the binaries could not be made

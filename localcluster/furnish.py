@@ -1,4 +1,4 @@
-"""What every plane contains from the start: two nodes and the rights of its users.
+"""The objects that every plane contains from the start: two nodes and the rights of its users.
 
 Why it exists: an empty API server runs no pod and lets nobody but its masters in. Invariant: making it twice changes
 nothing. It must not contain anything of the product.

@@ -1,6 +1,6 @@
 """The values a recording consists of, and the order among them.
 
-Why it exists: what was recorded is judged long after, and apart from, the recording. Invariant: resourceVersions of one
+Why it exists: recorded changes are judged long after, and apart from, the recording. Invariant: resourceVersions of one
 etcd are one total order; the newest change of a key is its state. It must do no I/O.
 """
 
@@ -34,7 +34,7 @@ class Key(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One change: ADDED, MODIFIED or DELETED, or EXISTED for what was there at the start."""
+    """One change: ADDED, MODIFIED or DELETED, or EXISTED for an object that was there at the start."""
 
     resource_version: int
     type: str

@@ -26,7 +26,7 @@ SEEN_ENOUGH = 0.05
 
 
 def time_left(seconds: float, done: float, total: float | None) -> str:
-    """What is left at the pace so far, in words; empty while nothing can be said."""
+    """The time left at the pace so far, in words; empty while it is unknown."""
     if not total or done < SEEN_ENOUGH * total or done >= total:
         return ""
     left = seconds * (total - done) / done
@@ -43,7 +43,7 @@ class Phase(Protocol):
 
 
 class Reporter(Protocol):
-    """What long work tells while it runs."""
+    """The progress messages of long work."""
 
     def note(self, text: str) -> None:
         """Print one line."""

@@ -1,6 +1,6 @@
 """A real Prometheus on 127.0.0.1 that scrapes the pages it is told of.
 
-Why it exists: what a metric gate asks, and what it is answered, can only be judged by the server that users run.
+Why it exists: the queries of a metric gate, and their answers, can only be judged by the server that users run.
 Invariant: the published program, with its own query engine and scraper; it listens on loopback only, keeps its data in
 the folder it is given, and ends with its starter. It must not be needed by anything that has no gate.
 """
@@ -27,7 +27,7 @@ PROMETHEUS = Extra(
     "prometheus", Program(FOLDER, f"{MODULE}/cmd/prometheus", "Prometheus", tags=TAGS)
 )
 PROMTOOL = Extra("promtool", Program(FOLDER, f"{MODULE}/cmd/promtool", "promtool", tags=TAGS))
-"""Judges rules and plays them over series: what the tests of `deploy/monitoring` are run by."""
+"""The program that judges rules and plays them over series; it runs the tests of `deploy/monitoring`."""
 READY_SECONDS = 90.0
 
 

@@ -2,7 +2,7 @@
 
 Why it exists: an API server without a kind's CRD takes any field, and so would a test that compares with what we
 expected ourselves. Invariant: a field that the type does not have is an error; a kind that is not known is one too.
-It must not judge values: what a field may say is for the kind's own controller.
+It must not judge values: the allowed values of a field are the business of the kind's own controller.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What a plane's folder tells to another process.
+"""The file in a plane's folder by which other processes find the plane.
 
 Why it exists: `up` ends while the plane lives on, and `down`, `status` and other programs find it again. Invariant: the
 file is written whole, names each process by pid and start time, and is gone after `down`. It must not hold secrets.

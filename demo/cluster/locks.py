@@ -1,8 +1,8 @@
 """Which pinned packages each process needs: lock files without development tools.
 
-Why it exists: an image should hold what its process imports and nothing else. Invariant: every pin and hash is one of
-`requirements.lock`; what is in a lock file follows from the imports of the sources and from what the packages require.
-`python -m demo.cluster.locks` writes the files. It must not reach a network.
+Why it exists: an image should hold the packages that its process imports and nothing else. Invariant: every pin and
+hash is one of `requirements.lock`; the content of a lock file follows from the imports of the sources and from the
+requirements of the packages. `python -m demo.cluster.locks` writes the files. It must not reach a network.
 """
 
 import ast

@@ -1,6 +1,6 @@
-"""What is in an image, as a CycloneDX document (1.6, JSON): `python -m demo.cluster.sbom ARCHIVE NAME VERSION`.
+"""The parts of an image, as a CycloneDX document (1.6, JSON): `python -m demo.cluster.sbom ARCHIVE NAME VERSION`.
 
-Why it exists: who runs an image wants to know its parts before a scanner guesses them. Invariant: every component is
+Why it exists: a user of an image wants to know its parts before a scanner guesses them. Invariant: every component is
 read from the image itself (the lists of Debian's and of Python's packages that it contains), and the same image gives
 the same document. It must not reach a network.
 """

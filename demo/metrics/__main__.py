@@ -1,6 +1,6 @@
 """`python -m demo.metrics`: releases judged by a real Prometheus, played and checked on a real control plane.
 
-Invariant: ends with 0 only if every check held; what it started it ends.
+Invariant: the exit status is 0 only if every check held; the program ends every process that it started.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """`python -m demo.traffic`: releases under real traffic, shown live or told as JSON.
 
-Why two stages: programs are built with the outer network, everything runs in one of its own. Invariant: ends with 0
-only if every share was right and no request was lost; what it started it ends. It must not judge otherwise than
-`report` does.
+Why two stages: programs are built with the outer network, everything runs in one of its own. Invariant: the
+exit status is 0 only if every share was right and no request was lost; the program ends every process that it started.
+It must not judge otherwise than `report` does.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Draws a release under traffic: who answers now, what the step asks for, what was lost.
+"""Draws a release under traffic: the present shares, the share that the step asks for, the lost requests.
 
 Invariant: the same counts give the same picture, in a few lines per release. It must do no I/O.
 """

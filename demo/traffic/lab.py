@@ -1,7 +1,7 @@
 """A plane with a real gateway and Moonshift on it, in the network namespace of this process.
 
-Invariant: the product runs with the rights of its manifests, its gateway rights included; what is started ends with
-the block. It must not release anything.
+Invariant: the product runs with the rights of its manifests, its gateway rights included; every started process
+ends with the block. It must not release anything.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ ROUTES = {
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """What releases are played with."""
+    """The programs that a release is played with."""
 
     plane: Plane
     product: Product

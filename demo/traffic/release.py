@@ -64,7 +64,7 @@ class Release:
         self._shares: list[ShareSeen] = []
 
     async def play(self) -> Report:
-        """Play it and return what was seen; what keeps it from its end is part of that."""
+        """Play the release and return the report, which names the error that kept the release from its end, if any."""
         begun, trouble = time.monotonic(), ""
         try:
             await self._play()

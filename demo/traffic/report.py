@@ -1,4 +1,4 @@
-"""What a release under traffic showed, and whether that is what was asked for.
+"""The counts of a release under traffic, and whether they are those that the steps ask for.
 
 Invariant: a report holds counts only; judging it twice gives the same complaints. It must do no I/O.
 """
@@ -12,7 +12,7 @@ SIGMAS = 4.5
 
 
 class ShareSeen(msgspec.Struct, frozen=True):
-    """Who answered one sort of request in one measured stretch."""
+    """The share of one image in the answers to one sort of request, in one measured stretch."""
 
     stretch: str
     sort: str

@@ -1,4 +1,4 @@
-"""What is released under traffic, and how.
+"""The releases that are played under traffic: style, steps and ending.
 
 Why it exists: tests and the live show play the same releases. Invariant: a scenario is a value that may be played
 several times at once. It must do no I/O.

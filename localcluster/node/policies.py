@@ -22,7 +22,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """What the rules follow from: all objects of three kinds."""
+    """The input of the rules: all objects of three kinds."""
 
     policies: Sequence[Json] = ()
     pods: Sequence[Json] = ()

@@ -22,7 +22,7 @@ HELM = Extra("helm", Program(HERE / "helm", "helm.sh/helm/v3/cmd/helm", "Helm"))
 
 @dataclass(frozen=True, slots=True)
 class NodePrograms:
-    """What a node is made of, beside the packages of the system."""
+    """The programs of a node, beside the packages of the system."""
 
     node: BuiltExtra
     coredns: BuiltExtra

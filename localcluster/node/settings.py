@@ -1,8 +1,8 @@
 """The configuration files of a node's programs.
 
-Why it exists: all choices about how the node behaves stand in one place. Invariant: what is written at run time is
-written below /run or /var/log, which are memory of the box; nothing but the node's own network is listened on. It must
-not start anything.
+Why it exists: all choices about how the node behaves stand in one place. Invariant: files are
+written at run time only below /run or /var/log, which are memory of the box; every program listens on the node's own
+network alone. It must not start anything.
 """
 
 import json

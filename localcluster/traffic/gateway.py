@@ -72,7 +72,7 @@ GATEWAY_OBJECTS: tuple[dict[str, Any], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class GatewayPrograms:
-    """What a gateway is made of."""
+    """The programs of a gateway."""
 
     contour: BuiltExtra
     envoy: Path

@@ -1,8 +1,8 @@
-"""Sends requests at a steady rate, whatever becomes of them, and counts.
+"""Sends requests at a steady rate, however they are answered, and counts.
 
 Why it exists: a client that waits for answers slows down just when something breaks, and then misses it. Invariant: a
 request is sent when its time has come, on a connection nobody else waits on; each is sent once, never again, so that
-what the gateway lost is seen as lost. It must not judge.
+a request that the gateway lost is counted as lost. It must not judge.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class Load:
         self._begun = time.monotonic()
 
     async def run(self) -> None:
-        """Send until cancelled; what is in flight then is still waited for."""
+        """Send until cancelled; then wait for the answers to the requests that are in flight."""
         try:
             await self._send_steadily()
         finally:

@@ -1,8 +1,8 @@
-"""Counts who answered and what failed, in all and per window.
+"""Counts the answers of each image and the failures, in all and per window.
 
 Why it exists: a release is judged by shares at its steps and by failures at any time. Invariant: every request that
-was sent is counted once, as answered by an image or as failed, and in the windows that were open when it was sent: what
-was under way before is no part of them. Windows overlap freely. It must do no I/O.
+was sent is counted once, as answered by an image or as failed, and in the windows that were open when it was sent: a
+request that was sent before a window opened does not count in it. Windows overlap freely. It must do no I/O.
 """
 
 import math
@@ -26,7 +26,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Window:
-    """What happened in a stretch of time."""
+    """The answers and failures of a stretch of time."""
 
     answered: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By sort of request and image that answered."""
@@ -68,7 +68,7 @@ class Tally:
         self.whole = Window()
         self.failures: list[Failure] = []
         self.stage = ""
-        """What is going on; failures are marked with it."""
+        """The present stage of the run; failures are marked with it."""
         self._open: list[Window] = []
 
     @property
@@ -97,7 +97,7 @@ class Tally:
 
 
 def sigmas(share: float, expected: float, requests: int) -> float:
-    """Return by how many standard deviations a share of `requests` misses what was expected.
+    """Return by how many standard deviations a share of `requests` misses the expected one.
 
     A share of exactly 0 or 1 has no deviation: any miss is infinite.
     """

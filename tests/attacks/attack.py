@@ -1,4 +1,4 @@
-"""What an attack is, as data: a script, what has to become of it, and the lock that sees to that."""
+"""An attack as data: a script, its required outcome, and the lock that stops it."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,7 +10,7 @@ MEGABYTE = 1024 * 1024
 
 
 class Category(StrEnum):
-    """What the script is after."""
+    """The aim of the script."""
 
     ESCAPE = "escape"
     CONTAMINATION = "contamination"

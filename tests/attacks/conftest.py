@@ -1,4 +1,4 @@
-"""Tries the corpus once, several attacks at a time, before the tests that look at what was seen.
+"""Tries the corpus once, several attacks at a time, before the tests that look at the records.
 
 Each lane is a worker of its own, so that after every single attack its processes and descriptors can be counted.
 """
@@ -29,7 +29,7 @@ _SETTLING_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One attack's trial: the canary before all attacks, the record, and what was left on the machine."""
+    """One attack's trial: the canary before all attacks, the record, and the processes and descriptors left over."""
 
     song: tuple[object, ...]
     record: Record

@@ -1,4 +1,4 @@
-"""One attack, tried: what became of it, whether the canary after it sang, and whether that is what was expected.
+"""One attack, tried: its outcome, the answer of the canary after it, and whether both are the expected ones.
 
 Invariant: a trial judges only what the worker answered and what the machine shows; it asks nothing of the sandbox.
 """
@@ -46,7 +46,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a trial saw."""
+    """The outcome of a trial."""
 
     code: str
     message: str

@@ -1,1 +1,1 @@
-"""What the isolation of scripts costs, and what it buys: measured side by side, in one run."""
+"""The cost of the isolation of scripts, and its benefit: measured side by side, in one run."""

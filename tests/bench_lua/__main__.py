@@ -1,6 +1,6 @@
 """The command line: `python -m tests.bench_lua`.
 
-Prints what isolation costs beside unprotected lupa in this process, what it buys when neighbours attack, and how fast
+Prints the cost of isolation beside unprotected lupa in this process, its benefit when neighbours attack, and how fast
 it stops them. Invariant: the exit status is 0 only where every gate was reached; gates are ratios within one run, so
 they hold on any machine; absolute goals are printed and marked.
 """

@@ -1,4 +1,4 @@
-"""What is read off a series of calls, and what is compared with what."""
+"""The figures of a series of calls, and the goals that they are compared with."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
-"""What a well-behaved tenant notices of tenants that attack: its latency beside 0, 1, 2 and 4 of them.
+"""The effect of attacking tenants on a well-behaved one: its latency beside 0, 1, 2 and 4 of them.
 
 The well-behaved one asks a hundred times a second (on a machine that is busy already, as often as keeps one core half
-busy), whether answers come or not; a call that is refused has waited all the same. Each hog asks again as soon as it
+busy), whether answers come or not; the time of a refused call counts too. Each hog asks again as soon as it
 was stopped, with a script that nobody has seen before, in a tenant of its own, which is the worst case for the
 circuit breaker and for the share per tenant.
 """

@@ -1,6 +1,6 @@
 """Several stories that keep step, so that one thing that happens to the controller happens to all of them.
 
-Invariant: a story that fails drops out and does not hold up the others; what went wrong is kept under its title.
+Invariant: a story that fails drops out and does not hold up the others; its error is kept under its title.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ class Crowd:
     def __init__(self, stories: Mapping[str, Story]) -> None:
         self._going = dict(stories)
         self.failures: dict[str, str] = {}
-        """What went wrong, by title."""
+        """The errors of the stories that failed, by title."""
 
     async def all(self, deed: Deed) -> None:
-        """Everybody does the same; returns when the last has."""
+        """All stories do the same; returns when the last one has done it."""
         titles = list(self._going)
         done = await asyncio.gather(
             *(deed(self._going[title]) for title in titles), return_exceptions=True

@@ -1,7 +1,7 @@
-"""Gateway objects of five sorts for one application, the kinds they need, and what each says of a share.
+"""Gateway objects of five sorts for one application, the kinds they need, and the share in each of them.
 
-The definitions accept any spec: what real ones accept is another test's business. HTTPRoute is served as v1beta1 alone,
-as on a cluster that was not upgraded yet.
+The definitions accept any spec: the schemas of real ones are another test's business. HTTPRoute is served as v1beta1
+alone, as on a cluster that was not upgraded yet.
 """
 
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def _object(api_version: str, kind: str, namespace: str, spec: JsonObject) -> Js
 
 
 def owners(namespace: str) -> dict[Kind, JsonObject]:
-    """What the owner has, besides the VirtualService."""
+    """The gateway objects of the owner, besides the VirtualService."""
     backend = {"name": "shop", "port": 80}
     paths = [
         {
@@ -157,7 +157,7 @@ State = dict[Key, JsonObject]
 
 
 def share_of(state: State, kind: Kind, namespace: str) -> object:
-    """What a gateway object says of the new version's share; None where it says nothing."""
+    """The new version's share in a gateway object; None where the object has none."""
     name = "shop-canary" if kind == INGRESSES else "shop"
     found = state.get(Key(kind, namespace, name))
     if found is None:

@@ -1,4 +1,4 @@
-"""What the owner of a workload writes: Deployment, Service, Istio objects, Rollout.
+"""The manifests of a workload's owner: Deployment, Service, Istio objects, Rollout.
 
 All objects of one application have its name, so that several can share a namespace. Invariant: builders return fresh
 objects; nothing here talks to a cluster.
@@ -53,7 +53,7 @@ class Application:
     replicas: int = 4
     grace: int = 1
     workload: str = "Deployment"
-    """What the application is, by its name in `WORKLOADS`."""
+    """The kind of the workload, by its name in `WORKLOADS`."""
     blue_green: bool = False
     pool: str = "daemons"
     """Label of the nodes that a DaemonSet runs on; there are as many as `replicas`."""

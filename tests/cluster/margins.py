@@ -1,7 +1,7 @@
-"""What is behind a route stays for the grace period after the route has left it: Services, pods, subsets.
+"""The Services, pods and subsets behind a route stay for the grace period after the route has left them.
 
-Invariant: instants are those at which the API server answered the writes, by the audit log; what the log does not tell
-is not judged. It must do no I/O.
+Invariant: instants are those at which the API server answered the writes, by the audit log; an instant that the log
+does not tell is not judged. It must do no I/O.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Times = Callable[[Change], datetime | None]
 
 
 class Margin:
-    """Where a route has led, somebody answers for the grace period after the route has left it."""
+    """The Service and the pods that a route led to answer for the grace period after the route has left them."""
 
     def __init__(self, app: Application, times: Times) -> None:
         self._app = app
@@ -29,7 +29,7 @@ class Margin:
         self._left: dict[Key, tuple[Place, datetime]] = {}
 
     def before(self, change: Change, view: View) -> None:
-        """Note what the route leads to, as long as it does."""
+        """Note the places that the route leads to, as long as it does."""
         if self._is_route(change):
             self._behind = self._led_to(view)
 
@@ -96,7 +96,7 @@ class Place:
 
 
 class PointedAt:
-    """What a route names stays for the grace period after the last route has ceased to name it: the subsets.
+    """A subset that a route names stays for the grace period after the last route has ceased to name it.
 
     A proxy that learns of both at once may drop the subset before the route to it, and then answers 503.
     """
@@ -109,7 +109,7 @@ class PointedAt:
         self._left: dict[str, datetime] = {}
 
     def before(self, change: Change, view: View) -> None:
-        """Note what is named and what there is, as long as that is so."""
+        """Note the subsets that a route names, and those that there are, as long as that is so."""
         if change.key.name == self._app.name:
             self._named, self._there = self._named_in(view), self._subsets_in(view)
 

@@ -1,4 +1,4 @@
-"""Every packaged gateway kind and Ingress class as one release of it: an object, two steps, what it says at each.
+"""Every packaged gateway kind and Ingress class as one release of it: an object, two steps, its fields at each.
 
 Why it exists: a new folder of `lua_configuration` is released on a control plane without anybody listing it. Invariant:
 all comes from a kind's own test data, with the namespace of the run in place of the data's; a case with two shares is
@@ -63,7 +63,7 @@ class Sample:
         return found
 
     def expected(self) -> tuple[JsonObject, JsonObject]:
-        """What the object says at either step, with what stands beside it under `objects`."""
+        """The fields of the object at either step, with the objects that stand beside it under `objects`."""
         first, second = self.steps
         return self.content["expected"][first], self.content["expected"][second]
 
@@ -78,7 +78,7 @@ class Sample:
         return Sample(self.title, content, self.steps)
 
     def application(self, namespace: str) -> Application:
-        """What is released: the Service of the case and a Deployment behind it."""
+        """The application of the release: the Service of the case and a Deployment behind it."""
         plan = tuple(StepPlan(pods) for pods in PODS)
         return Application(self.service, namespace, True, plan)
 

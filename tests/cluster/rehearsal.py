@@ -1,7 +1,7 @@
-"""Random releases of the simulated cluster, written down act by act with what was seen after each, to be replayed.
+"""Random releases of the simulated cluster, written down act by act with the state after each, to be replayed.
 
 Invariant: the simulated world starts from the very manifests that the cluster is given, and rests after every act, so
-what is seen does not depend on who was faster. It must not look at a cluster.
+the recorded state does not depend on which controller was faster. It must not look at a cluster.
 """
 
 from dataclasses import dataclass
@@ -255,7 +255,7 @@ class Rehearsal(RuleBasedStateMachine):
                     return
 
     def did(self, act: Act, *, always: bool = False) -> None:
-        """Write down what it led to; what changed nothing is not worth a replay, where nothing guards against it."""
+        """Write down the act and the state after it. An act that changed nothing is left out, unless `always`."""
         if self.world.cluster.version == self.before and not always:
             return
         self.world.rest()

@@ -1,6 +1,6 @@
 """Two controllers behind one address on a plane, which share a Lease and the Secrets with the certificates.
 
-Why it exists: what happens between replicas (who leads, whose certificate is served) needs two processes. Invariant:
+Why it exists: events between replicas (a new leader, a certificate that both serve) need two processes. Invariant:
 the API server calls one address, as it calls a Service; behind it are the replicas that the test names. Connections to
 a replica that is taken out end, as a proxy ends them.
 """
@@ -91,7 +91,7 @@ class Replicas:
         self.pair = tuple(pair)
 
     async def holder(self) -> str:
-        """Who has the Lease; empty when nobody."""
+        """The replica that holds the Lease; empty when there is none."""
         lease = await self.plane.client().get(LEASES)
         return str(lease["spec"].get("holderIdentity") or "")
 

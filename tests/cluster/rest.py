@@ -1,4 +1,4 @@
-"""What a person sees of a release once nothing happens by itself any more, in a simulated world and in a real cluster.
+"""The state of a release, as a person sees it once nothing happens by itself any more: simulated, or in a real cluster.
 
 Invariant: both are described in the same words, so that one can be held against the other; nothing is in it that
 differs from run to run (names, hashes, times).

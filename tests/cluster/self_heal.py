@@ -1,6 +1,6 @@
-"""A GitOps tool with self-heal, as Argo CD and Flux have it: it looks at every change and puts back what Git says.
+"""A GitOps tool with self-heal, as Argo CD and Flux have it: it looks at every change and puts back the fields in Git.
 
-What counts is what Git says: a field that Git does not name is nobody's business. Places of the rules are left out of
+The manifest in Git decides: a field that it does not name is left alone. Places of the rules are left out of
 the comparison while the live object carries the mark, and are applied as they live (Argo CD's
 `RespectIgnoreDifferences`). Everything is applied by the server, by force. Invariant: every revision of each object is
 looked at, in order; each write that the tool makes is kept with its cause. It must not know of releases.
@@ -78,10 +78,10 @@ class SelfHeal:
         self, client: ApiClient, recorder: Recorder, rules: Mapping[tuple[str, str], Ignored]
     ) -> None:
         self.wanted: dict[Key, JsonObject] = {}
-        """What Git says now."""
+        """The manifests in Git now."""
         self.repairs: list[Repair] = []
         self.spared: set[Kind] = set()
-        """What differed from Git at some time, and was not the tool's business."""
+        """The kinds that differed from Git at some time, in fields that the tool must leave alone."""
         self._client = client
         self._recorder = recorder
         self._rules = rules
@@ -104,7 +104,7 @@ class SelfHeal:
         self._task = asyncio.create_task(self._follow(), name="self-heal")
 
     async def stop(self) -> None:
-        """Look at what has come until now, and end; raise what went wrong."""
+        """Look at the changes that have come until now, and end; raise the error of the tool, if any."""
         await self._recorder.caught_up()
         await self._look()
         assert self._task is not None
@@ -169,13 +169,13 @@ class SelfHeal:
 
 
 class Flux(SelfHeal):
-    """Compares as Flux's kustomize-controller does: what a dry run of the apply would change.
+    """Compares as Flux's kustomize-controller does: with the result of a dry run of the apply.
 
     A manifest with `kustomize.toolkit.fluxcd.io/ssa: IfNotPresent` is made once and not looked at again.
     """
 
     async def drift(self, key: Key, target: JsonObject, live: JsonObject) -> str:
-        """What the server answers, webhooks included, against the object that it answers about."""
+        """Compare the server's answer to a dry run, webhooks included, with the live object."""
         if child(target, "metadata", "annotations").get(SSA) == "IfNotPresent":
             return ""
         foretold = await self.apply(key, target, dryRun="All")

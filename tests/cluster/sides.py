@@ -1,7 +1,7 @@
 """Requests do not go for longer than the grace period where no pod is ready, while they could go where one is.
 
-Invariant: instants are those at which the API server answered the writes, by the audit log; what the log does not tell
-is not judged. It must do no I/O.
+Invariant: instants are those at which the API server answered the writes, by the audit log; an instant that the log
+does not tell is not judged. It must do no I/O.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """A controller of a kind that only its owners know: ordinals, one revision an update, a partition; as a StatefulSet.
 
-Why: a kind that is labelled as one is released without being known by name, and its own controller is no part of
-Kubernetes. Invariant: it is led by what it watches, makes its own pods and ControllerRevisions, and knows nothing of
+Why: a kind with the label of a StatefulSet is released without being known by name, and its own controller is not part
+of Kubernetes. Invariant: it acts on watch events, makes its own pods and ControllerRevisions, and knows nothing of
 Rollouts. It must not do more than such a kind has to: no volumes, no parallel updates.
 """
 

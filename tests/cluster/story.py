@@ -46,7 +46,7 @@ KINDS = {
 }
 RELEASE_SECONDS = 120.0
 NODES = "kwok"
-"""Who speaks for the simulated nodes."""
+"""The user that writes for the simulated nodes."""
 ROLLOUT_ID = "rollouts.kruise.io/rollout-id"
 WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
 
@@ -238,7 +238,7 @@ class Story:
             labels.pop(WORKLOAD_TYPE, None)
 
     def expect_image(self, image: str, since: int = 0) -> None:
-        """What the workload should have in the end, where somebody else than its owner saw to it at this revision."""
+        """Note the image that the workload should end with, which somebody else than its owner wrote at `since`."""
         self._note("release", since or self._last, image)
 
     def _did(self, what: str, answer: JsonObject, image: str = "") -> None:
@@ -349,7 +349,7 @@ class Story:
     async def rollout(
         self, accepts: Callable[[JsonObject], bool], seconds: float = RELEASE_SECONDS
     ) -> Change:
-        """The Rollout's status after what was done last."""
+        """Wait, after the last act, for a status of the Rollout that `accepts` takes."""
         return await self.until(
             ROLLOUTS, lambda r: accepts(r.get("status") or {}), after=self._last, seconds=seconds
         )

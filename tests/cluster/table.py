@@ -1,4 +1,4 @@
-"""The table of releases: every workload in every style, and what comes in between at which step.
+"""The table of releases: every workload in every style, and every disturbance at a step.
 
 Invariant: a row waits for what it needs on the recorder, and ends by holding the whole history against every invariant.
 """
@@ -142,7 +142,7 @@ async def is_scaled_down(story: Story, step: int) -> None:
 
 
 async def is_replaced_by_its_bare_manifest(story: Story, step: int) -> None:
-    """`kubectl replace`: what is not in the owner's manifest is gone, every label and annotation of ours included."""
+    """`kubectl replace` removes every field that the owner's manifest lacks, all labels and annotations of ours too."""
     await story.begin()
     await story.reach(step)
     await story.replace(NEW_IMAGE)

@@ -1,5 +1,5 @@
-"""What a person can get wrong after admission: each is a condition and an Event that say what to do, and nothing is
-half-written. Where it can be put right, the release goes on by itself.
+"""Errors of a person that admission cannot see: each is a condition and an Event that say what to do, and nothing is
+half-written. Where the person puts the error right, the release goes on by itself.
 
 The scenarios of a run go on at the same time; the first test waits for all of them.
 """
@@ -101,7 +101,7 @@ async def begun(story: Story, rollout: JsonObject, *without: str) -> None:
 
 
 async def stalled(story: Story, reason: str) -> str:
-    """What is said when only a person can help, in the condition and in an Event of the same reason."""
+    """The message when only a person can help, in the condition and in an Event of the same reason."""
     found = await story.rollout(
         lambda s: (
             condition(s, "Stalled").get("status") == "True"

@@ -1,8 +1,8 @@
-"""The CLI against a real API server: what arrives there, what it refuses, how waiting ends.
+"""The CLI against a real API server: the requests that arrive there, its refusals, the end of waiting.
 
 Why a plane of its own: the Rollout kind is served without conversion here, and no controller runs, so that every status
 is exactly what a test says. Only `promote` is played against a controller, on the plane that all tests share, because
-it waits for several of its answers; what a controller answers to an approval is shown by the demo's test.
+it waits for several of its answers; the demo's test shows a controller's answer to an approval.
 """
 
 import asyncio
@@ -109,7 +109,7 @@ async def program(cluster: Plane) -> AsyncIterator[Program]:
 
 
 def status_of(step: int, state: str, *, phase: str = "Progressing", **more: Any) -> dict[str, Any]:
-    """What the controller would have written."""
+    """The status that the controller would have written."""
     now = "2026-05-04T12:00:00Z"
     conditions = [
         {"type": kind, "status": value, "lastTransitionTime": now, "reason": "R", "message": "why"}

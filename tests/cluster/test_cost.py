@@ -1,7 +1,7 @@
-"""What a release costs does not grow unnoticed: requests of one release, counted by the API server.
+"""The cost of a release does not grow unnoticed: requests of one release, counted by the API server.
 
 Why counts: a shared machine makes seconds mean nothing, a count is the same everywhere. The limits are a little above
-what was counted; whoever adds a request to every step meets them.
+the measured counts; a change that adds a request to every step exceeds them.
 """
 
 from collections.abc import AsyncIterator

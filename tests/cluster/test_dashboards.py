@@ -14,7 +14,7 @@ from tests.cluster.story import Story
 from tests.monitoring.dashboards import DASHBOARDS, RATE, Query
 
 WINDOW = "20s"
-"""What a rate looks back over, here: scrapes come twice a second."""
+"""The window of a rate in these tests: scrapes come twice a second."""
 SECONDS = 60.0
 pytestmark = pytest.mark.timeout(300)
 

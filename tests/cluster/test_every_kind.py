@@ -1,9 +1,9 @@
 """Every packaged gateway kind and Ingress class through a whole release, by the real controller and the real worker.
 
-The releases are those of the scripts' own test data: a new folder is enough. At each step the live object has to say
-what the case expects, and in the end be what it was to the byte, with nothing beside it. The definitions accept any
-spec, because what real ones accept is another test's business; the rights are those that are shipped. Every fifth kind
-and all Ingress classes are part of every run, all kinds of `make test-full`.
+The releases are those of the scripts' own test data: a new folder is enough. At each step the live object must have
+the fields that the case expects. In the end it must be the original to the byte, with nothing beside it. The
+definitions accept any spec, because the schemas of real ones are another test's business; the rights are the shipped
+ones. Every fifth kind and all Ingress classes are part of every run, all kinds of `make test-full`.
 """
 
 import json
@@ -83,7 +83,7 @@ class Journey:
         return {item["metadata"]["name"]: item for item in found["items"]}
 
     async def _says(self, expected: JsonObject, number: int) -> None:
-        """The object and what stands beside it are what the case expects of this step."""
+        """The object, and the objects beside it, are those that the case expects of this step."""
         live = await self._objects()
         own = self._sample.original["metadata"]["name"]
         beside = {item["metadata"]["name"]: item for item in expected.get("objects") or ()}
@@ -94,7 +94,7 @@ class Journey:
 
 
 def _said(item: JsonObject) -> JsonObject:
-    """What an object says, without what is written on it about the release."""
+    """Spec, labels and annotations of an object, without Moonshift's own labels and annotations."""
     metadata = item.get("metadata", {})
     return {
         "spec": item["spec"],

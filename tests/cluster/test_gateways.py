@@ -61,7 +61,7 @@ async def world(product: Product) -> AsyncIterator[Recorder]:
 
 
 async def spec_of(story: Story, kind: Kind) -> JsonObject:
-    """What an object of the owner's says now."""
+    """The present spec, labels and annotations of an object of the owner."""
     found = await story.client.get(path_of(story.key(kind)))
     return {
         "spec": found["spec"],
@@ -364,7 +364,7 @@ async def test_routes_come_back_when_workload_service_and_script_are_gone(
 
 
 def managed_by_us(found: JsonObject) -> list[JsonObject]:
-    """What the object says our field manager owns."""
+    """The entries of our field manager in the object's `managedFields`."""
     entries = found["metadata"].get("managedFields") or []
     return [entry for entry in entries if entry["manager"] == names.FIELD_MANAGER]
 

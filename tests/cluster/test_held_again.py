@@ -1,4 +1,4 @@
-"""What people take off a workload while no controller answers is put back before anything else is done.
+"""Labels, annotations and fields of ours that people remove while no controller answers are put back before all else.
 
 The controller is stopped, the label that admission selects by is taken off, and then everything else of ours as well:
 no webhook is asked any more. With its next start the controller holds the workload again.

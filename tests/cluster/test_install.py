@@ -1,4 +1,4 @@
-"""What is installed is what runs, it can be looked after, and at rest it leaves the cluster alone."""
+"""Moonshift runs as its manifests say, operators can look after it, and at rest it leaves the cluster alone."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -30,7 +30,7 @@ async def checked(product: Product, namespace: str, user: str = "admin") -> tupl
 
 
 async def findings(product: Product, namespace: str, user: str = "admin") -> list[str]:
-    """What is said, each with its level."""
+    """The findings of the check, each with its level."""
     code, output = await checked(product, namespace, user)
     told: list[dict[str, Any]] = json.loads(output)["findings"]
     assert code == (1 if any(one["level"] == "problem" for one in told) else 0)

@@ -40,7 +40,7 @@ async def recorder_of_apps(product: Product) -> AsyncIterator[Recorder]:
 
 
 def app(namespace: str) -> JsonObject:
-    """What its owner writes."""
+    """The manifest of the owner."""
     labels = {"app": "board"}
     return {
         "apiVersion": "apps.example.com/v1",

@@ -18,7 +18,7 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 async def state_of(product: Product, namespace: str) -> Samples:
-    """What the page says of the objects of a namespace."""
+    """The samples on the page about the objects of a namespace."""
     _, text = await text_of(product.controller_metrics, "/metrics")
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -37,7 +37,7 @@ async def first_state_of(product: Product, namespace: str) -> Samples:
 
 
 def still(samples: Samples) -> Samples:
-    """What does not grow with the clock."""
+    """The samples that do not grow with the clock."""
     return {key: value for key, value in samples.items() if not key[0].endswith("_seconds")}
 
 

@@ -54,7 +54,7 @@ return {spec = obj.data.spec, objects = {{apiVersion = obj.object.apiVersion, ki
 
 
 class Tenant:
-    """A namespace, an editor of it, and what an administrator gave it."""
+    """A namespace, its editor, and the rights that an administrator gave."""
 
     def __init__(self, admin: ApiClient, editor: ApiClient, story: Story) -> None:
         self.admin, self.editor, self.story = admin, editor, story
@@ -64,7 +64,7 @@ class Tenant:
         return self.story.app.namespace
 
     async def give(self, *verbs: str) -> None:
-        """What the account of the script may do to lanes."""
+        """Give the account of the script these rights on lanes."""
         await give(self.admin, self.namespace, "router", GROUP, "tenantlanes", verbs, "router")
 
     async def teach(self, text: str, key: str = KEY) -> None:
@@ -77,7 +77,7 @@ class Tenant:
             await self.editor.patch(f"{path}/scripts", {"data": {key: text}})
 
     async def lane(self) -> JsonObject:
-        """What the lane says now."""
+        """The present spec and annotations of the lane."""
         found = await self.admin.get(path_of(self.story.key(LANES)))
         return {"spec": found["spec"], "annotations": found["metadata"].get("annotations")}
 

@@ -1,4 +1,4 @@
-"""The plane itself: what other cluster tests take for granted."""
+"""The plane itself: the behaviour that other cluster tests rely on."""
 
 import asyncio
 import os

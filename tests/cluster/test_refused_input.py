@@ -1,4 +1,4 @@
-"""What a person can get wrong and admission can know: the error names the field and says what to do."""
+"""Errors of a person that admission can see: the message names the field and says what to do."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Random releases of the simulated cluster, lived again on a real control plane: after every act both look the same.
 
-Why: what a thousand simulated releases prove is worth as much as the simulation is true.
+Why: the proof of a thousand simulated releases is worth as much as the simulation is true.
 """
 
 import asyncio
@@ -87,7 +87,7 @@ class Replay:
         self._done: list[Act] = []
 
     async def tell(self) -> None:
-        """Do what was done, and wait each time until what was seen is seen."""
+        """Repeat the recorded acts, and wait after each until the cluster has the recorded state."""
         space = {"metadata": {"name": self._app.namespace}}
         await self._plane.client().create("/api/v1/namespaces", space)
         await self._story.create(

@@ -48,7 +48,7 @@ SPECS: dict[str, JsonObject] = {
     "StatefulSet": {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}},
     "DaemonSet": {"updateStrategy": {"type": "RollingUpdate"}},
 }
-"""What the owner says of the fields that a release writes."""
+"""The owner's values of the fields that a release writes."""
 BEHAVIOR = {"scaleDown": {"stabilizationWindowSeconds": 60, "selectPolicy": "Min"}}
 
 

@@ -114,7 +114,7 @@ def rollout(app: Application) -> JsonObject:
 
 
 def shares(story: Story, since: int) -> set[object]:
-    """What the owner's own rule has said since then, and what the canary Ingress has."""
+    """The shares in the owner's own rule since then, and those in the canary Ingress."""
     key, beside = story.key(HTTP_ROUTES), story.key(INGRESSES, "shop-canary")
     said: set[object] = set()
     for change in story.recorder.history():

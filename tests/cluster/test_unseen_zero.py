@@ -1,8 +1,9 @@
-"""A Deployment goes to zero and back while nobody of ours looks, and gets another template before anybody does.
+"""A Deployment goes to zero and back while no controller of ours works, and gets another template before one does.
 
-Why on a real plane: what its own controller fills from zero, and what it makes of a ReplicaSet that we size or empty,
-is a model everywhere else. The webhooks answer, so the template is admitted; the Lease is held, so nothing is decided.
-Invariant: what was stable is stable still, the step's share is new, and no write is repeated for ever.
+Why on a real plane: the Deployment's own controller chooses the ReplicaSet that it fills from zero, and reacts to one
+that we size or empty; elsewhere a model stands for it. The webhooks answer, so the template is admitted; the Lease is
+held, so nothing is decided. Invariant: the stable version stays the stable one, the step's share is new, and no write
+is repeated for ever.
 """
 
 import asyncio
@@ -48,7 +49,7 @@ MOST_WRITES = 6
 
 
 async def waits_at_its_first_step(story: Story) -> None:
-    """A fifth is new."""
+    """A fifth of the pods is new."""
     await story.install()
     await story.govern(manifests.rollout(story.app, STEPS))
     await the_next_second()
@@ -78,12 +79,12 @@ async def comes_back(story: Story) -> None:
 
 
 async def gets_another_template(story: Story) -> None:
-    """It is admitted, and nobody looks."""
+    """The template is admitted, and no controller of ours works."""
     await story.release(THIRD_IMAGE)
 
 
 async def has_its_share(story: Story) -> None:
-    """The third version's first step waits, over what was stable."""
+    """The third version waits at its first step, and the stable version is still the one from before."""
     before = stable_of(await story.status())
     await story.paused_at(1)
     await story.recorder.until_state(lambda state: ready_by_image(story) == share_of(story))
@@ -93,7 +94,7 @@ async def has_its_share(story: Story) -> None:
 
 
 async def goes_back(story: Story) -> None:
-    """An undo leads to what was stable, at once."""
+    """An undo leads to the stable version, at once."""
     await story.release(STABLE_IMAGE)
     await story.completed()
     wanted = {STABLE_IMAGE: story.app.replicas}
@@ -155,7 +156,7 @@ async def unseen(product: Product, recorder: Recorder) -> AsyncIterator[Unseen]:
 
 
 def writes_to_replica_sets(product: Product, mark: int) -> Counter[str]:
-    """What the controller wrote to ReplicaSets since, by namespace."""
+    """The controller's writes to ReplicaSets since the mark, counted by namespace."""
     found = product.plane.audit.since(
         mark,
         where=lambda r: (

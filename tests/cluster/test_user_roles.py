@@ -1,4 +1,4 @@
-"""Who may do what: the roles for people, as the API server understands them."""
+"""The rights of people: the roles for them, as the API server understands them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ ROLES = {
     "approver": ("ClusterRole", "rollout-approver-role"),
     "author": ("Role", "rollout-script-author-role"),
 }
-"""Who is bound to what; `view`, `edit` and `admin` are Kubernetes' own, to which ours are added."""
+"""The role of each person; `view`, `edit` and `admin` are Kubernetes' own, to which our rules are added."""
 
 
 class Team(NamedTuple):
@@ -97,7 +97,7 @@ PAUSE: JsonObject = {"spec": {"strategy": {"paused": True}}}
 
 
 async def rights(team: Team, who: str) -> set[str]:
-    """What a person may do of what the roles are about."""
+    """The actions of the roles that a person may do."""
     client, one = team.people[who], f"{team.rollouts}/shop"
     scripts = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
     other = {"metadata": {"name": "other"}, "spec": {}}

@@ -1,4 +1,4 @@
-"""What the author of a Rollout is told of the objects it names, by kubectl on a real control plane."""
+"""The warnings to the author of a Rollout about the objects it names, by kubectl on a real control plane."""
 
 import json
 from dataclasses import replace
@@ -16,7 +16,7 @@ PLACE = "spec.strategy.canary.trafficRoutings[0]"
 
 
 async def warned(product: Product, body: JsonObject) -> str:
-    """What kubectl writes to its errors when an object is created, and admission has warnings."""
+    """The error output of kubectl when an object is created, and admission has warnings."""
     with pytest.raises(CommandFailed) as told:
         await product.plane.kubectl(
             "create",

@@ -1,6 +1,6 @@
 """Every workload, every style, every disturbance: releases on a real control plane, held against every invariant.
 
-The table is generated: a workload in a style, and what comes in between at which step. A few rows are part of every
+The table is generated: a workload in a style, and a disturbance at a step. A few rows are part of every
 run, all of them of `make test-full`. The scenarios of a run go on at the same time; the first test waits for all.
 """
 

@@ -1,7 +1,7 @@
-"""What the status of a Rollout tells of its steps, held against what a person approved.
+"""The steps that the status of a Rollout tells, held against the steps that a person approved.
 
-Invariant: the status is read as a client reads it; what is told of a release before its first step was seen is that of
-the one before it, and is not judged.
+Invariant: the status is read as a client reads it. Until the first step of a release was seen, the status is that of
+the release before it, and is not judged.
 """
 
 from localcluster.api import JsonObject
@@ -33,7 +33,7 @@ class StepsInOrder:
     def look(
         self, told: tuple[str, int] | None, image: str, approved: int, *, stable: bool
     ) -> str | None:
-        """What is told now. `approved` is the step a person let the release come to, of this image."""
+        """Judge the step that is told now. `approved` is the step a person let the release come to, of this image."""
         if image != self._image or stable:
             self._earlier.add(self._told[0])
             self._told = ("", 0)

@@ -1,4 +1,4 @@
-"""What goes wrong when a controller starts: the API server does not say which kinds there are, or not all."""
+"""Faults at the start of a controller: the API server lists no kinds, or not all of them."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ class HidesDiscovery(Fault):
         self._until: float | None = None
 
     async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:
-        """503 to what this fault hides."""
+        """Answer 503 to the requests that this fault hides."""
         if request.method != "GET" or not self.hides(request.path) or not self._now():
             return None
         self.times += 1
@@ -33,7 +33,7 @@ class HidesDiscovery(Fault):
         return parts[0] in ("api", "apis") and len(parts) <= 3 - (parts[0] == "api")
 
     def answer(self) -> web.StreamResponse:
-        """What is said instead."""
+        """The answer in place of the API server's."""
         return status(503, "ServiceUnavailable")
 
     def _now(self) -> bool:

@@ -1,4 +1,4 @@
-"""What goes wrong with requests: refusals, lost answers, slowness, an API server that is away."""
+"""Faults of requests: refusals, lost answers, slowness, an API server that is away."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What goes wrong with watches and lists: ends, gaps, silence, what is old.
+"""Faults of watches and lists: ends, gaps, silence, old lists.
 
 Invariant: the order of events within one watch is kept, and the last state of an object is always told.
 """
@@ -61,7 +61,7 @@ class ExpiresWatches(EndsWatches):
 
 
 class ListsAreOld(ExpiresWatches):
-    """Watches expire, and what is listed then is what was listed first: a replica of the API server that lags."""
+    """Watches expire, and the next list is the one before again: a replica of the API server that lags."""
 
     def __init__(self, after: int) -> None:
         super().__init__(after)

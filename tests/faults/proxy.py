@@ -13,7 +13,7 @@ from tests.kill.proxy import Moment, WriteProxy, cut
 
 
 class Fault:
-    """Nothing goes wrong; what goes wrong is said by the methods that others replace."""
+    """A fault that does nothing; the subclasses override its methods."""
 
     least = 2
     """How often it goes wrong at least in any release."""
@@ -33,7 +33,7 @@ class Fault:
         return False
 
     def body(self, request: web.Request, body: bytes) -> bytes:
-        """What is answered to a list, or to a question which kinds there are."""
+        """The answer to a list, or to a question which kinds there are."""
         return body
 
     def lines(self, request: web.Request, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Status(StrEnum):
-    """What kstatus makes of an object."""
+    """The verdict of kstatus on an object."""
 
     IN_PROGRESS = "InProgress"
     FAILED = "Failed"

@@ -41,7 +41,7 @@ class SelfHeal:
         self._resources = resources
         self._wanted = {resource: self._live(resource) for resource in resources}
         self.fights: list[str] = []
-        """What a tool would have put back."""
+        """The fields that a tool would have put back."""
         self.spared: set[str] = set()
         """Kinds in which it would have, without the file."""
         for resource in resources:

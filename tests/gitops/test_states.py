@@ -38,14 +38,14 @@ return answers
 
 
 def run_each(script: str, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What a script answers for each object, in one state of the worker's Lua."""
+    """The answers of a script for each object, in one state of the worker's Lua."""
     whole = EACH.format(script=argocd.script(script))
     found: list[dict[str, Any]] = msgspec.json.decode(result(whole, msgspec.json.encode(objects)))
     return found
 
 
 def run(script: str, obj: dict[str, Any]) -> dict[str, Any]:
-    """What a script answers."""
+    """The answer of a script for one object."""
     (found,) = run_each(script, [obj])
     return found
 

@@ -1,7 +1,7 @@
 """Many interrupted releases at a time, each held against the golden one of its kind.
 
 A *cell* is a style of release and what people do with it. One golden run per cell says which writes there are; a case
-is one of these writes, and a moment at it. Invariant: what has to be the same in the end is learned from a run that
+is one of these writes, and a moment at it. Invariant: the end that all runs must have is learned from a run that
 nobody interrupted, and every invariant is judged over the whole history of every run.
 """
 
@@ -43,14 +43,14 @@ class Case(NamedTuple):
 
 @dataclass
 class Golden:
-    """What a cell is like when nobody interrupts it; `turn` writes were made before people turned it round."""
+    """A cell's run that nobody interrupts; `turn` writes were made before people turned the release round."""
 
     end: JsonObject
     writes: list[str]
     turn: int
 
     def cases(self, cell: Cell) -> list[Case]:
-        """Every write at every moment; what comes before the turn is the straight release's."""
+        """Every write at every moment; the writes before the turn are cases of the straight release."""
         first = 1 if cell.tale == STRAIGHT else max(1, self.turn)
         numbers = range(first, len(self.writes) + 1)
         return [Case(cell, number, moment) for number in numbers for moment in Moment]
@@ -58,7 +58,7 @@ class Golden:
 
 @dataclass
 class Tally:
-    """What became of a cell's cases."""
+    """The number of a cell's cases that were tried, and of the kills."""
 
     tried: int = 0
     kills: int = 0
@@ -89,7 +89,7 @@ class Campaign:
         await self._over_lanes(cases, self._interrupted)
 
     def report(self) -> str:
-        """What was covered, a line for each cell."""
+        """The covered cases, a line for each cell."""
         return "\n".join(
             f"{cell.style}, {cell.tale}: {len(self.golden[cell].writes)} writes, "
             f"{tally.tried} of {len(self.golden[cell].cases(cell))} cases, {tally.kills} kills"

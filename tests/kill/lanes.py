@@ -59,7 +59,7 @@ class Lane:
         self.proxy.watch(app, self.kill, target)
 
     def rest(self) -> None:
-        """Kill no more; what was counted stays."""
+        """Kill no more; the counted writes stay."""
         self.proxy.disarm()
 
 

@@ -96,7 +96,7 @@ def end_of(story: Story) -> JsonObject:
 
 
 def _told(rollout: JsonObject) -> JsonObject:
-    """What clients read in the end."""
+    """The fields of the Rollout that clients read in the end."""
     status = rollout["status"]
     inner = sub_status(status)
     return {

@@ -1,7 +1,7 @@
-"""What people do with a release that is interrupted: let it go on, or turn it round at the pause of its first step.
+"""The ways that people take with an interrupted release: let it go on, or turn it round at the pause of its first step.
 
 Invariant: a tale begins when step 1 waits for its approval, with pods ready and the route moved; it ends when nothing
-is under way any more and every pod is of the template that the owner asked for last.
+is under way any more and every pod has the template that the owner asked for last.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

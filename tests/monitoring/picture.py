@@ -2,7 +2,7 @@
 
 Why it exists: a reader wants to see the dashboard before installing Grafana. Invariant: every line in the picture is an
 answer of a real Prometheus, which scraped Moonshift while three real releases ran, to the panel's own query. It must
-not know a panel: what is drawn follows from the dashboard's description.
+not know a panel: the drawing follows from the dashboard's description.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from tests.monitoring.drawing import Series, draw
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "overview.png"
 WINDOW = "20s"
-"""What a rate looks back over: scrapes come twice a second."""
+"""The window of a rate: scrapes come twice a second."""
 SEEN_FOR = 12
 """Seconds that a state is left as it is, so that the picture shows it."""
 STEPS = (StepPlan(1, 20), StepPlan(2, 50))
@@ -83,7 +83,7 @@ def _legend(template: str, labels: dict[str, str]) -> str:
 
 
 async def overview(dashboard: Dashboard) -> list[Answers]:
-    """What the panels of a dashboard show after three releases on a plane of their own."""
+    """The series in the panels of a dashboard after three releases on a plane of their own."""
     with tempfile.TemporaryDirectory(prefix="moonshift-picture-") as scratch:
         folder = Path(scratch)
         async with Plane.start(folder / "plane") as plane:

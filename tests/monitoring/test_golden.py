@@ -96,7 +96,7 @@ def query_of(source: str, name: str, *, samples: bool) -> str:
 
 
 def played(source: str, name: str) -> dict[str, Any]:
-    """The file that promtool plays: what the two queries answer after ten minutes."""
+    """The file that promtool plays: the answers of the two queries after ten minutes."""
     make = requests if name == "success-rate" else durations
     series = {**make(source, "web"), **make(source, "web-canary")}
     series |= {key.replace("shop", "other"): UNTOLD for key in make(source, "web-canary")}

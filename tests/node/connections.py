@@ -1,7 +1,7 @@
-"""Who reaches whom on the node: connections that pods try.
+"""The connections that pods try on the node, and whether each is reached.
 
 Invariant: "reached" means that the other side took the connection, whatever it answered; "refused" means that no
-connection came about. What is waited for is waited for with a bound, because an enforcer hears of objects by watches.
+connection came about. Every wait has a bound, because an enforcer hears of objects by watches.
 """
 
 import asyncio

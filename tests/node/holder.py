@@ -1,7 +1,7 @@
 """Holds a node with a running pod until it is killed: `python -m tests.node.holder FOLDER`.
 
-Why it exists: what is left behind a killed starter shows only from another process. It prints one line of JSON when the
-pod runs: the keeper of the box and the first process inside.
+Why it exists: only another process can see the processes that a killed starter leaves behind. It prints
+one line of JSON when the pod runs: the keeper of the box and the first process inside.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""A release of real pods: what a person types, and what there is to see of it.
+"""A release of real pods: the commands that a person types, and the objects to look at.
 
 Why it exists: several tests of this ring release the same application and differ in its pods. Invariant: waiting is
-`kubectl wait`, so nothing is looked at before it is so. It must not judge.
+`kubectl wait`, so no object is looked at too early. It must not judge.
 """
 
 import json
@@ -61,7 +61,7 @@ class Release:
         )
 
     async def approve(self) -> None:
-        """Approve as somebody who has kubectl alone."""
+        """Approve the step with kubectl alone, without the plugin."""
         status = {"status": {"canaryStatus": {"currentStepState": "StepReady"}}}
         await self._node.kubectl(
             *("patch", *self._where, "rollout/web", "--subresource=status", "--type=merge"),

@@ -1,4 +1,4 @@
-"""Two controllers and two workers: what clients notice when one of them goes."""
+"""Two controllers and two workers: the effect on clients when one of them goes."""
 
 import asyncio
 import json

@@ -25,7 +25,7 @@ PATH = "/apis/rollouts.kruise.io/v1beta1/namespaces/{}/rollouts"
 
 @dataclass
 class Writes:
-    """What came of them."""
+    """The results of the writes."""
 
     seconds: list[float] = field(default_factory=list)
     """How long each write that was taken took, admission and storage together."""
@@ -45,7 +45,7 @@ class Writes:
         return len(self.seconds) + len(self.refused)
 
     def summary(self) -> str:
-        """Return in one line what came of them."""
+        """Return the results in one line."""
         ordered = sorted(self.seconds)
         middle, late = (ordered[int(len(ordered) * part)] * 1000 for part in (0.5, 0.99))
         return (

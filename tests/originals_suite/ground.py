@@ -1,4 +1,4 @@
-"""What the original's tests expect to find: a cluster with OpenKruise, Istio's definitions, and a Rollout controller.
+"""The ground of the original's tests: a cluster with OpenKruise, Istio's definitions, and a Rollout controller.
 
 Why it exists: the original's CI installs these before its specs run. Invariant: the definitions are those that the
 suite brings with it; the controller is Moonshift, installed from its manifests, and has answered a first Rollout, so

@@ -1,7 +1,7 @@
-"""What the suite's program prints, as values: which specs there are, and how one ended.
+"""The output of the suite's program, as values: the list of specs, and the end of one.
 
-Why it exists: the old ginkgo of the suite has no list in a form for programs. Invariant: pure; a text that says
-nothing of a failure is answered with nothing, never with a guess.
+Why it exists: the old ginkgo of the suite has no list in a form for programs. Invariant: pure; a text without a
+failure gives an empty answer, never a guess.
 """
 
 import re
@@ -24,7 +24,7 @@ class Spec:
 
     @property
     def full_name(self) -> str:
-        """What a focus is compared with."""
+        """The text that a focus is compared with."""
         return f"{self.group} {self.text}"
 
     @property

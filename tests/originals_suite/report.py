@@ -1,6 +1,6 @@
-"""What came of a run: a table of all specs, and whether all passed that have to.
+"""The result of a run: a table of all specs, and whether all required specs passed.
 
-Invariant: pure but for `print`; a spec that passes though it stands among the differences is told as well, because the
+Invariant: pure but for `print`; a spec that passes although it is in the table of differences is told too, because the
 table of differences is then wrong. It must not run anything.
 """
 

@@ -3,7 +3,7 @@
 Why a process each: a spec makes its own namespace and mostly waits, so many go side by side, and one that hangs or
 panics takes no other with it. Why a second attempt: several specs look once, at a moment that a busy machine misses.
 Invariant: specs that make the same object of the whole cluster run one after the other; every process ends before this
-does; what needed two attempts says so. It must not judge which specs have to pass.
+one; an outcome that took two attempts is told as such. It must not judge which specs have to pass.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from tests.originals_suite.program import manifests
 from tests.originals_suite.reading import Spec, reason_of, specs
 
 SPEC_SECONDS = 900.0
-"""Some expectations wait for 20 minutes; what takes longer than this does not happen at all."""
+"""Some expectations wait for 20 minutes, but an event that takes longer than this never comes."""
 ALONE = ("aliyun-alb",)
 """Words of specs that make the ConfigMap of scripts, of which there is one."""
 QUIET = ("-ginkgo.noColor", "-ginkgo.v")

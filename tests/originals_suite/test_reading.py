@@ -1,4 +1,4 @@
-"""What the suite's program prints is read right: names, places, the first failed expectation."""
+"""The output of the suite's program is read right: names, places, the first failed expectation."""
 
 from tests.originals_suite.differences import DIFFERENCES
 from tests.originals_suite.reading import Spec, reason_of, specs

@@ -1,4 +1,4 @@
-"""What is done to the product, to the gateway and to pods while releases are played under real traffic.
+"""The disturbances of the product, the gateway and pods while releases are played under real traffic.
 
 Invariant: only disturbances that have happened are counted. Every cluster has them: a process ends and starts again, a
 pod is deleted. A pod is deleted only where another one of its version is ready: requests to a version that has no pod

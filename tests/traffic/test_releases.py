@@ -25,7 +25,7 @@ NAMES = [scenario.name for scenario in SCENARIOS]
 
 
 class Played:
-    """What came out of a run."""
+    """The reports of a run, and its trouble."""
 
     def __init__(self) -> None:
         self.reports: dict[str, list[Report]] = defaultdict(list)

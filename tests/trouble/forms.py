@@ -23,7 +23,7 @@ class Form:
 
     @property
     def name(self) -> str:
-        """What it is called in the document and in test names."""
+        """The name of the form in the document and in test names."""
         return f"{self.workload}, {self.style}"
 
     @property
@@ -33,7 +33,7 @@ class Form:
 
     @property
     def resource(self) -> str:
-        """What kubectl calls it."""
+        """The name of the workload's kind for kubectl."""
         kind = self.application().workload_kind
         full = f"{kind.plural}.{kind.version}.{kind.group}"
         return full if self.of_kruise else self.workload.lower()

@@ -1,4 +1,4 @@
-"""A story in which something goes wrong: what the product said to anybody is kept, and held against the row.
+"""A story in which something goes wrong: every sentence of the product is kept, and held against the row.
 
 Invariant: a sentence counts only where it was read: in a recorded status, a recorded Event, or the answer to a request
 or a command of this scene. It must not judge releases: that is `tests.cluster.invariants`.
@@ -45,7 +45,7 @@ Hook = Callable[[], Awaitable[None]]
 
 
 class Scene(Story):
-    """A story of a row; what was said and done in it is kept."""
+    """A story of a row; the sentences and commands in it are kept."""
 
     def __init__(self, running: Product, recorder: Recorder, form: Form, row: Row, namespace: str):
         super().__init__(running.plane, recorder, form.application(namespace), plainly=True)
@@ -53,15 +53,15 @@ class Scene(Story):
         self.form = form
         self.row = row
         self.answers: list[Said] = []
-        """What requests and commands were answered."""
+        """The answers to requests and commands."""
         self.done: list[str] = []
         """The commands that were run, as the document prints them."""
         self.excused: dict[str, str] = {}
         """Rules that this trouble breaks by itself, with the reason."""
         self.explained: list[str] = []
-        """What `why` printed at the worst moment, line by line."""
+        """The output of `why` at the worst moment, line by line."""
         self.at_its_worst: Hook | None = None
-        """What the test does to the controller at the moment that matters."""
+        """The act of the test on the controller at the worst moment."""
 
     async def govern(self, body: JsonObject | None = None) -> None:
         """Create the Rollout, whose steps are shares, and wait until the workload is under its protection."""
@@ -76,7 +76,7 @@ class Scene(Story):
         await self.recorder.until_state(lambda state: self._ready_in(state) == self.size)
 
     def begins_anew(self) -> None:
-        """What was before is judged no more: what follows is about another workload of the same name."""
+        """Judge nothing before this moment: the next acts are about another workload of the same name."""
         self._since = max(change.resource_version for change in self.recorder.history())
         self._audit_mark = self.plane.audit.mark()
         self.deeds.clear()
@@ -127,7 +127,7 @@ class Scene(Story):
     async def types(
         self, *words: str, user: str = "developer", body: JsonObject | None = None
     ) -> str:
-        """Run kubectl in the namespace; what it prints, warns of and refuses is kept."""
+        """Run kubectl in the namespace; its output, warnings and refusals are kept."""
         try:
             output, warned = await self.plane.kubectl_said(
                 *words,
@@ -296,7 +296,7 @@ class Scene(Story):
         )
 
     async def is_about_another_than(self, revision: str) -> None:
-        """The release of another template has begun; what was before it is judged no more."""
+        """The release of another template has begun; from then on, nothing before it is judged."""
         begun = await self.rollout(lambda found: revision_of(found) != revision)
         self._last = begun.resource_version
 
@@ -337,7 +337,7 @@ def _pods_in(state: State, app: str) -> list[JsonObject]:
 
 
 def said_in(change: Change, namespace: str) -> Iterator[Said]:
-    """What an object of a namespace says at a revision."""
+    """The sentences of an object in the namespace at one revision."""
     if change.key.namespace != namespace or change.type == "DELETED":
         return
     if change.key.kind == EVENTS:

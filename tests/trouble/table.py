@@ -1,8 +1,8 @@
-"""What the table of troubles is made of: a trouble, its rows, what is said in each, and where each is played.
+"""The parts of the table of troubles: a trouble, its rows, the sentences of each, and the forms it is played in.
 
-Invariant: a row is what a test plays and what the document prints, from one value. What happens is the docstring of the
-scenario that asserts it; what is said is the pattern that the run is held against; what to do is the command that the
-scenario runs.
+Invariant: a test plays a row and the document prints it, from one value. The column "what happens" is the docstring of
+the scenario that asserts it; the sentences are the patterns that the run is held against; the commands are those that
+the scenario runs.
 """
 
 import inspect
@@ -36,13 +36,13 @@ class Said:
         return pattern_of(self.text)
 
     def same_as(self, heard: "Said") -> bool:
-        """Whether what was heard is this sentence, and was read where this one is."""
+        """Whether the heard sentence is this one, and was read in the same place."""
         where = pattern_of(self.where).fullmatch(heard.where)
         return where is not None and self.pattern.fullmatch(heard.text) is not None
 
 
 Scenario = Callable[[Any], Awaitable[None]]
-"""Takes a `Scene`; its docstring is what the document says."""
+"""Takes a `Scene`; the document prints its docstring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Row:
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What a person types."""
+        """The commands that a person types."""
         return tuple(text for text in self.do if text.startswith("kubectl "))
 
     @property

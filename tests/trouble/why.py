@@ -29,7 +29,7 @@ LOOK_AT_POD = theirs("describe pod <pod>", "its conditions and Events")
 
 
 def lines_of(output: str) -> list[str]:
-    """What was printed, without the columns."""
+    """The printed lines, without the padding before `#`."""
     return [_GAP.sub("  # ", line.strip()) for line in output.splitlines()]
 
 

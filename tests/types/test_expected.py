@@ -1,4 +1,4 @@
-"""What scripts write has only fields that the kind's own project knows."""
+"""Objects that scripts write have only fields that the kind's own project knows."""
 
 from collections.abc import Iterator
 from pathlib import Path

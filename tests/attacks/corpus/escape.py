@@ -12,7 +12,7 @@ def _out(name: str, script: str, says: str = "", *, witness: bool = False) -> At
 
 
 def _system_call(name: str, script: str, *, witness: bool = False) -> Attack:
-    """The world is taken to be open: what is left is the kernel's filter."""
+    """The script's world is taken to be open, so the kernel's filter is the lock that is left."""
     return Attack(
         name, script, _KILLED, Layer.SECCOMP, without=broken(Layer.ALLOW_LIST), witness=witness
     )

@@ -1,4 +1,4 @@
-"""Scripts that want all memory there is. What they get is never more than their limit."""
+"""Scripts that want all memory there is. They never get more than their limit."""
 
 from luaworker.layers import Layer
 from tests.attacks.attack import MEGABYTE, Attack, Bounds, broken

@@ -1,4 +1,4 @@
-"""The CRDs on a real API server: what is accepted, what is refused and by which text, defaults, conversion."""
+"""The CRDs on a real API server: accepted objects, refused objects with their texts, defaults, conversion."""
 
 import copy
 from typing import Any

@@ -1,4 +1,5 @@
-"""Rights that come, a CRD that changes its version: what is unknown stops a release, and it goes on by itself.
+"""Rights that come, a CRD that changes its version: a release stops at a missing right or an unknown kind, and goes on
+by itself.
 
 These tests take rights from the controller, so they have a product of their own.
 """
@@ -59,7 +60,7 @@ async def story_of(product: Product, app: Application) -> AsyncIterator[Story]:
 async def without(
     plane: Plane, changed: Callable[[dict[str, Any]], bool]
 ) -> AsyncIterator[Callable[[], Any]]:
-    """The controller without some rules of its role; what is given grants them again."""
+    """Take some rules of its role from the controller; the function that is yielded grants them again."""
     whole = await plane.client().get(ROLE)
     rules = [rule for rule in whole["rules"] if not changed(rule)]
     assert len(rules) < len(whole["rules"])

@@ -1,6 +1,6 @@
-"""Two replicas share certificates in a Secret: what somebody deletes, blanks or replaces is put right at once.
+"""Two replicas share certificates in a Secret: a deleted, blanked or replaced certificate is put right at once.
 
-Where the API server is never left with an authority that signed no served certificate, no write is refused meanwhile.
+No write is refused meanwhile, where the API server always has the authority that signed a served certificate.
 """
 
 import asyncio

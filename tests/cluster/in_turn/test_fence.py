@@ -1,4 +1,4 @@
-"""Who leads: a leader that was frozen past its Lease writes nothing more, and one that is asked to stop hands over."""
+"""The leader: one that was frozen past its Lease writes nothing more, and one that is asked to stop hands over."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ async def pair(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> Async
 
 
 def writes_of(pair: Replicas, replica: Replica, mark: int) -> list[AuditRecord]:
-    """What a replica has asked the API server to change since."""
+    """The writes that a replica has sent to the API server since the mark."""
     agent = f"({replica.name})"
     return pair.plane.audit.since(mark, where=lambda r: r.is_write and agent in r.user_agent)
 

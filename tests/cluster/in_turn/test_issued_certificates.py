@@ -81,7 +81,7 @@ async def served_by_both(pair: Replicas, authority: Pair) -> None:
 
 
 async def readiness(pair: Replicas) -> str:
-    """What the first replica says of itself."""
+    """The text of the first replica's readiness."""
     address = f"http://127.0.0.1:{pair.pair[0].probes_port}/readyz?verbose"
     async with aiohttp.ClientSession() as session, session.get(address) as answer:
         assert answer.status == 200

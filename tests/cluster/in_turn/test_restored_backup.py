@@ -32,7 +32,7 @@ async def store_is_up(plane: Plane) -> None:
 
 
 async def others_start_again(plane: Plane) -> None:
-    """The cluster's own controllers: what they remember is from a time that has not been."""
+    """Start the cluster's own controllers again: they remember objects that are newer than the backup."""
     for name, component in plane.components.items():
         if name not in (ETCD, APISERVER):
             await component.restart()

@@ -22,7 +22,7 @@ READER, STRANGER = "reader", "stranger"
 
 
 def kustomization(folder: Path) -> str:
-    """As an administrator writes it who adds the component to the installation."""
+    """The kustomization of an administrator who adds the component to the installation."""
     install = os.path.relpath(ROOT / "deploy" / "kustomize", folder)
     return yaml.safe_dump(
         {
@@ -35,7 +35,7 @@ def kustomization(folder: Path) -> str:
 
 
 async def rendered(plane: Plane, folder: Path) -> list[JsonObject]:
-    """What that makes of it."""
+    """The objects that `kubectl kustomize` makes of the kustomization."""
     (folder / "kustomization.yaml").write_text(kustomization(folder))
     text = await plane.kubectl("kustomize", str(folder))
     return [doc for doc in yaml.safe_load_all(text) if doc]

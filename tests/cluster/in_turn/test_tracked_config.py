@@ -131,7 +131,7 @@ def recorded(status: JsonObject) -> JsonObject:
 
 
 async def kept(story: Story) -> None:
-    """The content of what runs is recorded; copies of it are made in the same pass, before the record is written."""
+    """The content that the pods run with is recorded; its copies are made in the same pass, before the record."""
     await story.rollout(
         lambda s: recorded(s).get("stable") is not None and "update" not in recorded(s)
     )

@@ -60,7 +60,7 @@ def is_told(change: Change) -> bool:
 
 
 async def bring_files(plane: Plane, folder: Path) -> None:
-    """What a kubelet does with a mounted Secret."""
+    """Write the Secret's content to files, as a kubelet does with a mounted Secret."""
     path = f"/api/v1/namespaces/{NAMESPACE}/secrets/{WORKER_SECRET}"
     for name, data in (await plane.client().get(path))["data"].items():
         (folder / name).write_bytes(base64.b64decode(data))

@@ -58,7 +58,7 @@ async def starts_over(crowd: Crowd, product: Product) -> None:
 
 
 async def begin(story: Story) -> None:
-    """Install, govern, release; who waits for nothing has what follows meet the release at its very start."""
+    """Install, govern, release. It does not wait for a step, so the next act meets the release at its very start."""
     await story.install()
     await story.govern()
     await story.release(NEW_IMAGE)

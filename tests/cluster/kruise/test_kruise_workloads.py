@@ -1,6 +1,6 @@
 """OpenKruise's workloads under its real manager: the same table of releases, held against the same invariants.
 
-In-place updates need a kubelet, which no plane has: what is run here replaces pods.
+In-place updates need a kubelet, which no plane has: every update here replaces pods.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""OpenKruise's real manager on a plane: what tests of its workloads take for granted."""
+"""OpenKruise's real manager on a plane: the behaviour that tests of its workloads rely on."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What people do to the owner's manifests of a workload while it is released."""
+"""Acts of people on the owner's manifests of a workload while it is released."""
 
 from localcluster.api import JsonObject
 from localcluster.history import Change

@@ -1,4 +1,4 @@
-"""What people do to the Rollout itself while it releases."""
+"""Acts of people on the Rollout itself while it releases."""
 
 from dataclasses import replace
 
