@@ -99,7 +99,7 @@ async def _one(made: Ground, measurement: Measurement) -> list[Row]:
 
 
 def _leaves(failure: Exception) -> list[str]:
-    """What went wrong, out of all groups."""
+    """The errors inside all groups of a failure."""
     if isinstance(failure, ExceptionGroup):
         return [text for inner in failure.exceptions for text in _leaves(inner)]
     said = " ".join(str(failure).split())

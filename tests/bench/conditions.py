@@ -1,4 +1,4 @@
-"""What else the machine did meanwhile.
+"""The other work of the machine during a measurement.
 
 Why it exists: a figure in seconds means something only where the machine was ours; others' work is measured and told.
 Invariant: this process with all it started counts as ours, everything else as others'. It must not judge.

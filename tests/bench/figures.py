@@ -1,4 +1,4 @@
-"""Percentiles of what was measured. It must do no I/O."""
+"""Percentiles of measured values. It must do no I/O."""
 
 import math
 from collections.abc import Sequence
@@ -16,5 +16,5 @@ def p50(values: Sequence[float]) -> float:
 
 
 def p99(values: Sequence[float]) -> float:
-    """What one in a hundred exceeds; of fewer than a hundred values it is the largest."""
+    """The value that one in a hundred exceeds; of fewer than a hundred values it is the largest."""
     return percentile(values, 99)

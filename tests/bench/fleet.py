@@ -219,7 +219,7 @@ async def _take_away(ground: Ground, made: Fleet) -> None:
 
 
 def _shown(ground: Ground, keys: Iterable[Key]) -> str:
-    """What some Rollouts say."""
+    """The status of some Rollouts, in words."""
     said = []
     for key in tuple(keys)[:3]:
         view = ground.rollouts.get(key)

@@ -1,6 +1,6 @@
 """Floods a webhook from ten connections: `python -m tests.bench.flooding PORT`, until its standard input ends.
 
-Why a process of its own: what a flood costs its sender must not delay who measures. It must not measure.
+Why a process of its own: the work of the flood's sender must not delay the measurement. It must not measure.
 """
 
 import asyncio

@@ -40,7 +40,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, rename="camel", frozen=True):
-    """What is read of a Rollout's or a Deployment's status."""
+    """The fields that are read of a Rollout's or a Deployment's status."""
 
     phase: str = ""
     message: str = ""

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Ground:
-    """What a measurement may use."""
+    """The parts that a measurement may use."""
 
     plane: Plane
     product: Product
@@ -46,17 +46,17 @@ class Ground:
 
     @property
     def admin(self) -> ApiClient:
-        """Who installs things."""
+        """The client of the administrator, who installs the product and other objects."""
         return self.plane.client()
 
     @property
     def developer(self) -> ApiClient:
-        """Who changes templates."""
+        """The client of the developer, who changes templates."""
         return self.plane.client("developer")
 
     @property
     def approver(self) -> ApiClient:
-        """Who lets steps go on."""
+        """The client of the approver, who lets steps go on."""
         return self.plane.client("approver")
 
     async def once(self, name: str, make: Callable[[], Awaitable[T]]) -> T:

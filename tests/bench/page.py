@@ -1,6 +1,6 @@
-"""Writes docs/benchmarks.md: what was measured, on which machine, and how to measure it again.
+"""Writes docs/benchmarks.md: the figures, the machine, and how to measure them again.
 
-Invariant: every figure of the page is a row of one run, but those at scale, which say of which; what was not measured
+Invariant: every figure of the page is a row of one run, but those at scale, which name theirs; a missing measurement
 is named. It must not measure or judge.
 """
 

@@ -55,7 +55,7 @@ def draw(plot: Plot, record: Record) -> None:
 
 
 def _conditions(record: Record) -> str:
-    """What a reader has to know of the machine: CPU seconds are longer where others use its caches."""
+    """The conditions of the machine that a reader has to know: CPU seconds are longer where others use its caches."""
     others = [point.others_percent for point in record.points]
     return f"{record.day}, {record.cores} cores; others used {min(others):.0f} to {max(others):.0f} % of them meanwhile"
 

@@ -1,4 +1,4 @@
-"""What can be measured, and what a measurement says.
+"""The measurements, and the rows that they return.
 
 Why it exists: the command line, the report and the measurements agree on nothing but these values. Invariant: a row
 that has no value is a missed row; a measurement is known by one name. It must not measure.

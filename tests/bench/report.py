@@ -1,4 +1,4 @@
-"""Shows what was measured: a table on a terminal, plain lines in a pipe, JSON on request. It must not judge."""
+"""Shows the measured rows: a table on a terminal, plain lines in a pipe, JSON on request. It must not judge."""
 
 import sys
 from collections.abc import Sequence

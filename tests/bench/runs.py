@@ -25,7 +25,7 @@ SAMPLE_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a release of a fleet cost."""
+    """The cost of a release of a fleet."""
 
     releases: tuple[Span, ...]
     requests: Mapping[str, float]

@@ -2,7 +2,7 @@
 
 Why it exists: rendering holds the interpreter's lock in turns with the event loop, so that it is done in a thread does
 not say by itself how long the loop waits. It needs no control plane. A turn counts by the clock or by the processor
-time of this process, whichever is less: what other processes of a busy machine take is no stall of ours.
+time of this process, whichever is less: the time of other processes is no stall of ours.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """The cost of one release while so many others run: `python -m tests.bench.sizes`, drawn by `make plots`.
 
 Why it exists: a figure at one size does not say how the cost grows. Invariant: each size is a run of a fleet of its own
-on one control plane, the smallest first; what is recorded is a run of the bench, unrounded. It must not judge or draw.
+on one control plane, the smallest first; the record is a run of the bench, unrounded. It must not judge or draw.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ MEGABYTE = 1e6
 
 
 class Point(msgspec.Struct, frozen=True, rename="camel"):
-    """What each of so many releases at once cost; CPU in seconds, memory of both processes in MB."""
+    """The cost of each of a number of releases at once; CPU in seconds, memory of both processes in MB."""
 
     style: Style
     rollouts: int
@@ -57,7 +57,7 @@ class Record(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def read() -> Record:
-    """What was recorded last."""
+    """The last record."""
     return msgspec.json.decode(RECORD.read_bytes(), type=Record)
 
 

@@ -27,7 +27,7 @@ class Approved:
 
     @property
     def ours(self) -> float:
-        """What is left for the controller."""
+        """The time that is left for the controller."""
         return self.whole - self.pods
 
 

@@ -34,7 +34,7 @@ def exchange(mutation: Mutation) -> None:
 
 
 def _functions(code: CodeType) -> dict[str, CodeType]:
-    """The functions and methods that a module has once it is imported; what they contain comes with them."""
+    """The functions and methods that a module has once it is imported, each with the code inside it."""
     found: dict[str, CodeType] = {}
     for inner in _inside(code):
         if _is_class_body(inner):
@@ -45,7 +45,7 @@ def _functions(code: CodeType) -> dict[str, CodeType]:
 
 
 def _while_imported(code: CodeType) -> tuple[object, ...]:
-    """What runs at import: the module's own code and the bodies of its classes, without the functions' bodies."""
+    """The code run at import: the module's own code and the bodies of its classes, without the functions' bodies."""
     plain = tuple(const for const in code.co_consts if not isinstance(const, CodeType))
     inner = (
         _while_imported(found)

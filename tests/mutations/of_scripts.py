@@ -1,7 +1,7 @@
 """Deliberate defects of the packaged scripts and their library, and the routing test that has to notice each.
 
 A defect is one small replacement in one file of `lua_configuration`. The named test of `tests/routing` is run on one
-example, not on random ones: what it notices here, it notices always.
+example, not on random ones: a defect that it notices here, it always notices.
 """
 
 from typing import NamedTuple

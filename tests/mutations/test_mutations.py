@@ -25,7 +25,7 @@ def test_names_are_unique() -> None:
 
 
 def run(*arguments: str) -> list[dict[str, str]]:
-    """What became of each mutation."""
+    """The result of each mutation."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.mutations.runner", *arguments],
         cwd=ROOT,

@@ -33,7 +33,7 @@ PATHS = (
 
 
 class Drawn:
-    """What a test draws is always the same."""
+    """The source of examples that always draws the same one."""
 
     def draw(self, _: object) -> object:
         """The one example."""
@@ -41,7 +41,7 @@ class Drawn:
 
 
 def examples(mutation: ScriptMutation) -> dict[str, object]:
-    """What the arguments of a routing test are, by their names."""
+    """The arguments of a routing test, by their names."""
     return {
         "kind": mutation.kind,
         "name": mutation.kind,

@@ -18,7 +18,7 @@ Filters = tuple[tuple[str, str, bool], ...]
 
 
 def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
-    """What different sets of filters answer has to be the same: nothing says which of them comes first."""
+    """Different sets of filters have to give the same answer: their order is not defined."""
     found = [place for place in places(objects) if place.fits(request)]
     for host in (request.host, ""):
         sets: dict[Filters, list[Place]] = defaultdict(list)

@@ -4,7 +4,7 @@
 priority, then cookies, then weights; a header and a cookie each come with an annotation for their values, in which *
 and ? stand for letters. It "relies on the ELB advanced forwarding policies. Once enabled, the priority is not
 determined by the domain name or path matching", which leaves open whether a grayscale rule comes before longer paths
-of the original: what is claimed is judged both ways.
+of the original: a claim is judged both ways.
 """
 
 import json

@@ -20,7 +20,7 @@ def virtual_service(spec: Tree, request: Request) -> Shares:
 
 
 def by_revision(spec: Tree, rule: Tree, hosts: Mapping[str, Pods], request: Request) -> Shares:
-    """What the revisions of hosts have; `rule` is the DestinationRule of one of them."""
+    """The shares of the revisions of hosts; `rule` is the DestinationRule of one of them."""
     shares: list[tuple[str, Fraction]] = []
     for to, weight in _destinations(spec, request):
         found = _selected(to, rule, hosts[to["host"]])

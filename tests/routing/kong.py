@@ -4,7 +4,7 @@
 that a route has), hosts without wildcards, the number of headers, expressions and prefixes by length, and "the priority
 of the route will be calculated separately for each of the paths"; of equal priority "it is not defined which of the
 matching routes will be used". subtranslator/ingress_atc.go of the Kong Ingress Controller (3.x) gives routes made of
-expressions the same order, but for the number of headers, which comes before hosts: what is claimed is judged both
+expressions the same order, but for the number of headers, which comes before hosts: every claim is judged both
 ways. Annotations: `headers.<name>` with values parted by commas, of which one has to hold; "~*" is an expression that
 is searched for; all names have to hold; `methods`.
 """

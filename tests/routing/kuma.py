@@ -1,7 +1,8 @@
 """Kuma: MeshHTTPRoute, whose rules are ordered by their matches, and the older TrafficRoute, whose first rule wins.
 
-MeshHTTPRoute: ordered as the Gateway API orders matches (since 2.7); what no rule fits is answered by the Service of
-the list, in newer versions with 404 (`prepareRoutes` in pkg/plugins/policies/meshhttproute/xds): here by nobody.
+MeshHTTPRoute: ordered as the Gateway API orders matches (since 2.7); a request that fits no rule is answered by the
+Service of the list, in newer versions with 404 (`prepareRoutes` in pkg/plugins/policies/meshhttproute/xds): here by
+nobody.
 TrafficRoute (1.8, policies/traffic-route, and mesh/v1alpha1/traffic_route.proto): "Traffic is matched one by one with
 the order defined in the list. If the request does not match any criteria then split or destination outside of http is
 executed"; weights are no percentages, and one of 0 is ignored; a prefix is one of characters, an expression fits the

@@ -38,7 +38,7 @@ Simulator = Callable[[Tree, Request], Shares]
 
 
 def divided(weights: Iterable[tuple[str, int | float | Fraction]]) -> Shares:
-    """Return shares by weight; what has no weight has no share."""
+    """Return shares by weight; a name without a weight has no share."""
     counts: Counter[str] = Counter()
     for name, weight in weights:
         counts[name] += Fraction(weight)  # type: ignore[assignment] # a Counter adds up any number

@@ -261,7 +261,7 @@ def mappings(table: Table) -> Spec:
 
 
 def traffic_route(table: Table) -> Spec:
-    """Kuma TrafficRoute: what no rule fits goes to the stable Service."""
+    """Kuma TrafficRoute: a request that fits no rule goes to the stable Service."""
 
     def destination(name: str) -> Spec:
         return {"kuma.io/service": f"{name}_demo_svc_80"}

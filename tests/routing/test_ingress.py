@@ -184,7 +184,7 @@ async def asked(
 
 
 def is_meant(match: dict[str, Any], request: Request) -> bool:
-    """What the owner of a Rollout means by a match: all its conditions hold; a cookie alone says always."""
+    """The owner's meaning of a match: all its conditions hold; a cookie alone says always."""
     for condition in match.get("headers", ()):
         value = request.headers.get(condition["name"])
         if condition["name"] == "canary-by-cookie":

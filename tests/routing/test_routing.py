@@ -204,7 +204,7 @@ STEPS: tuple[tuple[str, list[dict[str, Any]]], ...] = (
 
 
 def is_meant(match: dict[str, Any], request: Request) -> bool:
-    """What the owner of a Rollout means by a match: all its conditions hold, an expression fits the whole value."""
+    """The owner's meaning of a match: all its conditions hold, an expression fits the whole value."""
     for condition in match.get("headers", ()):
         name, value = condition["name"], condition["value"]
         if name == "canary-by-cookie":

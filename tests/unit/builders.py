@@ -58,7 +58,7 @@ def template(version: str = "v1", labels: dict[str, str] | None = None) -> msgsp
 
 
 def original_name(version: str) -> str | None:
-    """What clients of the original call a Deployment's template."""
+    """The name of a Deployment's template for clients of the original controller."""
     return original_revision(bytes(template(version)))
 
 
@@ -384,7 +384,7 @@ def release(world: World, version: str = "v2") -> None:
 
 
 def wait(world: World, seconds: float) -> None:
-    """Time passes; what is due meanwhile happens."""
+    """Time passes, and everything that is due in this time happens."""
     world.run_to(world.cluster.now + timedelta(seconds=seconds))
 
 

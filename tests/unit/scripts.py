@@ -1,4 +1,4 @@
-"""Scripts without a worker: what a plan asks for is written into one part of the gateway object's spec.
+"""Scripts without a worker: the plan is written into one part of the gateway object's spec.
 
 Invariant: the answer depends on the input alone. What a script says of itself (what it points at, whether proxies learn
 of Services from its objects, what it can say) is given for each kind.
@@ -36,7 +36,7 @@ class PlainScripts:
         return MissingScript(missing) if missing else self._of(reference)[0]
 
     def header(self, reference: Reference) -> ScriptHeader | None:
-        """What it says of itself."""
+        """The statements of a script about itself."""
         return None if self.missing(reference) else self._of(reference)[1]
 
     def missing(self, reference: Reference) -> str:
@@ -64,7 +64,7 @@ class PlainScripts:
     async def execute(
         self, script: Script, obj: bytes, *, tenant: str, request_id: str
     ) -> ScriptAnswer:
-        """What the script answers: the original's spec, and the plan in `plan`."""
+        """The answer of the script: the original's spec, and the plan in `plan`."""
         if self.worker_is_away:
             raise WorkerUnavailable("the worker restarts")
         asked = msgspec.json.decode(obj)

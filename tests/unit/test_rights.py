@@ -1,4 +1,4 @@
-"""What the tests say about rights is what API servers noted: who asked, and whether the authorizer allowed it."""
+"""The rights in the tests come from the audit logs of API servers: the user, and whether the authorizer allowed it."""
 
 import json
 from pathlib import Path

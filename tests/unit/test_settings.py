@@ -1,4 +1,4 @@
-"""Flags: what is accepted, and what is refused in words."""
+"""The flags that are accepted, and the flags that are refused with a reason."""
 
 from pathlib import Path
 

@@ -26,7 +26,7 @@ API_VERSIONS = {
 
 
 class Led(msgspec.Struct, frozen=True):
-    """What a gateway object was made to say."""
+    """The plan that was written into a gateway object."""
 
     identity: str
     release: str

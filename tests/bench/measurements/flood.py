@@ -1,4 +1,4 @@
-"""A flood of oversized and forged reviews: what it costs the controller, and what honest changes wait for meanwhile."""
+"""A flood of oversized and forged reviews: its cost for the controller, and the delay of honest changes."""
 
 import asyncio
 import sys

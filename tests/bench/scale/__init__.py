@@ -1,1 +1,1 @@
-"""What few people have on one machine: ten thousand Rollouts, a thousand releases at once, a day of use."""
+"""Sizes that few people have on one machine: ten thousand Rollouts, a thousand releases at once, a day of use."""

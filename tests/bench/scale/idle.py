@@ -50,7 +50,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What a controller that was started anew uses at one size."""
+    """The resources that a freshly started controller uses at one size."""
 
     size: Size
     controller: int
@@ -206,7 +206,7 @@ def _rows(rests: list[Rest]) -> Iterator[Row]:
 
 
 def _slopes(empty: int, rests: list[Rest]) -> Iterator[Row]:
-    """What one Rollout (with one pod) and one pod more add to the memory at rest."""
+    """The memory at rest that one more Rollout (with one pod) and one more pod add."""
     small, many, pods = rests
     per_rollout = (many.controller - small.controller) / (many.size.rollouts - small.size.rollouts)
     per_pod = (pods.controller - many.controller) / (pods.size.pods - many.size.pods)

@@ -1,6 +1,6 @@
-"""What was measured of each scenario, in docs/benchmarks/scale.json, and its part of docs/benchmarks.md.
+"""The measured rows of each scenario, in docs/benchmarks/scale.json, and its part of docs/benchmarks.md.
 
-Invariant: the page has what the record has; a scenario that is measured alone leaves the others' rows. It must not
+Invariant: the page has the rows of the record; a scenario that is measured alone leaves the others' rows. It must not
 measure or judge.
 """
 
@@ -44,14 +44,14 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 def read() -> dict[str, Measured]:
-    """What was recorded, by scenario."""
+    """The recorded measurements, by scenario."""
     if not RECORD.exists():
         return {}
     return msgspec.json.decode(RECORD.read_bytes(), type=dict[str, Measured])
 
 
 def keep(name: str, rows: Sequence[Row], others: float | None, size: str = "") -> None:
-    """Record a scenario in place of what was known of it; `size` is the option that made it smaller."""
+    """Record a scenario in place of its former record; `size` is the option that made it smaller."""
     lines = tuple(Line(row.name, row.limit, row.value, row.unit, row.note) for row in rows)
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     command = f"python -m tests.bench.scale --only {name}{size and f' {size}'}"

@@ -31,7 +31,7 @@ MEGABYTE = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """What so many releases at once cost."""
+    """The cost of a number of releases at once."""
 
     count: int
     seconds: float

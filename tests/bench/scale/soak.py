@@ -1,6 +1,6 @@
 """Release after release, fleet after fleet: does memory grow?
 
-Why fleets come and go: what is kept for a name that is gone is the leak that a long life shows. Invariant: memory is
+Why fleets come and go: data kept for a deleted name is the leak that a long life shows. Invariant: memory is
 read after a collection, when no Rollout is left, so that all samples are of the same state; styles change from fleet to
 fleet, and of three releases of each Rollout the last one is undone. It must not judge more than its rows say.
 """
@@ -53,7 +53,7 @@ class Slope:
 
     @property
     def surely(self) -> float:
-        """What it grows at least; 0 where it may as well not grow."""
+        """The least growth that is certain; 0 where there may be no growth."""
         return max(0.0, self.each - self.error)
 
     def __str__(self) -> str:

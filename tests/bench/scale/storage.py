@@ -34,7 +34,7 @@ class Stored(NamedTuple):
 
 
 def metadata(namespace: str, name: str, **more: object) -> JsonObject:
-    """What the API server itself would have added to every object."""
+    """The metadata that the API server itself would add to every object."""
     created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "namespace": namespace,

@@ -1,4 +1,4 @@
-"""The product with its event loop watched from inside, and what was seen of it.
+"""The product with its event loop watched from inside, and the delays that were seen.
 
 Invariant: command lines are the product's own, with `inside` before them. It must not judge.
 """
@@ -76,7 +76,7 @@ class WatchedProduct(Product):
         return Late(p99(clock), p99(own), max(own))
 
     async def collect(self) -> Second:
-        """Let the controller collect its garbage; what it counted then."""
+        """Let the controller collect its garbage, and return the counts after it."""
         mark = self.mark()
         os.kill(self.controller.pid, signal.SIGUSR1)
         async with asyncio.timeout(COLLECT_SECONDS):
@@ -109,7 +109,7 @@ def watched(component: Component, seen: Path) -> Component:
 
 @asynccontextmanager
 async def watched_ground(folder: Path, reporter: Reporter) -> AsyncIterator[Ground]:
-    """What a measurement stands on, with a product that is watched."""
+    """The ground of a measurement, with a product whose event loop is watched."""
     async with Plane.start(folder / "plane", reporter=reporter) as plane:
         await plane.apply(await asyncio.to_thread(VIRTUAL_SERVICE_CRD.read_text), server_side=True)
         product = WatchedProduct(plane, folder / "product", free_ports(5))

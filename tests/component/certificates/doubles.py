@@ -1,4 +1,4 @@
-"""Secrets and webhook configurations in memory, with what goes wrong with them."""
+"""Secrets and webhook configurations in memory, with the failures of their API."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -39,7 +39,7 @@ def without_waiting(monkeypatch: pytest.MonkeyPatch, *pauses: str) -> None:
 async def rounds(
     store: Configurations, tmp_path: Path, secrets: Secrets | None = None
 ) -> AsyncIterator[Endpoint]:
-    """Run the endpoint; what the block waits for comes within the limit."""
+    """Run the endpoint. The block has to end within the limit."""
     places = Places("s", tmp_path / "serving")
     publisher = Publisher(store, Address(), SERVED, US)
     keeper = CertificateKeeper(secrets or Secrets(), publisher, Address(), places, Calendar())

@@ -48,7 +48,7 @@ class Installed(Configurations):
 
 
 async def published(store: Installed, *users: str) -> str:
-    """What is published after replicas with these identities had a round each, one after the other."""
+    """The published expression after one round of each replica with these identities, one after the other."""
     for user in users:
         await Publisher(store, Address(), SERVED, named(user)).publish(b"ca", START)
     return expression_of(store.entry)

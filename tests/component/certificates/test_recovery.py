@@ -1,4 +1,4 @@
-"""A Secret that is deleted, damaged or replaced: what replicas remember, and when they look by themselves."""
+"""A Secret that is deleted, damaged or replaced: the memory of replicas, and the time when they look by themselves."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -118,7 +118,7 @@ def test_at_rest_nothing_is_due_before_a_certificate_ends() -> None:
 async def told_of_a_blanked_authority(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, healings: int
 ) -> Configurations:
-    """What a replica makes of it when it hears that somebody wrote to a webhook configuration."""
+    """The configurations after a replica hears that somebody wrote to a webhook configuration."""
     without_waiting(monkeypatch, "RETRY", "HEARD")
     monkeypatch.setattr(endpoint_module, "HEALINGS", healings)
     store = Configurations()

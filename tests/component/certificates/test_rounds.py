@@ -165,7 +165,7 @@ class Counting(Configurations):
 async def problem_after(
     store: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> str | None:
-    """What readiness says once all failures were met."""
+    """The problem that readiness tells after all failures."""
     without_waiting(monkeypatch, "RETRY", "HEARD", "LOOK_AGAIN", "LOOK_FOR_MISSING")
     async with rounds(store, tmp_path) as endpoint:
         await store.passed.wait()

@@ -33,7 +33,7 @@ class Pods:
 
 
 async def told(pods: Pods, files: dict[str, bytes]) -> list[str]:
-    """What pods are told of one change of the Secret."""
+    """The values that pods get after one change of the Secret."""
     summons = Summons(pods)
     running = asyncio.create_task(summons.run())
     summons.call(files)

@@ -96,7 +96,7 @@ class Cluster:
             await self._object(path, reply)
 
     def _patched(self, path: str) -> None:
-        """What an object is once it was patched, where a test says so."""
+        """Replace a patched object by the one that a test has given, if any."""
         if (after := self.after_patch.get(path)) is not None:
             self.collections[path.rpartition("/")[0]] = [after]
 

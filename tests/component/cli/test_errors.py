@@ -1,4 +1,4 @@
-"""What goes wrong is one line on standard error and an exit code, never a stack."""
+"""An error is one line on standard error and an exit code, never a stack trace."""
 
 from pathlib import Path
 

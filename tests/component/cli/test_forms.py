@@ -1,4 +1,4 @@
-"""`get` for scripts: names, one value; what is none of the known forms is refused."""
+"""`get` for scripts: names, one value; an unknown form is refused."""
 
 from pathlib import Path
 

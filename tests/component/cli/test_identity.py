@@ -1,4 +1,4 @@
-"""As whom a command acts: what the kubeconfig and the command line say, on every request it sends."""
+"""The identity of a command, from the kubeconfig and the command line, on every request that it sends."""
 
 import json
 from pathlib import Path

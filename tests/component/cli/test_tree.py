@@ -1,4 +1,4 @@
-"""The tree of one Rollout, gathered from an API double: what is read, and what is said of what cannot be."""
+"""The tree of one Rollout, gathered from an API double: the objects that are read, and the gaps."""
 
 import json
 from pathlib import Path

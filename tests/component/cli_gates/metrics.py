@@ -1,4 +1,4 @@
-"""A metric source of one test over real HTTP: answers by the text of the query, and what was asked."""
+"""A metric source of one test over real HTTP: answers by the text of the query, and a record of the requests."""
 
 import asyncio
 import contextlib

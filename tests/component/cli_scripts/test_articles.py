@@ -1,4 +1,4 @@
-"""What the articles print about scripts works as printed (indentation put back)."""
+"""The examples of scripts in the articles work as printed (with their indentation restored)."""
 
 from pathlib import Path
 from typing import Any

@@ -37,7 +37,7 @@ def _at(tree: Any, path: Path) -> Any:
 
 
 def _parent(draw: Draw, documents: list[Any]) -> tuple[Any, Any]:
-    """A place: what holds it, and its name or number there."""
+    """A place: the object or list that contains it, and its name or number there."""
     path = draw(st.sampled_from(list(places(documents))))
     return _at(documents, path[:-1]), path[-1]
 

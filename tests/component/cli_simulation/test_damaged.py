@@ -27,7 +27,7 @@ class Simulations:
         self._loop = loop
 
     def of(self, text: str) -> Report | Failure:
-        """What is predicted for the manifests in a text, or why there is no prediction."""
+        """The prediction for the manifests in a text, or the reason why there is none."""
         with TemporaryDirectory() as folder:
             (Path(folder) / "all.yaml").write_text(text)
             try:

@@ -1,4 +1,4 @@
-"""The API server in memory as effects meet it: seeded by a test, which also reads what was written."""
+"""The API server in memory as effects meet it: seeded by a test, which also reads the written objects."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ class ApiDouble(MemoryApi):
         return self.storage.put((resource.group, resource.plural), key, stored)
 
     def one(self, resource: Resource, name: str) -> Object:
-        """What there is now; the very object, so that a test may change it in place."""
+        """The present object itself, not a copy, so that a test may change it in place."""
         kind = (resource.group, resource.plural)
         return next(found for key, found in self.storage.all(kind) if key.name == name)
 

@@ -1,4 +1,4 @@
-"""Copies of ConfigMaps and Secrets, and the way back from them: only what was decided on, and nothing half."""
+"""Copies of ConfigMaps and Secrets, and the way back from them: only the chosen content, and always whole."""
 
 import base64
 

@@ -15,7 +15,7 @@ ASKED = AskWhyNotMade(Key("shop", "web"), "uid-1", "step(1): of 2 new pods 0 mad
 
 
 class Events:
-    """What is listed, in one page; `forbidden` where the right is missing."""
+    """The Events of a list, in one page; `forbidden` where the right is missing."""
 
     def __init__(self, *items: dict[str, object], forbidden: bool = False) -> None:
         self._items = items

@@ -1,4 +1,4 @@
-"""What a deletion leaves to wait for: the object's end, the mark on it, or nothing that is sure to come."""
+"""The change that follows a deletion in the watch: the object's end, the mark on it, or no change that is certain."""
 
 import msgspec
 import pytest

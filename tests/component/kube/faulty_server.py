@@ -1,6 +1,6 @@
 """An HTTP server that does exactly what a test's script says, byte by byte and fault by fault.
 
-It knows nothing of Kubernetes but the shape of lists, watch events and statuses; what a real API server does is
+It knows nothing of Kubernetes but the shape of lists, watch events and statuses; the behaviour of a real API server is
 tried on one.
 """
 
@@ -24,7 +24,7 @@ from controller.runtime.rate import TokenBucket
 
 @dataclass
 class Request:
-    """What the server got."""
+    """A request that the server received."""
 
     method: str
     path: str
@@ -42,7 +42,7 @@ class Request:
 
 @dataclass
 class Reply:
-    """What the script may do to the connection."""
+    """The means by which a script answers on the connection, or breaks it."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter

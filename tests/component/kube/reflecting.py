@@ -1,4 +1,4 @@
-"""A reflector on a faulty server, and what came of it: what its tests look at."""
+"""A reflector on a faulty server, and the results that its tests look at."""
 
 import asyncio
 import contextlib

@@ -27,7 +27,7 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class Kinds:
-    """What is served; every field may be changed at any time."""
+    """The kinds and objects that the server serves. A test may change every field at any time."""
 
     def __init__(self, *versions: str, declared: bool = True) -> None:
         self.versions = [*versions]
@@ -42,7 +42,7 @@ class Kinds:
 
     @property
     def paths(self) -> list[str]:
-        """What was asked for, watches left out."""
+        """The paths of all requests but watches."""
         return [request.path for request in self.server.listed]
 
     @property
@@ -108,7 +108,7 @@ class Kinds:
 
 
 class Told:
-    """Who was told that something else is known."""
+    """The owners that were told of news, in order."""
 
     def __init__(self) -> None:
         self.owners: list[Key] = []

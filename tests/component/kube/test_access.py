@@ -1,4 +1,4 @@
-"""What a kubeconfig says reaches the server, over real connections, or is refused in words."""
+"""The settings of a kubeconfig reach the server, over real connections, or are refused with a reason."""
 
 import base64
 import contextlib
@@ -39,7 +39,7 @@ def replying() -> FaultyServer:
 async def headers_of(
     directory: Path, user: Mapping[str, object], asked: Impersonation | None = None
 ) -> dict[str, str]:
-    """What the server is told of who asks."""
+    """The request headers that tell the server the identity of the client."""
     server = replying()
     async with server.running():
         source = Source(

@@ -1,4 +1,4 @@
-"""What the client puts on the wire, and what it makes of the answers."""
+"""The requests that the client sends, and how it reads the answers."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Kinds that come, go, change their version or may not be read: what is unknown is never taken for nothing."""
+"""Kinds appear, disappear, change their version or may not be read. An unknown state never counts as an empty list."""
 
 import msgspec
 import pytest

@@ -1,6 +1,6 @@
-"""What an object costs in a cache does not grow unnoticed: bytes of Python's allocator, for objects of a usual size.
+"""The memory of an object in a cache does not grow unnoticed: bytes of Python's allocator, for objects of a usual size.
 
-Why bytes: resident memory of a process depends on the machine and on what ran before; what the allocator hands out does
+Why bytes: resident memory of a process depends on the machine and on what ran before; the allocator's figure does
 not. The limits are a half more than was counted, so a field that only fills the caches meets them.
 """
 

@@ -1,4 +1,4 @@
-"""What cannot be read costs the reflector one list, and nobody else anything."""
+"""An object that cannot be read costs the reflector one list, and delays no other object."""
 
 from controller.api.meta import Key
 from tests.component.kube.faulty_server import (

@@ -1,7 +1,7 @@
 """Starts a program the way a restricted pod does: `python pod.py PROGRAM ARGUMENT…`, as root or as anybody.
 
 User and group 65532, no further groups, an empty bounding set, no new privileges, and a filter that denies with EPERM
-what the default seccomp profile of moby and containerd denies a process without capabilities:
+the system calls that the default seccomp profile of moby and containerd denies a process without capabilities:
 
     acct, add_key, bpf, chroot, clone with a CLONE_NEW* flag, clone3 (with ENOSYS, so that the C library falls back
     to clone), delete_module, finit_module, fsconfig, fsmount, fsopen, fspick, init_module, io_uring_setup,
@@ -12,7 +12,7 @@ what the default seccomp profile of moby and containerd denies a process without
     stime, swapon, swapoff, syslog, sysfs, umount2, unshare, uselib, userfaultfd, ustat,
     vhangup, vm86, socket(AF_VSOCK)
 
-Invariant: what is allowed here may be more than a real node allows, never less for anything the worker uses; a process
+Invariant: this filter may allow more than a real node allows, never less for anything the worker uses; a process
 that is not root keeps its user, and gets all the rest.
 """
 

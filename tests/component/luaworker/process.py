@@ -34,7 +34,7 @@ PATIENT = pb.Limits(cpu_ms=5_000, wall_ms=10_000)
 
 
 async def served(running: "Worker", obj: str) -> bytes:
-    """What a script that gives its object back answers, as soon as there is a process for it.
+    """The answer of a script that returns its object, as soon as there is a process for it.
 
     A call waits half a second for one and is refused then: how soon a new one is there is a matter of the machine.
     """

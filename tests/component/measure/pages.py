@@ -1,4 +1,4 @@
-"""A real HTTP server of one test: scripted answers of a metric source, and what was asked of it."""
+"""A real HTTP server of one test: scripted answers of a metric source, and the requests to it."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""Requests of gates: bounded, unredirected, and silent about what was answered."""
+"""Requests of gates: bounded, unredirected, and silent about the text of the answers."""
 
 import asyncio
 import ssl

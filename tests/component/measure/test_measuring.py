@@ -18,7 +18,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Woken:
-    """Who was woken, in order."""
+    """The keys that were woken, in order."""
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[Key] = asyncio.Queue()

@@ -74,7 +74,7 @@ class Passes:
         )
 
     def wait(self, key: Key, right: Right) -> None:
-        """Note what was refused for want of a right."""
+        """Note the key and the right that a refused write lacks."""
         self.awaited.append((key, right))
 
     def ask(self, key: Key, asked: Measure) -> None:
@@ -86,7 +86,7 @@ class Passes:
 
     @property
     def status(self) -> RolloutStatus:
-        """What the API server has."""
+        """The status of the Rollout in the API server."""
         return msgspec.convert(self.api.one(ROLLOUTS, "web")["status"], RolloutStatus)
 
     @property

@@ -1,4 +1,4 @@
-"""Who is asked about ConfigMaps and Secrets, who is woken by one, and what a refused write of one holds up."""
+"""ConfigMaps and Secrets: the questions about them, the Rollouts that they wake, and the effect of a refused write."""
 
 from collections.abc import Iterable
 

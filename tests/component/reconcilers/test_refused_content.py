@@ -64,7 +64,7 @@ class Worlds:
 
 
 def served(world: World) -> ApiDouble:
-    """What an API server would have of this world, as far as a way back writes it."""
+    """An API server with the objects of this world that a way back writes."""
     api = ApiDouble()
     _put(api, DEPLOYMENTS, msgspec.json.encode(workload_of(world)))
     _put(api, ROLLOUTS, msgspec.json.encode(world.cluster.rollouts[KEY]))

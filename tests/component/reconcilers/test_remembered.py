@@ -1,4 +1,4 @@
-"""What passes read again is computed once, however many Rollouts there are, and forgotten with each."""
+"""Values that passes read again are computed once, for any number of Rollouts, and forgotten with each Rollout."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Who was refused a write is woken when it may be otherwise, by one question for all. Times are virtual."""
+"""Refused writers are woken when the right may be there. One question serves all. Times are virtual."""
 
 import asyncio
 import contextlib

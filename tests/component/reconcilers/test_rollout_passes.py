@@ -1,4 +1,4 @@
-"""What passes over a Rollout write, tell and measure, and when they look again."""
+"""Passes over a Rollout: their writes, Events and measurements, and the time of the next look."""
 
 import pytest
 

@@ -44,7 +44,7 @@ class Compiler:
 
 
 class World:
-    """A ConfigMap, what was told about it, and the part under test."""
+    """A ConfigMap, the messages about it, and the part under test."""
 
     def __init__(self) -> None:
         self.map = ConfiguredScriptsMap(NAMESPACE)

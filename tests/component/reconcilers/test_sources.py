@@ -33,7 +33,7 @@ class Cache:
 
 
 class Scene:
-    """Four caches, and what was told of them."""
+    """The caches under test, and the news that was told of them."""
 
     def __init__(self) -> None:
         self.turns = 0

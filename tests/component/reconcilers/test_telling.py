@@ -1,4 +1,4 @@
-"""What a pass tells is counted once, when its status is written."""
+"""Each message of a pass is counted once, when its status is written."""
 
 from datetime import timedelta
 

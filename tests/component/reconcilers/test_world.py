@@ -1,4 +1,4 @@
-"""What is watched for a Rollout, and what a pass is told where something cannot be read."""
+"""The objects that are watched for a Rollout, and the input of a pass where an object cannot be read."""
 
 from collections.abc import Iterable
 

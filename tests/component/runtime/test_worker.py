@@ -1,4 +1,4 @@
-"""Workers: what a reconcile's end means for its key. Times are virtual."""
+"""Workers: the effect of a reconcile's end on its key. Times are virtual."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Spans of a pass: what reaches a collector, what goes along to the worker, and that nothing is paid without one."""
+"""Spans of a pass: their way to a collector, their context for the worker, and no cost without a collector."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What the tests of the webhook server ask with: reviews, readers that count, and a server that is called."""
+"""Tools for the tests of the webhook server: reviews, readers that count, and a server that is called."""
 
 import asyncio
 import base64
@@ -57,7 +57,7 @@ class Reads:
 
 
 class Counted:
-    """Remembers what was counted."""
+    """Remembers the counted answers."""
 
     def __init__(self) -> None:
         self.answers: list[tuple[str, bool]] = []

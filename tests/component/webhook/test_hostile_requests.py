@@ -55,7 +55,7 @@ async def listening(
 
 
 async def said(port: int, raw: bytes) -> Answered:
-    """What the server answers to bytes; the connection is closed by us where the server keeps it."""
+    """The answer of the server to some bytes. We close the connection where the server keeps it open."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         with contextlib.suppress(ConnectionError):

@@ -1,4 +1,4 @@
-"""What admission reads live is bounded: a forged review must not spend the controller's requests."""
+"""The live reads of admission are bounded: a forged review must not spend the controller's requests."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a Rollout names is read from caches, else live within a bound; it refuses no Rollout, delays none for long."""
+"""A Rollout's objects are read from caches, else live within a bound. No Rollout is refused, none delayed for long."""
 
 import asyncio
 import json
@@ -56,7 +56,7 @@ PLAN: dict[str, Any] = {
 
 
 class World:
-    """A cluster, what is cached of it, and what was asked of its API server."""
+    """A cluster, its cached objects, and the requests to its API server."""
 
     def __init__(self, *, synced: bool, held: bool = True) -> None:
         self.api = MemoryApi(

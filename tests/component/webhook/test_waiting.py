@@ -1,4 +1,4 @@
-"""Who waits for a place, and for how long."""
+"""The connections that wait for a place, and the time that they wait."""
 
 from controller.webhook.waiting import WaitingRoom
 

@@ -1,4 +1,4 @@
-"""What admission says of a plan that does not do what its author may expect, with the field, in the author's words."""
+"""The warnings of admission for a plan that may surprise its author. They name the field in the author's words."""
 
 import pytest
 

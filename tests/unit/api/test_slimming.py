@@ -1,4 +1,4 @@
-"""What a cache keeps of a Deployment and a ReplicaSet: all of it, in bytes of its own."""
+"""A cache keeps a Deployment and a ReplicaSet whole, in bytes of its own."""
 
 import msgspec
 import pytest

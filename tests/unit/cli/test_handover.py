@@ -52,7 +52,7 @@ def held() -> JsonObject:
 
 
 def said_of(kind: str, seen: Inventory, name: str = "web") -> Finding:
-    """What is said of an object before taking over."""
+    """The finding about an object before the controller takes over."""
     found = [item for item in before_taking_over(seen) if (item.kind, item.name) == (kind, name)]
     assert len(found) == 1, found
     return found[0]

@@ -1,4 +1,4 @@
-"""What a person is told to type, for each reason that a release does not go on."""
+"""The commands that a person is told to type, for each reason that stops a release."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""What a simulation refuses before it plays anything, in the words of an API server."""
+"""The manifests that a simulation refuses before it starts, in the words of an API server."""
 
 from typing import Any
 

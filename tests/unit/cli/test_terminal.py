@@ -1,4 +1,4 @@
-"""What objects of a cluster bring with them does not steer a terminal."""
+"""Text from the objects of a cluster does not control a terminal."""
 
 import io
 import json

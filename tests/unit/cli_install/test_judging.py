@@ -1,4 +1,4 @@
-"""What stands in the way of an installation, one row a fact."""
+"""The obstacles to an installation, one row for each fact."""
 
 import functools
 from pathlib import Path

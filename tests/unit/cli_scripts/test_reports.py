@@ -1,4 +1,4 @@
-"""What is written for people, for build servers, and back into the cases."""
+"""The reports for people and for build servers, and the text that is written back into the cases."""
 
 import xml.etree.ElementTree as ET
 from pathlib import Path

@@ -90,7 +90,7 @@ class Tale:
         )
 
     def endpoints(self, service: str, *pods: str) -> "Tale":
-        """What a Service leads to."""
+        """The pods behind a Service."""
         found = [{"conditions": {"ready": True}, "targetRef": {"name": pod}} for pod in pods]
         labels = {"kubernetes.io/service-name": service}
         metadata = {"name": service, "namespace": "here", "labels": labels}

@@ -40,7 +40,7 @@ def manifests(name: str) -> list[JsonObject]:
 
 
 def applied() -> dict[str, JsonObject]:
-    """What app.yaml contains, by kind and name."""
+    """The objects of app.yaml, by kind and name."""
     return {f"{doc['kind']} {doc['metadata']['name']}": doc for doc in manifests("app.yaml")}
 
 

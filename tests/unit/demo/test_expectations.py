@@ -1,4 +1,4 @@
-"""What the demo expects holds for a right release, and only for that."""
+"""The expectations of the demo hold for a right release, and for no other."""
 
 import copy
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The picture: what it says, and that it fits."""
+"""The picture shows the right texts, and it fits the terminal."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What a pipe gets to read."""
+"""The output of the demo in a pipe and on a terminal."""
 
 import io
 import time

@@ -33,7 +33,7 @@ def containers(pod: Json) -> list[Json]:
 
 
 def beyond_restricted(pod: Json) -> list[str]:
-    """What a pod's specification does that "restricted" forbids."""
+    """The settings of a pod's specification that the "restricted" level forbids."""
     found = [f"{name} is on" for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name)]
     for volume in pod.get("volumes") or ():
         kinds = volume.keys() - {"name"}

@@ -1,1 +1,1 @@
-"""Tests of the documents: what they name exists, and what exists is named."""
+"""Tests of the documents: every thing that they name exists, and every thing that exists is named."""

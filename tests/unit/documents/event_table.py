@@ -84,7 +84,7 @@ def others() -> list[str]:
 
 
 def generated() -> str:
-    """What stands between the marks."""
+    """The text between the marks."""
     lines = ["| reason | type | on | when |", "|---|---|---|---|"]
     lines += [f"| `{reason}` | {kind} | {on} | {text} |" for reason, kind, on, text in rows()]
     named = ", ".join(f"`{reason}`" for reason in others())

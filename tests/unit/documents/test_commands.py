@@ -49,7 +49,7 @@ def lines_of(page: Path) -> Iterator[tuple[str, bool]]:
 
 
 def lines_of_help(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
-    """The examples of a help text, and whose they are; what each does stands behind two blanks."""
+    """The command and each example of its help text. Two blanks part an example from its explanation."""
     for line in (command.help or "").splitlines():
         yield f"help of {name}", line.strip().partition("  ")[0]
     if isinstance(command, click.Group):

@@ -21,7 +21,7 @@ HEADING = re.compile(r"^#{1,6} +(.+?) *#*$", re.MULTILINE)
 
 
 def links(page: Path) -> Iterator[str]:
-    """What a page leads to, but for other sites."""
+    """The links of a page, without links to other sites."""
     for target in LINK.findall(FENCE.sub("", page.read_text())):
         if not re.match(r"[a-z]+:", target):
             yield target
@@ -40,7 +40,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def problem(page: Path, target: str) -> str:
-    """What is wrong with a link; empty where nothing is."""
+    """The problem of a link; empty where the link is right."""
     path, _, anchor = target.partition("#")
     there = (page.parent / path).resolve() if path else page
     if not there.exists():

@@ -1,4 +1,4 @@
-"""What a record says of gateway objects."""
+"""The gateway objects in the record of a release."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Who may read the metrics, and how often the API server is asked about it."""
+"""The clients that may read the metrics, and how often the API server is asked about them."""
 
 import asyncio
 from dataclasses import dataclass, field

@@ -17,7 +17,7 @@ class Idle:
 
 
 class Counting(dict[Key, frozenset[str]]):
-    """What owners hold, and how many of them were looked at."""
+    """The objects that owners hold. It counts the owners that were looked at."""
 
     looked_at = 0
 

@@ -1,4 +1,4 @@
-"""What of the audit log counts as a request."""
+"""The entries of the audit log that count as requests."""
 
 import json
 from pathlib import Path

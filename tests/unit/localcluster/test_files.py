@@ -1,4 +1,4 @@
-"""What a plane's folder contains, and what its components are told."""
+"""The contents of a plane's folder, and the flags of its components."""
 
 import base64
 import re

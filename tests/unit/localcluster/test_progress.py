@@ -1,4 +1,4 @@
-"""What a pipe gets to read."""
+"""The progress that a pipe and a terminal show."""
 
 import io
 

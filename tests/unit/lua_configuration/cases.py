@@ -1,4 +1,4 @@
-"""Test cases of packaged scripts, in the documented format: a Rollout or TrafficRouting, an original, what is expected.
+"""Test cases of packaged scripts, in the documented format: a Rollout or TrafficRouting, an original, expected objects.
 
 A step's input is derived as the controller derives it: always from the original, never from the step before.
 """

@@ -55,7 +55,7 @@ def _yaml(*bodies: JsonObject) -> str:
 
 
 def _step(sample: Sample, number: int) -> tuple[str, list[JsonObject]]:
-    """What a step asks for, and the objects at it."""
+    """The traffic that a step asks for, in words, and the gateway objects at this step."""
     app = sample.application(NAMESPACE)
     step = sample.rollout(app)["spec"]["strategy"]["canary"]["steps"][number]
     asked = {key: step[key] for key in ("traffic", "matches") if key in step}

@@ -2,7 +2,7 @@
 
 `make generate` writes both; a test compares. A module's comment is
 the first of its file; a function's comment is the lines with three dashes above it, in the words of the Lua language
-server (`---@param`, `---@return`). What has none is nobody's but the module's.
+server (`---@param`, `---@return`). A function without such lines is private to its module.
 """
 
 import itertools
@@ -74,7 +74,7 @@ def _continued(lines: tuple[str, ...]) -> Iterator[str]:
 
 
 def described(path: Path) -> Described:
-    """What the comments of a module say."""
+    """The description of a module, from its comments."""
     text = path.read_text()
     head = []
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""The table in the README: what each kind did with each sort of step when it was run.
+"""The table in the README: the result of each sort of step for each kind, from a real run.
 
 `python -m tests.unit.lua_configuration.matrix --update` runs every packaged script on the originals of its test data,
 through a real worker, and writes the table; a test runs the same and compares. A mark is an answer that the controller
@@ -117,7 +117,7 @@ class _Runs:
 
 
 async def row_of(engine: Engine, subject: Subject) -> Row:
-    """What one script does."""
+    """The row of one script in the table."""
     runs = _Runs(engine, subject)
     marks, words = [], []
     for step in STEPS.values():

@@ -77,5 +77,5 @@ def path(value: str, kind: str = "PathPrefix") -> Tree:
 
 
 def flat(spec: str) -> Any:
-    """What a test expects, as YAML."""
+    """The value that a test expects, from YAML."""
     return yaml.safe_load(spec)

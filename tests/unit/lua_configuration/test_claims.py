@@ -1,4 +1,4 @@
-"""`--@can`: what a script claims it does, and what it does not claim it refuses."""
+"""`--@can`: a script does everything that it claims, and refuses everything else."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the test data expects is what the controller would write."""
+"""The expected objects of the test data are the objects that the controller would write."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a kind cannot say is refused with words that name it, never left out."""
+"""A request that a kind cannot express is refused with words that name it. It is never left out."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What scripts have in common stands in the library, once; what differs in names only is one script."""
+"""Code that scripts share stands in the library, once. Kinds that differ only in names have one script."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""JSON through plain Lua tables and back: what a script does not touch is text-exact."""
+"""JSON through plain Lua tables and back: values that a script does not touch keep their exact text."""
 
 import json
 import math

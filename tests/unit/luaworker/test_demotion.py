@@ -13,7 +13,7 @@ AFTER = 0.008
 
 
 class Scripted:
-    """A child that has used so much CPU each time somebody looks, and says what was done to it."""
+    """A child with a given CPU time at each look. It records every deed that was done to it."""
 
     def __init__(self, used: Iterable[float]) -> None:
         self._used = iter((0.0, *used))
@@ -39,7 +39,7 @@ class Scripted:
 
 
 async def watched(*used: float, staged: bool) -> list[str]:
-    """What is done to a child whose CPU time is found to be so much, look after look."""
+    """The deeds done to a child with the given CPU times, look after look."""
     child = Scripted(used)
     demotion = Demotion(
         cast("Child", child), AFTER, lambda: child.done.append("counted"), staged=staged

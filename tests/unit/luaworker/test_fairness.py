@@ -1,4 +1,4 @@
-"""Who gets the next place."""
+"""The tenant that gets the next place."""
 
 import asyncio
 from contextlib import AsyncExitStack

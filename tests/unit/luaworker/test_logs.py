@@ -1,4 +1,4 @@
-"""What an operator reads."""
+"""The log lines that an operator reads."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""What a container may use, and how many scripts at a time that makes."""
+"""The CPU and memory that a container may use, and the number of scripts at a time that follows."""
 
 import os
 from pathlib import Path

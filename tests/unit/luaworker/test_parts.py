@@ -1,4 +1,4 @@
-"""The small pure parts: frames, outcomes of ends, what is remembered of scripts, addresses, limits."""
+"""The small pure parts: frames, outcomes of ends, the memory of scripts, addresses, limits."""
 
 import hashlib
 import logging

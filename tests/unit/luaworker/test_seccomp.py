@@ -10,7 +10,7 @@ ALLOW, KILL = 0x7FFF0000, 0x80000000
 
 
 def decide(program: bytes, audit: int, number: int, *arguments: int) -> int:
-    """What the kernel would do with a system call."""
+    """The action of the kernel for a system call under this filter."""
     data = struct.pack("<IIQ", number & 0xFFFFFFFF, audit, 0)
     data += struct.pack("<6Q", *arguments, *[0] * (6 - len(arguments)))
     at, accumulator = 0, 0

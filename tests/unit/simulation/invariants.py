@@ -1,4 +1,4 @@
-"""What must hold at every instant of a simulated release, whoever does what."""
+"""The rules that hold at every instant of a simulated release."""
 
 from datetime import datetime
 
@@ -74,7 +74,7 @@ class Watch:
         return limits.surge, limits.unavailable
 
     def accept_replacement(self) -> None:
-        """What an abandoned revision left behind, and the latch filled up, is what the release goes on from."""
+        """The release goes on from the pods that an abandoned revision left behind and that the latch filled up."""
         context = self.context
         if self.replaced and context is not None:
             new = [pod for pod in context.new_pods if not pod.metadata.deleting]

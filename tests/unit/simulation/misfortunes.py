@@ -124,7 +124,7 @@ class Misfortunes(Passes):
         self.made_whole()
 
     def made_whole(self) -> None:
-        """What is broken works again, what was taken is there again."""
+        """Every broken part works again, and every removed object is back."""
         if self.without_crd:
             self.without_crd = False
             self.world.put_route(NAMESPACE, VIRTUAL_SERVICE.kind, VIRTUAL_SERVICE.name)

@@ -1,4 +1,4 @@
-"""What the owner of a workload does to it: the same deeds for a Deployment and for a set of pods.
+"""The deeds of the owner of a workload: the same for a Deployment and for a set of pods.
 
 Why it exists: the random releases are written once for all kinds. Invariant: every deed but making and deleting the
 workload goes through admission, as in `People`.

@@ -1,7 +1,7 @@
 """Random releases: every hand that can come in between, for all kinds of workload.
 
-A machine of one kind says how it begins and how it ends (`begin`, `finished`), and adds what only its kind can meet.
-Invariant: the watch is asked after every write; what a rule makes meaningless it excuses until the world is whole.
+A machine of one kind says how it begins and how it ends (`begin`, `finished`), and adds the disturbances of its kind.
+Invariant: the watch is asked after every write; a rule that a deed makes meaningless is excused until all is whole.
 """
 
 from collections.abc import Callable
@@ -81,7 +81,7 @@ class Releases(Misfortunes):
     @rule(version=st.sampled_from(("", *("v1", "v2", "v3"))), rounds=st.integers(0, 3))
     @noted
     def replace_the_manifest_while_no_webhook_answers(self, version: str, rounds: int) -> None:
-        """The Deployment's own controller goes on at once; for so long what was made is not ours."""
+        """The Deployment's own controller goes on at once; until we see them, its pods do not count as ours."""
         self.excuse()
         workload = self.owner.find()
         assert workload is not None
@@ -146,7 +146,7 @@ class Releases(Misfortunes):
         return MoonshiftStatus() if rollout is None else moonshift_status(rollout.status)
 
     def comes_back_within_its_step(self, before: MoonshiftStatus) -> None:
-        """From zero no more pods are new than the step wants, and what was stable is so still."""
+        """From zero no more pods are new than the step wants, and the stable revision is still the same."""
         context, ours = self.watch.context, self.position
         under_way = status_of(self.world).phase == Phase.PROGRESSING if self.governed else False
         if context is None or not under_way or ours.goal or ours.release != before.release:

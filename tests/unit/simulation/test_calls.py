@@ -1,4 +1,4 @@
-"""What the passes of one release cost the interpreter does not grow unnoticed: calls of functions of the product.
+"""The cost of one release's passes for the interpreter does not grow unnoticed: calls of the product's functions.
 
 Why calls: seconds mean nothing on a shared machine, a count is the same everywhere. The limits are a quarter above what
 was counted; whoever computes something anew in every pass, or wakes a pass for nothing, meets them.

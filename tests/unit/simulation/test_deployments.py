@@ -24,7 +24,7 @@ def running(replicas: int = 10) -> World:
 
 
 def patch(world: World, **spec: object) -> None:
-    """A patch of the Deployment's spec; what the Deployment controller does with it."""
+    """Patch the Deployment's spec, and let its controller and all others work until the world rests."""
     write(world, **spec)
     world.rest()
 

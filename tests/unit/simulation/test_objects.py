@@ -1,4 +1,4 @@
-"""Typed views of the in-memory API server's objects: what they write, what they keep, what the server decides."""
+"""Typed views of the in-memory API server's objects: fields that they write or keep, and the server's decisions."""
 
 from collections.abc import Generator
 

@@ -1,4 +1,4 @@
-"""What one release asks of the API server, request by request: who adds one to every step sees it here.
+"""Every request of one release to the API server. A change that adds one to every step fails here.
 
 Events are not among them: they are sent beside the passes. The limits of a real control plane, Events included, are in
 `tests/cluster/test_cost.py`.
@@ -52,7 +52,7 @@ EXPECTED = {
 
 
 class Asked:
-    """What the API server is asked from now on."""
+    """The requests to the API server from now on."""
 
     def __init__(self, server: MemoryApi) -> None:
         self.found: Counter[str] = Counter()

@@ -43,7 +43,7 @@ FORMS = (
 
 
 class SetWatch(Watch):
-    """What must hold at every instant of a release of a set of pods."""
+    """The rules that hold at every instant of a release of a set of pods."""
 
     def nobody_is_asked_for(self) -> bool:
         """The owner wants no pod, or there is no node."""

@@ -77,7 +77,7 @@ def table(entries: list[Entry]) -> str:
 
 
 def generated() -> str:
-    """What stands between the marks."""
+    """The text between the marks."""
     return "\n".join(
         [
             "## How releases stand: the leader's page\n",

@@ -1,3 +1,3 @@
-"""What the commands' tests share: a workload, paths, and conditions of a Rollout."""
+"""Shared parts of the commands' tests: a workload, paths, and conditions of a Rollout."""
 
 JSON = "application/json-patch+json"

@@ -1,4 +1,4 @@
-"""`approve` as a person types it: what is sent, what is said, how it ends."""
+"""`approve` as a person types it: the requests, the output, the exit code."""
 
 from pathlib import Path
 from typing import Any

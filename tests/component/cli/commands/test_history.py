@@ -1,4 +1,4 @@
-"""`history --diff`: what a release changed, from the templates that are still kept."""
+"""`history --diff`: the changes of a release, from the templates that are still kept."""
 
 import json
 from pathlib import Path

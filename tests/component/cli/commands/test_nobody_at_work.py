@@ -38,7 +38,7 @@ async def test_it_is_said_when_no_controller_is_at_work(
 
 
 def without_the_right(api: Cluster) -> None:
-    """Who asks may not read the controller's Lease."""
+    """The user of the command may not read the controller's Lease."""
     denied = (
         'leases.coordination.k8s.io "71ddec2c.kruise.io" is forbidden: User "jane" cannot get resource "leases" in '
         'API group "coordination.k8s.io" in the namespace "kruise-rollout"'

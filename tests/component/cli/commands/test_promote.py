@@ -1,4 +1,4 @@
-"""`promote`: what is sent, and when it ends."""
+"""`promote`: its requests, and the time when it ends."""
 
 from pathlib import Path
 from typing import Any

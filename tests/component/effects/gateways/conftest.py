@@ -1,4 +1,4 @@
-"""A server with the objects of `leading`, scripts for them, and what leads them."""
+"""A server with the objects of `leading`, scripts for them, and the part that leads them."""
 
 import pytest
 

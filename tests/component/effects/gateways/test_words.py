@@ -1,4 +1,4 @@
-"""What a person can do about a gateway object that cannot be read or written."""
+"""The advice to a person about a gateway object that cannot be read or written."""
 
 import pytest
 

@@ -215,7 +215,7 @@ class Scripts:
 
 
 def split(obj: Object) -> object:
-    """What a VirtualService script does, in the part these tests need: shares of rules that point at stable."""
+    """The work of a VirtualService script, in the part these tests need: shares of rules that point at stable."""
     data: Object = obj["data"]
     stable, canary = obj["stableService"], obj["canaryService"]
     for rule in data["spec"]["http"]:
@@ -231,7 +231,7 @@ def split(obj: Object) -> object:
 
 
 def subset(obj: Object) -> object:
-    """What a DestinationRule script does."""
+    """The work of a DestinationRule script."""
     labels = obj["patchPodMetadata"]["labels"]
     obj["data"]["spec"]["subsets"].append({"name": "canary", "labels": labels})
     return obj["data"]

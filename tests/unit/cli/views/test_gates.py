@@ -1,4 +1,4 @@
-"""What people see of gates: the verdict, the last value against its bounds, and when it is measured next."""
+"""The view of gates: the verdict, the last value against its bounds, and the time of the next measurement."""
 
 from typing import Any
 

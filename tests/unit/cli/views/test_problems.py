@@ -1,4 +1,4 @@
-"""What is told as standing in a release's way, and what is not."""
+"""The problems that are shown for a release, and the states that are no problem."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The archive and the manifest for krew: what stands in them, and what the launcher says where Python is too old."""
+"""The archive and the manifest for krew: their contents, and the launcher's message where Python is too old."""
 
 import hashlib
 import io

@@ -42,7 +42,7 @@ def judged(
 
 
 def result(verdict: Verdict, new: JsonObject) -> JsonObject:
-    """What gets stored."""
+    """The object that the API server stores."""
     assert not isinstance(verdict, Refused), verdict
     return verdict.obj if isinstance(verdict, Amended) else new
 
@@ -53,7 +53,7 @@ def stored(
     replica_sets: tuple[ReplicaSet, ...] = ONE,
     under: Rollout | None = None,
 ) -> JsonObject:
-    """What gets stored under a healthy Rollout."""
+    """The object that the API server stores; without `under`, a healthy Rollout governs it."""
     return result(judged(old, new, replica_sets, under), new)
 
 

@@ -1,4 +1,4 @@
-"""What a workload gets back that lost what admission had put on it."""
+"""Admission restores the marks that a workload has lost."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who approved what is written down as the API server knows it."""
+"""Admission records every approval with the user name that the API server knows."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""What a Rollout names is listed with the fields that its author wrote."""
+"""The objects that a Rollout names are listed with the fields that its author wrote."""
 
 import pytest
 

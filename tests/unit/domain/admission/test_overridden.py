@@ -13,7 +13,7 @@ from tests.unit.domain.admission.objects import deployment, replica_set, rollout
 
 
 def stored(old: JsonObject, new: JsonObject) -> JsonObject:
-    """What admission makes of an update."""
+    """The object after admission of an update."""
     verdict = admit_deployment(old, new, rollout(), [replica_set("v1", 1)])
     return verdict.obj if isinstance(verdict, Amended) else new
 

@@ -1,4 +1,4 @@
-"""What admission makes of updates of sets of pods under a Rollout."""
+"""Admission of updates of sets of pods under a Rollout."""
 
 import copy
 
@@ -52,7 +52,7 @@ def stored(
     kind: WorkloadKind = STATEFUL,
     under: Rollout | None = None,
 ) -> JsonObject:
-    """What gets stored."""
+    """The object that the API server stores."""
     verdict = judged(old, new, kind, under)
     assert not isinstance(verdict, Refused)
     return verdict.obj if isinstance(verdict, Amended) else new
@@ -65,7 +65,7 @@ def held(kind: WorkloadKind = STATEFUL, strategy: JsonObject | None = None) -> J
 
 
 def let_go(old: JsonObject, new: JsonObject, kind: WorkloadKind = STATEFUL) -> JsonObject:
-    """What gets stored where no Rollout governs the set."""
+    """The object that the API server stores where no Rollout governs the set."""
     verdict = admit_set(old, new, None, kind)
     assert isinstance(verdict, Amended)
     return verdict.obj

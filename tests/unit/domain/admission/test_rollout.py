@@ -1,4 +1,4 @@
-"""One Rollout per workload, what is frozen in mid-release, and what always passes."""
+"""One Rollout per workload, the fields that are frozen during a release, and the updates that always pass."""
 
 import copy
 from datetime import UTC, datetime

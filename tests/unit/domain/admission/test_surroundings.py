@@ -1,4 +1,4 @@
-"""What is said of the objects that a Rollout names: only what is known, and with the field."""
+"""The warnings about the objects that a Rollout names: only known facts, and always with the field."""
 
 import pytest
 from msgspec import structs

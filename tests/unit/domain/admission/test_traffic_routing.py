@@ -1,4 +1,4 @@
-"""What a TrafficRouting asks is held against what gateways can say while its author is there to hear it."""
+"""Admission compares a TrafficRouting with the abilities of its gateways, so that its author sees a mistake at once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The patch leads from what was asked for to what is stored."""
+"""The patch leads from the requested object to the stored object."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Whatever is written in mid-release: the hold and the latch stay, and the owner's values are what was written last."""
+"""Any write during a release keeps the hold and the latch. The owner's values are the values of the last write."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""The label is taken off, the object is replaced: what stays and what goes."""
+"""The label is removed or the object is replaced: the marks that stay, and the marks that go."""
 
 import msgspec
 import pytest

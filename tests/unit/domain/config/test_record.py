@@ -1,4 +1,4 @@
-"""What the record of revisions and contents is compared by, where a whole release would hide it."""
+"""Comparisons of the record of revisions and contents, where a test of a whole release would hide a mistake."""
 
 from msgspec import structs
 

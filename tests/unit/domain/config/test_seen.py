@@ -1,4 +1,4 @@
-"""What is known of the objects that pods read."""
+"""The known state of the objects that pods read."""
 
 import msgspec
 

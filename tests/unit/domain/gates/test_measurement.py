@@ -1,4 +1,4 @@
-"""What one measurement says: bounds, comparisons, missing values, and numbers that are none."""
+"""The verdict of one measurement: bounds, comparisons, missing values, and numbers that are none."""
 
 import math
 from datetime import UTC, datetime

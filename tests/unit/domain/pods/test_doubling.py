@@ -1,4 +1,4 @@
-"""What a CloneSet's controller is told so that it keeps all old pods beside the new ones."""
+"""The pods that are named to a CloneSet's controller, so that it keeps all old pods beside the new ones."""
 
 from controller.api.workloads import Pod
 from controller.domain.pods.doubling import Doubling, Present, beyond, doubled

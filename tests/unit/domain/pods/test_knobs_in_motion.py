@@ -1,4 +1,4 @@
-"""Knobs from move to move: what is written follows what was read, and no move makes a pod too many."""
+"""Knobs from move to move: every written value follows from the read values, and no move makes a pod too many."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

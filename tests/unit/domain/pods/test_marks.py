@@ -1,4 +1,4 @@
-"""What admission saved on a workload is read as admission itself reads it."""
+"""The record that admission saved on a workload is read in the same way as admission reads it."""
 
 import msgspec
 import pytest

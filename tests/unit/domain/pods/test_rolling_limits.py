@@ -1,4 +1,4 @@
-"""The two knobs of a held Deployment: what is written, what Kubernetes makes of it, what comes next."""
+"""The two knobs of a held Deployment: the written values, how Kubernetes reads them, and the values that follow."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What runs of a workload, read from objects of every kind."""
+"""The running revisions of a workload, read from objects of every kind."""
 
 import msgspec
 import pytest

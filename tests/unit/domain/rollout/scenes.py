@@ -57,7 +57,7 @@ def started(
 
 
 def approve(world: World) -> None:
-    """An approval that cannot be taken for a repeat, and what comes of it."""
+    """Approve after a wait, so that the approval is no repeat; then run the world until it rests."""
     wait(world, 3)
     world.people.approve(KEY)
     world.rest()

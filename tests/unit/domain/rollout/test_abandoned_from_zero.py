@@ -58,7 +58,7 @@ def resized_unseen(world: World, *sizes: int) -> None:
 
 
 def share_of(style: str, version: str, replicas: int) -> dict[str, int]:
-    """What runs at a first step of 20 %."""
+    """The pods of each revision at a first step of 20 %."""
     new = -(-replicas * 20 // 100)
     if style == "canary":
         return {"v1": replicas, f"+{version}": new}
@@ -75,7 +75,7 @@ def released(world: World, *versions: str) -> None:
 
 
 def alive(world: World) -> dict[str, int]:
-    """Sizes of what has any."""
+    """The sizes of all revisions that have pods."""
     return {name: pods for name, pods in sizes_of(world).items() if pods}
 
 
@@ -180,7 +180,7 @@ def test_an_older_revision_that_was_released_again_makes_way_too(replicas: int) 
 
 @STYLES
 def test_a_release_of_long_ago_that_is_filled_from_zero_makes_way(style: str) -> None:
-    """v2 was undone; nothing of v3 was made, or nothing in the workload itself, so v2 is what was made last."""
+    """v2 was undone. Nothing of v3 was made, or nothing in the workload itself, so v2 is its newest revision."""
     world = a_world(style, 10)
     released(world, "v2", "v1")
     release(world, "v3")

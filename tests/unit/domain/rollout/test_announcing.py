@@ -45,7 +45,7 @@ def announcing_world(style: str, steps: tuple[Step, ...] | None = None) -> World
 
 
 class Diary:
-    """What the gateway object says, and since when, each time it says something else."""
+    """Every different content of the gateway object, and the time since which it had this content."""
 
     def __init__(self, world: World) -> None:
         self.pages: list[tuple[datetime, Led | None]] = []

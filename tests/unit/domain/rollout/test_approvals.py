@@ -30,7 +30,7 @@ from tests.unit.worlds import World
 
 
 def look(world: World) -> Decision:
-    """What would be decided now."""
+    """The decision of a pass at this moment."""
     seen = world.observe(KEY)
     assert seen is not None
     return decide(seen, world.cluster.now)

@@ -1,4 +1,4 @@
-"""What stands in the way of releasing a ConfigMap or Secret, or of putting its content back."""
+"""The obstacles to a release of a ConfigMap or Secret, and to the way back to its old content."""
 
 import pytest
 from msgspec import structs

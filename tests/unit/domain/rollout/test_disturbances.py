@@ -1,4 +1,4 @@
-"""What comes in between: rollback, a third revision, deletion, disabling, lost workloads, and which outranks which."""
+"""Disturbances: rollback, a third revision, deletion, disabling, lost workloads, and which one has precedence."""
 
 import pytest
 from msgspec import structs

@@ -28,7 +28,7 @@ PLACE = "spec.http[0].route[1].weight"
 
 
 def touched(world: World, **changes: object) -> Observation:
-    """What a pass sees after argocd wrote over our weight."""
+    """The observation of a pass after argocd overwrote our weight."""
     seen = world.observe(KEY)
     assert seen is not None
     given: dict[str, object] = {

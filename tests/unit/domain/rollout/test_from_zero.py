@@ -150,7 +150,7 @@ def test_nobody_looks_while_it_goes_to_zero_and_back(style: str) -> None:
 
 
 def test_from_zero_an_older_release_that_was_made_last_does_not_come_back_either() -> None:
-    """History v1, v2, undone to v1; then v3: from zero the Deployment's controller takes what was made last."""
+    """History v1, v2, undone to v1; then v3: from zero the Deployment's controller takes the revision made last."""
     world = make_world()
     for version in ("v2", "v1"):
         release(world, version)

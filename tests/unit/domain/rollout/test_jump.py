@@ -26,7 +26,7 @@ FOUR = make_steps("10%", "20%", "30%", "50%")
 
 
 def said(world: World, reason: str) -> list[str]:
-    """What would be said now."""
+    """The messages with this reason that a pass would write at this moment."""
     seen = world.observe(KEY)
     assert seen is not None
     return [n.message for n in decide(seen, world.cluster.now).notes if n.reason == reason]

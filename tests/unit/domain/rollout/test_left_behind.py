@@ -57,7 +57,7 @@ def never_looked_at(style: str, *, applied: bool = True, min_ready: int = 7) -> 
 
 
 def said(world: World) -> str:
-    """What the Event says in which the freeze is taken off."""
+    """The message of the Event that tells of the end of the freeze."""
     told = [note.message for note in world.passes.notes if note.reason == reasons.FREEZE_TAKEN_OFF]
     assert len(told) == 1
     return told[0]

@@ -1,4 +1,4 @@
-"""What people read names the revision they know: its images, and the object that keeps its template."""
+"""Messages for people name the revision by words that they know: its images, and the object that keeps its template."""
 
 import msgspec
 import pytest

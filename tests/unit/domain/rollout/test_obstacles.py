@@ -1,4 +1,4 @@
-"""What gets in the way: workloads that go, come or shrink, owners who pause, Services and routes that vanish."""
+"""Obstacles to a release: workloads that go, come or shrink, owners who pause, Services and routes that vanish."""
 
 import pytest
 from msgspec import structs

@@ -38,7 +38,7 @@ def paused_at_step_one(style: str) -> World:
 
 
 def resume(world: World) -> None:
-    """`kubectl rollout resume`, and what comes of it."""
+    """Run `kubectl rollout resume`, and then the world until it rests."""
     world.people.edit(KEY, paused=False)
     world.rest()
 

@@ -1,4 +1,4 @@
-"""The Rollout as a whole: phases, conditions, kstatus, what is refused, and what is always written."""
+"""The Rollout as a whole: phases, conditions, kstatus, refused Rollouts, and the fields that are always written."""
 
 import msgspec
 import pytest

@@ -47,7 +47,7 @@ def outcomes(world: World) -> list[str]:
 
 
 def sign(world: World, by: str) -> None:
-    """What admission notes beside an approval."""
+    """Write the record that admission adds to an approval."""
     rollout = world.cluster.rollouts[KEY]
     ours = ours_of(world)
     entry = Approval(step=ours.step, by=by, at=world.cluster.now)

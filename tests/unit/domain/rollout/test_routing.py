@@ -1,4 +1,4 @@
-"""Traffic of a step: shared Services, several Services, late endpoints, edited routes, what cannot be restored."""
+"""Traffic of a step: shared Services, several Services, late endpoints, edited routes, lost routes."""
 
 import msgspec
 import pytest

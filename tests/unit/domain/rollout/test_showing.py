@@ -1,4 +1,4 @@
-"""What clients read of the new revision: its kind's own name, its pods as they are, and nothing empty for ever."""
+"""The new revision as clients read it: the name that its kind gives it, its real pods, and no field empty for ever."""
 
 import msgspec
 import pytest
@@ -36,7 +36,7 @@ SHORT = ("CloneSet", "Advanced DaemonSet")
 
 
 def own_name(world: World, which: str, version: str) -> str:
-    """What the kind calls a version, as its status or its pods' label spells it."""
+    """The name that the kind gives a version, as its status or the label of its pods spells it."""
     short = revision_of(world, version)
     return short if which in (*SHORT, "DaemonSet") else f"web-{short}"
 

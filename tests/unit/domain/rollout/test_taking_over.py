@@ -99,7 +99,7 @@ def left_by_the_original(world: World, style: str, which: str = "Deployment") ->
 
 
 def marks_of_the_original(obj: JsonObject) -> set[str]:
-    """What the original alone writes on an object."""
+    """The marks on an object that only the original controller writes."""
     meta = child(obj, "metadata")
     found = {*child(meta, "annotations"), *child(meta, "labels")}
     return found & OF_THE_ORIGINAL

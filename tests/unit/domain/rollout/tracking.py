@@ -51,13 +51,13 @@ def says(
 
 
 def content(world: World, kind: ConfigKind = CONFIG_MAP, key: Key = KEY) -> str:
-    """What it says now; `gone` where there is none."""
+    """The present content of the object; `gone` where there is no object."""
     found = world.cluster.configs[kind].get(key)
     return (found.data or {}).get("key", "") if found is not None else "gone"
 
 
 def copies(world: World, kind: ConfigKind = CONFIG_MAP) -> list[str]:
-    """What our copies say."""
+    """The contents of our copies."""
     return [
         content(world, kind, found.metadata.key)
         for found in world.cluster.configs[kind]
@@ -95,7 +95,7 @@ def tracking(
 
 
 def record(world: World) -> TrackedConfig:
-    """What is known of the configuration of the revisions."""
+    """The record of the configuration of the revisions."""
     return ours_of(world).config or TrackedConfig()
 
 

@@ -1,4 +1,4 @@
-"""The table of `docs/states.md`: what becomes of a release in each state under each disturbance.
+"""The table of `docs/states.md`: the result of each disturbance of a release in each state.
 
 Each cell is played: a release of v2 is brought into the state, disturbed, and left alone until it rests; the cell says
 the reason that the condition Progressing gives first, and where the release rests. `python -m
@@ -126,7 +126,7 @@ DISTURBANCES: dict[str, Callable[[World], None]] = {
 
 
 def played(state: str, disturbance: str, style: str) -> str:
-    """What is seen first, and where the release rests."""
+    """The first reason after the disturbance, and the state in which the release rests."""
     world = STATES[state](style)
     DISTURBANCES[disturbance](world)
     world.pass_over(KEY)

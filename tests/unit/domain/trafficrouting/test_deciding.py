@@ -267,7 +267,7 @@ def test_routes_that_somebody_touched_are_put_back() -> None:
 
 
 def touched_lane(world: World, **changes: object) -> TrafficRoutingSeen:
-    """What a pass over the TrafficRouting sees after argocd wrote over a weight of an open lane."""
+    """The observation of a pass over the TrafficRouting after argocd overwrote a weight of an open lane."""
     observed = world.passes.shared.observe(LANE)
     assert observed is not None
     place = "spec.http[0].route[1].weight"

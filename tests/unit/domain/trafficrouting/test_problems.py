@@ -1,4 +1,4 @@
-"""Decisions alone: what cannot be read, who cannot leave, what is said once."""
+"""Decisions alone: objects that cannot be read, members that cannot leave, problems that are told once."""
 
 import msgspec
 import pytest

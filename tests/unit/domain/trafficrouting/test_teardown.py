@@ -34,7 +34,7 @@ CHAIN = ("VirtualService", "DestinationRule", "Backend")
 
 
 def chained_world(*names: str) -> World:
-    """As `shared_world`; the lane of each leads a VirtualService, what that points at, and what that points at."""
+    """As `shared_world`; the lane of each Rollout leads a chain of three objects, and each points at the next."""
     routing = lane(*names)
     spec = structs.replace(routing.spec, object_ref=tuple(entry(name, *CHAIN) for name in names))
     world = shared_world(*names, routing=structs.replace(routing, spec=spec))

@@ -1,4 +1,4 @@
-"""What nftables is told for NetworkPolicies; that the kernel obeys is tried on the node."""
+"""The nftables rules for NetworkPolicies. A test on the node shows that the kernel obeys them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who answers at the address of a simulated pod, and when."""
+"""The answers at the address of a simulated pod, and their time."""
 
 import asyncio
 
@@ -53,7 +53,7 @@ def test_the_end_of_an_addresss_former_pod_takes_nothing_from_its_new_one() -> N
 
 
 async def ask(addresses: Addresses) -> bytes:
-    """Send one request to the pod's address and return the answer, or what was read before a reset."""
+    """Send one request to the pod's address and return the answer, or nothing if the connection is reset."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(addresses), ADDRESS, 0)
     port = server.sockets[0].getsockname()[1]

@@ -1,4 +1,4 @@
-"""What is counted, and when a share is wrong."""
+"""The requests that are counted, and the limit from which a share is wrong."""
 
 import math
 

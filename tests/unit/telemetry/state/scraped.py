@@ -1,4 +1,4 @@
-"""What is told of a simulated world, as a scrape of its leader would read it."""
+"""The metrics of a simulated world, as a scrape of its leader would read them."""
 
 from controller.telemetry.metrics import Metrics
 from controller.telemetry.state.collector import Seen
@@ -7,7 +7,7 @@ from tests.unit.worlds import World
 
 
 def seen_in(world: World) -> Seen:
-    """What the leader's caches would hold."""
+    """The objects that the leader's caches would hold."""
     cluster = world.cluster
     return Seen(
         cluster.now,

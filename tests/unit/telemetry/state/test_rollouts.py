@@ -1,4 +1,4 @@
-"""What the leader's page says of one Rollout."""
+"""The metrics of one Rollout on the leader's page."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What the leader's page says of one TrafficRouting."""
+"""The metrics of one TrafficRouting on the leader's page."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Objects made beside a gateway object: whose they are, and whether they still say what was written."""
+"""Objects made beside a gateway object: their owner, and whether they still have the content that was written."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where a live object does not say what was written, in words."""
+"""The differences between a live object and the written one, in words."""
 
 from typing import Any
 

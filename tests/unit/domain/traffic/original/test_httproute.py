@@ -1,4 +1,4 @@
-"""What an HTTPRoute said before the original controller led it."""
+"""The content of an HTTPRoute before the original controller changed it."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a step asks of a gateway, and who can say it."""
+"""The abilities that a step needs, and the gateways that have them."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Classes of Ingress: the copy, what scripts are given, and what they may answer."""
+"""Classes of Ingress: the copy, the input of scripts, and the answers that they may give."""
 
 import json
 from typing import Any

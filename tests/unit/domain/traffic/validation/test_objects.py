@@ -1,4 +1,4 @@
-"""What a script may have made beside the object it was asked about."""
+"""The additional objects that a script may ask for beside its gateway object."""
 
 from typing import Any
 
