@@ -78,8 +78,12 @@ def _restore_routes(context: ReleaseContext, status: RolloutStatus) -> Stop | No
 def _route_to_new(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Blue-green: all traffic goes to the new pods, and the grace period is over, before the old pods are removed
     together.
+
+    Not after the last share was taken from the canary Services: it was given again, and then left together with their
+    names, which lost requests.
     """
-    if context.style is not Style.BLUE_GREEN or not context.routes_lead:
+    past = moonshift_status(status).withdrawn_at is not None
+    if context.style is not Style.BLUE_GREEN or not context.routes_lead or past:
         return None
     actions = routing.everything_to_new(context, status)
     return Stop(status=status, actions=actions) if actions else _grace_period(context, status)

@@ -28,7 +28,7 @@ from tests.unit.builders import (
 )
 from tests.unit.domain.rollout.scenes import BOTH, approve
 from tests.unit.simulation.invariants import Watch
-from tests.unit.simulation.test_machine import POINTED_AT
+from tests.unit.simulation.test_machine import POINTED_AT, rollout_of
 from tests.unit.worlds import Led, World
 
 MARGIN = timedelta(seconds=GRACE)
@@ -86,6 +86,22 @@ def test_a_service_is_named_for_the_grace_period_before_its_first_share_and_afte
     assert diary.words == ["owner's", "named", "20 %", "50 %", "named", "owner's"]
     assert diary.lasted(1) >= MARGIN
     assert diary.lasted(4) >= MARGIN
+
+
+def test_blue_green_takes_the_last_share_once_and_the_name_after_the_grace_period() -> None:
+    rollout = rollout_of(make_steps("100%", "100%"), "blueGreen", (VIRTUAL_SERVICE,))
+    world = make_world(rollout, make_deployment())
+    world.put_route(NAMESPACE, "VirtualService", "web", announces=True)
+    Watch(world)
+    diary = Diary(world)
+    release(world)
+    world.rest()
+    for _ in range(2):
+        approve(world)
+        wait(world, 30)
+    assert status_of(world).phase == Phase.HEALTHY
+    assert diary.words == ["owner's", "named", "100 %", "named", "owner's"]
+    assert diary.lasted(3) >= MARGIN
 
 
 @BOTH
