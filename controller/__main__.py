@@ -14,12 +14,14 @@ from typing import Any
 import click
 
 from controller.app.process import run_controller
+from controller.domain.shards import MOST
 from controller.errors import BadConfiguration, MoonshiftError
 from controller.settings import (
     Settings,
     check_environment,
     check_issued,
     check_metrics,
+    check_shards,
     own_namespace,
     parse_gates,
     parse_tracked,
@@ -143,6 +145,13 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     default=False,
     help="Reconcile only while holding the Lease 71ddec2c.kruise.io.",
 )
+@click.option(
+    "--shards",
+    type=click.IntRange(1, MOST),
+    default=Settings().shards,
+    show_default=True,
+    help="Divide the namespaces into so many parts; each replica reconciles some of them. Needs --leader-elect.",
+)
 @click.option("--rollout-workers", type=click.IntRange(1), default=8, show_default=True)
 @click.option("--trafficrouting-workers", type=click.IntRange(1), default=3, show_default=True)
 @click.option(
@@ -229,6 +238,7 @@ def main(namespace: str | None, feature_gates: str, track_config: str, **flags: 
         )
         check_metrics(settings)
         check_issued(settings)
+        check_shards(settings)
     except BadConfiguration as wrong:
         click.echo(f"moonshift: {wrong}", err=True)
         sys.exit(2)

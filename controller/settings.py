@@ -51,6 +51,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Where `tls.crt` and `tls.key` of the metrics are; without it they are those of the webhooks."""
     health_probe_bind_address: str = ":8081"
     leader_elect: bool = False
+    shards: int = 1
+    """Parts that the namespaces are divided into, each with a holder of its own."""
     rollout_workers: int = 8
     trafficrouting_workers: int = 3
     partition_percent_limit: int = 50
@@ -140,6 +142,22 @@ def check_metrics(settings: Settings) -> None:
             "--metrics-secure protects the metrics of --metrics-bind-address, and that is "
             f"{settings.metrics_bind_address or 'empty'}: nothing is served; give an address, or leave "
             "--metrics-secure out"
+        )
+
+
+def check_shards(settings: Settings) -> None:
+    """Refuse shards without what tells processes apart, and objects that belong to none. Raises BadConfiguration."""
+    if settings.shards == 1:
+        return
+    if not settings.leader_elect:
+        raise BadConfiguration(
+            f"--shards={settings.shards} divides the namespaces among processes by Leases, and --leader-elect is off: "
+            "add --leader-elect, or leave --shards out"
+        )
+    if settings.allow_cluster_scoped:
+        raise BadConfiguration(
+            f"--shards={settings.shards} with --allow-cluster-scoped-gateways: an object without a namespace belongs "
+            "to no shard, so two processes could write it; leave one of the two out"
         )
 
 

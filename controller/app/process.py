@@ -2,18 +2,16 @@
 
 Invariant: nothing here decides or does anything; every Protocol that a room owns is bound in this package and only
 here. Webhooks, conversion, probes and metrics run on every replica; caches are warm everywhere; reconcilers run on the
-leader only. Writes of the leader's work pass the fence of the Lease; every replica may write certificates.
+leader only, or on every holder of a shard for its namespaces. Their writes pass the fence of the Lease; every replica
+may write certificates.
 """
 
 import asyncio
 import gc
 import os
 import socket
-from random import Random
 
-from controller.api.names import (
-    LEASE,
-)
+from controller.app.leading import leadership_of
 from controller.app.reconciling import Reconciling
 from controller.app.scraping import secure_metrics
 from controller.app.tracing import traced
@@ -22,12 +20,10 @@ from controller.domain import reasons
 from controller.effects.gateways.library import ConfiguredScripts
 from controller.kube.client import KubeClient
 from controller.kube.events import EventRecorder
-from controller.kube.lease import KubeLeaseStore
 from controller.kube.transport import save_memory_of_tls
 from controller.runtime.clock import SystemClock
 from controller.runtime.farewell import Farewell
-from controller.runtime.fence import Fence
-from controller.runtime.leader import Leader
+from controller.runtime.leadership import Namespaces
 from controller.runtime.supervisor import Part, Supervisor, stopping_on_signals
 from controller.scripts.lookup import ScriptLibrary
 from controller.settings import Settings
@@ -51,17 +47,15 @@ class App:
     ) -> None:
         clock = SystemClock()
         identity = identity_of(settings)
-        fence = Fence()
-        leading = client.fenced(fence.check) if settings.leader_elect else client
-        self._settings = settings
-        self._watched = watched = Watched(settings, client, metrics)
+        self._leadership = leadership = leadership_of(
+            settings, lease_client, identity, clock, metrics
+        )
+        leading = client.fenced(leadership.check)
+        self._watched = watched = Watched(settings, client, metrics, leadership.holds)
+        leadership.tell(watched.begin, self._end)
         self._recorder = EventRecorder(
             leading, component="rollout-controller", instance=identity, clock=clock,
             metrics=metrics, gathered=reasons.OF_EVERY_STEP,
-        )  # fmt: skip
-        self._leader = Leader(
-            KubeLeaseStore(lease_client, settings.namespace, LEASE), identity, clock=clock,
-            random=Random(), name=LEASE, metrics=metrics, fence=fence,
         )  # fmt: skip
         open_metrics = "0" if settings.metrics_secure else settings.metrics_bind_address
         self._health = HealthServer(settings.health_probe_bind_address, open_metrics, metrics)
@@ -83,7 +77,7 @@ class App:
         )
         self._secure = secure_metrics(settings, client, metrics, self._endpoint, clock)
         self._reconciling = Reconciling(
-            settings, leading, metrics, watched, scripts, self._recorder, clock
+            settings, leading, metrics, watched, scripts, self._recorder, clock, leadership
         )
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -103,12 +97,15 @@ class App:
             # Parts end in reverse: the Lease is given up before, caches and webhooks stay until after.
             Part("farewell", self._farewell.run, self._farewell.stop_within),
             Part("events", self._recorder.run),
-            Part("rollouts", self._lead if self._settings.leader_elect else self._reconcile),
+            Part("rollouts", lambda: self._leadership.run(self._reconcile)),
         ]
         await Supervisor(parts, stop).run()
 
-    async def _lead(self) -> None:
-        await self._leader.run(self._reconcile)
+    async def _end(self, namespaces: Namespaces) -> None:
+        """The end of the work on namespaces that are handed over."""
+        await self._watched.end(namespaces)
+        self._reconciling.forget(namespaces)
+        await self._recorder.drain(EVENTS_WITHIN)
 
     async def _reconcile(self) -> None:
         try:

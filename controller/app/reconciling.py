@@ -44,6 +44,7 @@ from controller.reconcilers.telling import Telling
 from controller.reconcilers.trafficrouting import SharedWorld, TrafficRoutingReconciler
 from controller.reconcilers.world import World
 from controller.runtime.clock import Clock
+from controller.runtime.leadership import Leadership, Namespaces
 from controller.runtime.worker import Worker
 from controller.scripts.client import ScriptClient
 from controller.settings import Settings
@@ -64,8 +65,12 @@ class Reconciling:
         scripts: ConfiguredScripts,
         recorder: EventRecorder,
         clock: Clock,
+        leadership: Leadership,
     ) -> None:
-        """`client` lets writes of the leader through, and of nobody else."""
+        """`client` lets writes through that `leadership` allows, and no others."""
+        self._leadership = leadership
+        self._of_rollouts: RolloutReconciler | None = None
+        self._of_routings: TrafficRoutingReconciler | None = None
         self._settings = settings
         self._client = client
         self._metrics = metrics
@@ -91,6 +96,16 @@ class Reconciling:
             await self._reconcile_certified(certified)
         finally:
             state.lead(None)
+
+    def forget(self, namespaces: Namespaces) -> None:
+        """Another process works on these namespaces: what is remembered of them is not true any more."""
+        caches = self._watched.caches
+        for rollout in caches.rollouts.values():
+            if self._of_rollouts and namespaces(rollout.metadata.namespace):
+                self._of_rollouts.forget(rollout.metadata.key)
+        for routing in caches.traffic_routings.values():
+            if self._of_routings and namespaces(routing.metadata.namespace):
+                self._of_routings.forget(routing.metadata.key)
 
     async def _reconcile_certified(self, certified: asyncio.Event) -> None:
         # The worker is called with a certificate that the endpoint's keeper has written.
@@ -122,7 +137,9 @@ class Reconciling:
         _log.info("reconciling", extra={"rollouts": len(self._watched.caches.rollouts)})
         async with asyncio.TaskGroup() as group:
             group.create_task(self._rights.run(), name="missing-rights")
-            group.create_task(checks.run(), name="script-checks")
+            group.create_task(
+                self._leadership.during(self._settings.namespace, checks.run), name="script-checks"
+            )
             group.create_task(rollouts.run(), name="rollout-workers")
             group.create_task(routings.run(), name="trafficrouting-workers")
 
@@ -130,7 +147,7 @@ class Reconciling:
         self, world: World, worker: ScriptClient, measures: Measuring
     ) -> Worker[Key]:
         queue = self._watched.rollouts
-        reconciler = RolloutReconciler(
+        self._of_rollouts = reconciler = RolloutReconciler(
             worlds=world,
             kube=self._client,
             routes_for=self._make_routes(worker, queue.ledger),
@@ -154,7 +171,7 @@ class Reconciling:
 
     def _routing_workers(self, world: World, worker: ScriptClient) -> Worker[Key]:
         queue = self._watched.routings
-        reconciler = TrafficRoutingReconciler(
+        self._of_routings = reconciler = TrafficRoutingReconciler(
             world=SharedWorld(self._watched.caches, world, self._clock),
             kube=self._client,
             routes_for=self._make_routes(worker, queue.ledger),

@@ -4,7 +4,7 @@ Invariant: caches are warm on every replica; the ledger listens before a store i
 anything.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from random import Random
 from typing import TypeVar
@@ -47,6 +47,7 @@ from controller.reconcilers.own_scripts import OwnScripts
 from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
 from controller.reconcilers.sources import Sources, Watching
 from controller.reconcilers.wiring import Wiring
+from controller.runtime.leadership import Namespaces
 from controller.runtime.supervisor import Part
 from controller.runtime.workqueue import WorkQueue
 from controller.settings import Settings
@@ -67,22 +68,28 @@ class Named(msgspec.Struct, frozen=True):
 class Queue:
     """Keys of one kind that wait for a pass, and what their passes wrote and have not seen yet."""
 
-    def __init__(self, name: str, random: Random, metrics: Metrics) -> None:
-        self.keys: WorkQueue[Key] = WorkQueue(name, random=random, metrics=metrics)
+    def __init__(self, name: str, random: Random, metrics: Metrics, holds: Namespaces) -> None:
+        self.keys: WorkQueue[Key] = WorkQueue(
+            name, random=random, metrics=metrics, admits=lambda key: holds(key.namespace)
+        )
         self.ledger = WriteLedger(requeue=self.keys.add)
 
 
 class Watched:
     """Everything that is watched, and who is woken by it."""
 
-    def __init__(self, settings: Settings, client: KubeClient, metrics: Metrics) -> None:
+    def __init__(
+        self, settings: Settings, client: KubeClient, metrics: Metrics, holds: Namespaces
+    ) -> None:
+        """Only Rollouts of namespaces that this process `holds` get passes, and are told of."""
+        self._holds = holds
         self._settings = settings
         self._client = client
         self._metrics = metrics
         self._random = Random()
         self.caches = Caches()
-        self.rollouts = Queue("rollout", self._random, metrics)
-        self.routings = Queue("trafficrouting", self._random, metrics)
+        self.rollouts = Queue("rollout", self._random, metrics, holds)
+        self.routings = Queue("trafficrouting", self._random, metrics, holds)
         self.wiring = Wiring(self.caches, self.rollouts.keys.add, self.routings.keys.add)
         self.scripts_map = ConfiguredScriptsMap(settings.namespace)
         self.sources = Sources(self.wiring.source_turns, metrics)
@@ -134,12 +141,33 @@ class Watched:
         caches = self.caches
         return Seen(
             now,
-            caches.rollouts.values(),
-            caches.traffic_routings.values(),
+            tuple(one for one in caches.rollouts.values() if self._is_ours(one)),
+            tuple(one for one in caches.traffic_routings.values() if self._is_ours(one)),
             caches.deployments.values(),
             caches.replica_sets.values(),
             caches.pods.values(),
         )
+
+    def begin(self, namespaces: Namespaces) -> None:
+        """Passes over everything in these namespaces, which this process holds from now on."""
+        for queue, found in self._queues():
+            for one in found:
+                if namespaces(one.metadata.namespace):
+                    queue.keys.add(one.metadata.key)
+
+    async def end(self, namespaces: Namespaces) -> None:
+        """No pass over these namespaces any more; they are not held any more."""
+        for queue, _ in self._queues():
+            await queue.keys.drop(lambda key: namespaces(key.namespace))
+
+    def _queues(self) -> tuple[tuple[Queue, Iterable[HasMetadata]], ...]:
+        return (
+            (self.rollouts, self.caches.rollouts.values()),
+            (self.routings, self.caches.traffic_routings.values()),
+        )
+
+    def _is_ours(self, one: HasMetadata) -> bool:
+        return self._holds(one.metadata.namespace)
 
     def add_notes(self, health: HealthServer) -> None:
         """Each cache that is not complete is named where the readiness is asked for."""

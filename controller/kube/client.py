@@ -8,6 +8,7 @@ its connections.
 
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import Literal, Self
 from urllib.parse import quote, unquote
@@ -34,7 +35,7 @@ _PATCH_REFUSED = "the server rejected our request due to an error in our request
 
 _METADATA = "application/json;as=PartialObjectMetadata{};v=v1;g=meta.k8s.io,application/json"
 
-Fence = Callable[[], None]
+Fence = Callable[[str], None]
 Propagation = Literal["Background", "Foreground", "Orphan"]
 
 
@@ -87,7 +88,7 @@ class KubeClient:
         watch_silence: float = WATCH_SILENCE,
         fence: Fence | None = None,
     ) -> None:
-        """`fence` raises where no write is to be sent any more; it is asked at the last moment."""
+        """`fence` raises where no write to a namespace is to be sent any more; it is asked at the last moment."""
         self._fence = fence
         self._api = api
         self._field_manager = field_manager
@@ -402,6 +403,13 @@ class KubeClient:
             query["dryRun"] = "All"
         return await self._call(method, resource, namespace, path, query, body, content_type)
 
+    def _fence_of(
+        self, method: str, resource: Resource, namespace: str | None
+    ) -> Callable[[], None] | None:
+        if method == "GET" or self._fence is None:
+            return None
+        return partial(self._fence, _namespace(resource, namespace) or "")
+
     async def _call(
         self,
         method: str,
@@ -424,7 +432,7 @@ class KubeClient:
                 params=dict(params or {}),
                 content=body,
                 headers={**headers, **(accept or {})},
-                fence=None if method == "GET" else self._fence,
+                fence=self._fence_of(method, resource, namespace),
             ) as response,
         ):
             return response.content

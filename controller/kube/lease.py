@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from controller.api.meta import ObjectMeta
+from controller.api.names import WANTED_BY
 from controller.errors import NotFound
 from controller.kube.client import KubeClient
 from controller.kube.resources import LEASES
@@ -61,6 +62,12 @@ class KubeLeaseStore:
             "namespace": self._namespace,
             "resourceVersion": record.version,
         }
+        told = dict(metadata.get("annotations", {}))
+        told.pop(WANTED_BY, None)
+        if record.wanted_by:
+            told[WANTED_BY] = record.wanted_by
+        if told or "annotations" in metadata:
+            metadata["annotations"] = told
         body = _encoded(metadata, record)
         return self._taken_in(await self._client.replace(LEASES, self._namespace, self._name, body))
 
@@ -75,6 +82,7 @@ class KubeLeaseStore:
             renewed_at=spec.renew_time,
             transitions=spec.lease_transitions or 0,
             version=lease.metadata.resource_version,
+            wanted_by=lease.metadata.annotations.get(WANTED_BY, ""),
         )
 
 

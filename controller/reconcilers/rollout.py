@@ -95,10 +95,7 @@ class RolloutReconciler:
             return Result(wake_after=behind)
         seen = self._worlds.observe(key)
         if seen is None:
-            self._ledger.forget(key)
-            self._postponed_since.pop(key, None)
-            self._refusals.forget(key)
-            self._telling.forget(key)
+            self.forget(key)
             return Result()
         now = self._clock.now()
         decision = self._decide(seen, now)
@@ -124,6 +121,13 @@ class RolloutReconciler:
             await self._write_status(seen.rollout, effects.version, decision, writes)
         self._telling.tell(seen, decision, now)
         return Result(wake_after=wake_after)
+
+    def forget(self, key: Key) -> None:
+        """The Rollout is gone, or the work of another process."""
+        self._ledger.forget(key)
+        self._postponed_since.pop(key, None)
+        self._refusals.forget(key)
+        self._telling.forget(key)
 
     async def _apply(
         self, seen: Observation, decision: Decision, effects: Pass, now: datetime

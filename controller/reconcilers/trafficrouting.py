@@ -168,8 +168,7 @@ class TrafficRoutingReconciler:
             return Result(wake_after=behind)
         seen = self._world.observe(key)
         if seen is None:
-            self._ledger.forget(key)
-            self._refusals.forget(key)
+            self.forget(key)
             return Result()
         now = self._clock.now()
         decision = decide_traffic_routing(seen, now)
@@ -196,6 +195,11 @@ class TrafficRoutingReconciler:
         for note in decision.notes:
             self._tell(seen.routing, note)
         return Result(wake_after=wake_after)
+
+    def forget(self, key: Key) -> None:
+        """The TrafficRouting is gone, or the work of another process."""
+        self._ledger.forget(key)
+        self._refusals.forget(key)
 
     def _tell(self, routing: TrafficRouting, note: Note) -> None:
         self._told(routing, note)

@@ -32,6 +32,8 @@ class LeaseRecord(msgspec.Struct, frozen=True):
     renewed_at: datetime | None = None
     transitions: int = 0
     version: str = ""
+    wanted_by: str = ""
+    """Who asked the holder to hand it over."""
 
 
 class LeaseStore(Protocol):
@@ -87,8 +89,21 @@ class Leader:
         name: str = "",
         metrics: LeaderMetrics | None = None,
         fence: Fence | None = None,
+        shared: bool = False,
+        patience: Callable[[], int] = lambda: 0,
+        wants: Callable[[LeaseRecord], bool] = lambda _: False,
+        asked: Callable[[], None] = lambda: None,
     ) -> None:
-        """`fence` is what writes of the leader's work have to pass."""
+        """`fence` is what writes of the leader's work have to pass.
+
+        A `shared` Lease is held by all processes of one identity, and runs out after the last of them. `patience` is
+        how many periods this candidate waits longer than others. `wants` says whether to ask the holder for the Lease,
+        `asked` is told that somebody did.
+        """
+        self._shared = shared
+        self._patience = patience
+        self._wants = wants
+        self._asked = asked
         self._fence = fence or Fence(clock.monotonic)
         self._store = store
         self._identity = identity
@@ -122,11 +137,11 @@ class Leader:
             if lost:
                 self._fence.close()
             # the lease goes on being renewed while work in flight ends
-            await _cancelled(leading)
-            await _cancelled(renewing)
+            await cancelled(leading)
+            await cancelled(renewing)
             self._fence.close()
             self._report(leads=False)
-            if not lost:
+            if not lost and not self._shared:
                 await self._release()
 
     async def _acquire(self) -> float:
@@ -137,11 +152,13 @@ class Leader:
                 async with asyncio.timeout(self._timing.renew_deadline):
                     if await self._try_once():
                         self._fence.open(counted + self._timing.renew_deadline)
-                        _log.info("became leader", extra={"identity": self._identity})
+                        _log.info(
+                            "became leader", extra={"identity": self._identity, "lease": self._name}
+                        )
                         return started
             except (MoonshiftError, TimeoutError) as failure:
                 _log.warning("lease not readable", extra={"error": str(failure)})
-            await asyncio.sleep(self._pause())
+            await asyncio.sleep(self._pause() * (1 + self._patience()))
 
     async def _try_once(self) -> bool:
         seen = await self._store.read()
@@ -157,6 +174,7 @@ class Leader:
                 self._held = await self._store.create(mine)
                 return True
             if not self._free(seen):
+                await self._ask(seen)
                 return False
             transitions = seen.transitions + (seen.holder != self._identity)
             self._held = await self._store.update(
@@ -165,6 +183,11 @@ class Leader:
         except (Conflict, AlreadyExists):
             return False  # another candidate was faster
         return True
+
+    async def _ask(self, seen: LeaseRecord) -> None:
+        """Ask once: each write makes the Lease of a dead holder look alive."""
+        if self._wants(seen) and not seen.wanted_by:
+            await self._store.update(msgspec.structs.replace(seen, wanted_by=self._identity))
 
     def _free(self, seen: LeaseRecord) -> bool:
         now = self._clock.monotonic()
@@ -196,16 +219,19 @@ class Leader:
 
     async def _renew(self) -> None:
         """Write the Lease once more. Only a write counts: a record that is read may be seconds old."""
-        seen = self._held
+        seen = await self._store.read() if self._shared else self._held
         while seen is not None and seen.holder == self._identity:
             try:
                 self._held = await self._store.update(
                     msgspec.structs.replace(seen, renewed_at=self._clock.now())
                 )
             except Conflict:
-                # our own earlier write, whose answer was lost, conflicts too: only the holder's name tells
+                # Our own earlier write, whose answer was lost, conflicts too, and so do the writes of the processes
+                # that share the Lease or ask for it: only the holder's name tells.
                 seen = await self._store.read()
             else:
+                if self._held.wanted_by:
+                    self._asked()
                 return
         holder = seen.holder if seen else ""
         raise LostLease(f"the lease is held by {holder or 'nobody'}")
@@ -220,7 +246,7 @@ class Leader:
                     return
                 await self._store.update(
                     msgspec.structs.replace(
-                        seen, holder="", duration=1.0, renewed_at=self._clock.now()
+                        seen, holder="", duration=1.0, renewed_at=self._clock.now(), wanted_by=""
                     )
                 )
             _log.info("gave the lease back", extra={"identity": self._identity})
@@ -236,7 +262,7 @@ class Leader:
             self._metrics.leading(self._name, leads)
 
 
-async def _cancelled(task: asyncio.Future[None]) -> None:
+async def cancelled(task: asyncio.Future[None]) -> None:
     """Cancel and see it end; its result is known or does not matter any more."""
     task.cancel()
     await asyncio.wait((task,))

@@ -12,7 +12,7 @@ import heapq
 import itertools
 import math
 from collections import OrderedDict, deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from random import Random
 from typing import Generic, Protocol, TypeVar
 
@@ -56,8 +56,12 @@ class WorkQueue(Generic[K]):
         cap: float = 60.0,
         random: Random | None = None,
         metrics: QueueMetrics | None = None,
+        admits: Callable[[K], bool] = lambda _: True,
     ) -> None:
+        """Keys that `admits` does not name are nobody's work here, and are not taken."""
         self.name = name
+        self._admits = admits
+        self._quiet: list[asyncio.Future[None]] = []
         self._base, self._cap = base, cap
         self._random = random or Random()
         self._metrics = metrics
@@ -82,6 +86,8 @@ class WorkQueue(Generic[K]):
     def add(self, key: K) -> None:
         """Make `key` ready now, or once more after the turn it is having."""
         self._due.pop(key, None)
+        if not self._admits(key):
+            return
         if key in self._running:
             self._again.add(key)
         elif key not in self._ready:
@@ -148,6 +154,24 @@ class WorkQueue(Generic[K]):
         if key in self._again:
             self._again.discard(key)
             self.add(key)
+        for waiter in self._quiet:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._quiet.clear()
+
+    async def drop(self, which: Callable[[K], bool]) -> None:
+        """Forget these keys; returns when none of them is worked on. They must not be admitted any more."""
+        while True:
+            for known in (self._ready, self._due, self._failures):
+                for key in [key for key in known if which(key)]:
+                    del known[key]
+            if self._metrics:
+                self._metrics.queue_depth(self.name, len(self._ready))
+            if not any(which(key) for key in self._running):
+                return
+            waiter = asyncio.get_running_loop().create_future()
+            self._quiet.append(waiter)
+            await waiter
 
     def close(self) -> None:
         """Stop the timer; keys that are due later are dropped."""

@@ -41,6 +41,9 @@ class StandardMetrics:
             ("name",),
             registry=registry,
         )
+        self._shards = Gauge(
+            "moonshift_shards", "Parts that the namespaces are divided into", registry=registry
+        )
 
     def _queues(self, registry: CollectorRegistry) -> None:
         self._depth = Gauge("workqueue_depth", "Keys ready for work", ("name",), registry=registry)
@@ -129,6 +132,10 @@ class StandardMetrics:
         """A request to the API server was answered; code `<error>` when it was not."""
         self._requests.labels(code, method, host).inc()
         self._request_seconds.labels(method, host).observe(seconds, tracing.exemplar())
+
+    def shards(self, count: int) -> None:
+        """So many parts are the namespaces divided into."""
+        self._shards.set(count)
 
     def leading(self, name: str, leads: bool) -> None:
         """This process became, or ceased to be, the leader."""

@@ -1,25 +1,30 @@
-"""Two controllers behind one address on a plane, which share a Lease and the Secrets with the certificates.
+"""Several controllers behind one address on a plane, which share Leases and the Secrets with the certificates.
 
-Why it exists: events between replicas (a new leader, a certificate that both serve) need two processes. Invariant:
+Why it exists: events between replicas (a new leader, a certificate that both serve) need several processes. Invariant:
 the API server calls one address, as it calls a Service; behind it are the replicas that the test names. Connections to
 a replica that is taken out end, as a proxy ends them.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
+from types import MappingProxyType
 
 from controller.api.names import LEASE
 from demo.stage import CONTROLLER, NAMESPACE, READY_SECONDS, Product, answers_at, on_one_machine
+from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
 from localcluster.ports import free_ports
 from localcluster.process import Component, Program
 
-LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{LEASE}"
+LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 HAND_OVER_SECONDS = 60.0
+SHARED_OUT_SECONDS = 120.0
 LOOK_SECONDS = 0.05
 NAMES = ("first", "second")
+_NO_FLAGS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class Front:
@@ -82,34 +87,64 @@ class Replica:
 
 
 class Replicas:
-    """The pair, with what they run on."""
+    """All of them, with what they run on."""
 
-    def __init__(self, product: Product, front: Front, pair: Sequence[Replica]) -> None:
+    def __init__(self, product: Product, front: Front, members: Sequence[Replica]) -> None:
         self.product = product
         self.plane = product.plane
         self.front = front
-        self.pair = tuple(pair)
+        self.members = tuple(members)
 
-    async def holder(self) -> str:
-        """The replica that holds the Lease; empty when there is none."""
-        lease = await self.plane.client().get(LEASES)
-        return str(lease["spec"].get("holderIdentity") or "")
+    async def holder(self, lease: str = LEASE) -> str:
+        """The replica that holds a Lease; empty when there is none."""
+        try:
+            found = await self.plane.client().get(f"{LEASES}/{lease}")
+        except RequestRefused as refused:
+            if refused.status == HTTPStatus.NOT_FOUND:
+                return ""
+            raise
+        return str(found["spec"].get("holderIdentity") or "")
+
+    async def holders(self, shards: int) -> list[str]:
+        """The replica that holds each of so many shards."""
+        return [await self.holder(f"{LEASE}-{shard}") for shard in range(shards)]
+
+    async def holding(self, shards: int, wanted: Callable[[list[str]], bool]) -> list[str]:
+        """The holders of the shards, as soon as they are as wanted."""
+        async with asyncio.timeout(SHARED_OUT_SECONDS):
+            while not wanted(holders := await self.holders(shards)):  # noqa: ASYNC110 - renewed all the time
+                await asyncio.sleep(LOOK_SECONDS)
+        return holders
+
+    def named(self, name: str) -> Replica:
+        """The replica of this name."""
+        return next(one for one in self.members if one.name == name)
 
     async def leader(self, besides: str = "") -> Replica:
         """The replica that leads, as soon as one other than `besides` does."""
         async with asyncio.timeout(HAND_OVER_SECONDS):
             while (holder := await self.holder()) in ("", besides):  # noqa: ASYNC110 - renewed all the time
                 await asyncio.sleep(LOOK_SECONDS)
-        return next(one for one in self.pair if one.name == holder)
+        return self.named(holder)
 
     def other(self, than: Replica) -> Replica:
         """The other one of the two."""
-        return next(one for one in self.pair if one is not than)
+        return next(one for one in self.members if one is not than)
 
 
 @contextlib.asynccontextmanager
-async def replicas(plane: Plane, folder: Path, *flags: str) -> AsyncIterator[Replicas]:
-    """Moonshift, installed, with two controllers (with these flags, too) and a worker, for the length of a block."""
+async def replicas(
+    plane: Plane,
+    folder: Path,
+    *flags: str,
+    names: Sequence[str] = NAMES,
+    own: Mapping[str, Sequence[str]] = _NO_FLAGS,
+    begin: int | None = None,
+) -> AsyncIterator[Replicas]:
+    """Moonshift, installed, with controllers of these names and a worker, for the length of a block.
+
+    `flags` are those of all, `own` of some. The first `begin` of them are started; the others by the test.
+    """
     front = Front()
     server = await asyncio.start_server(front.pass_on, "127.0.0.1", 0)
     address = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -117,15 +152,17 @@ async def replicas(plane: Plane, folder: Path, *flags: str) -> AsyncIterator[Rep
     await product.install()
     token = await plane.service_account_token(NAMESPACE, CONTROLLER)
     kubeconfig = plane.kubeconfig_for_token("controller", token)
-    pair = [_replica(product, name, kubeconfig, address, flags) for name in NAMES]
-    front.ends = [one.webhook_port for one in pair]
+    members = [
+        _replica(product, name, kubeconfig, address, (*flags, *own.get(name, ()))) for name in names
+    ]
+    first = members[:begin]
+    front.ends = [one.webhook_port for one in first]
     worker = product.add_worker()
-    parts = [worker, *(one.component for one in pair)]
     try:
-        await asyncio.gather(*(part.start() for part in parts))
-        yield Replicas(product, front, pair)
+        await asyncio.gather(worker.start(), *(one.component.start() for one in first))
+        yield Replicas(product, front, members)
     finally:
-        for part in reversed(parts):
+        for part in (*(one.component for one in reversed(members)), worker):
             await part.cont()
             await part.terminate()
         server.close()

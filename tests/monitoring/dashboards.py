@@ -174,7 +174,9 @@ CONTROLLER = Dashboard(
     "controller",
     "Moonshift: controller",
     (
-        number("Leaders", "sum(leader_election_master_status)"),
+        number(
+            "Leaders", "count(sum by (instance) (leader_election_master_status) > 0) or vector(0)"
+        ),
         number(
             "Certificate ends in",
             "min(moonshift_certificate_expiration_timestamp_seconds) - time()",

@@ -142,7 +142,7 @@ async def test_another_authority_that_somebody_puts_in_is_served_and_the_old_one
     assert after[OLD_CERT] == before[CA_CERT]
     assert after[CA_CERT] == authority.certificate
     async with asyncio.timeout(HEALED_SECONDS):
-        for replica in pair.pair:
+        for replica in pair.members:
             while not issued_by(replica.served.read_bytes(), authority.certificate):  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_SECONDS)
     await trusting(pair, authority.certificate)

@@ -75,14 +75,14 @@ async def issue_to(pair: Replicas, authority: Pair, begins: datetime | None = No
 async def served_by_both(pair: Replicas, authority: Pair) -> None:
     """Return when both replicas have a certificate of this authority to serve."""
     async with asyncio.timeout(LIMIT_SECONDS):
-        for replica in pair.pair:
+        for replica in pair.members:
             while not issued_by(replica.served.read_bytes(), authority.certificate):  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_SECONDS)
 
 
 async def readiness(pair: Replicas) -> str:
     """The text of the first replica's readiness."""
-    address = f"http://127.0.0.1:{pair.pair[0].probes_port}/readyz?verbose"
+    address = f"http://127.0.0.1:{pair.members[0].probes_port}/readyz?verbose"
     async with aiohttp.ClientSession() as session, session.get(address) as answer:
         assert answer.status == 200
         return await answer.text()
@@ -99,7 +99,7 @@ async def test_theirs_is_served_from_when_it_is_there_to_when_it_cannot_be_used(
     await served_by_both(pair, first)
     await writes.reach(SOME)
     assert NAME not in await readiness(pair)
-    assert pair.pair[0].served.read_bytes() == issued
+    assert pair.members[0].served.read_bytes() == issued
 
     await issue_to(pair, second)
     await served_by_both(pair, second)
@@ -114,5 +114,5 @@ async def test_theirs_is_served_from_when_it_is_there_to_when_it_cannot_be_used(
     renewed = await issue_to(pair, second)
     await served_by_both(pair, second)
     await writes.reach(SOME)
-    assert pair.pair[0].served.read_bytes() == renewed
+    assert pair.members[0].served.read_bytes() == renewed
     assert writes.refused == []

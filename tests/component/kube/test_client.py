@@ -60,7 +60,7 @@ async def test_every_write_names_its_field_manager_and_identifies_itself() -> No
 
 @virtual_time
 async def test_behind_a_fence_that_is_shut_nothing_is_written_and_everything_is_read() -> None:
-    def shut() -> None:
+    def shut(_: str) -> None:
         raise LostLease("others lead")
 
     server = FaultyServer()
@@ -86,7 +86,7 @@ async def test_a_fence_that_shuts_while_a_write_waits_for_its_turn_stops_it() ->
         answering(200, b"{}"),
     ]
 
-    def once() -> None:
+    def once(_: str) -> None:
         asked.append("asked")
         if len(asked) > 2:
             raise LostLease("others lead by now")
@@ -102,10 +102,10 @@ async def test_a_fence_that_shuts_just_before_the_body_is_sent_stops_the_write()
     server = FaultyServer()
     server.others = [answering(200, b"{}")]
 
-    def shutting() -> Callable[[], None]:
+    def shutting() -> Callable[[str], None]:
         asked = list[str]()
 
-        def once() -> None:
+        def once(_: str) -> None:
             asked.append("asked")
             if len(asked) > 1:
                 raise LostLease("others lead by now")

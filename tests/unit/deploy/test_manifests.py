@@ -13,6 +13,7 @@ from controller.api import names
 from controller.certificates.identity import CONDITION, expression
 from controller.certificates.publish import PUBLISHED, Address
 from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
+from controller.domain.shards import MOST
 from controller.runtime.clock import SystemClock
 from controller.settings import parse_tracked
 from controller.webhook.admission import Admission
@@ -165,7 +166,8 @@ def test_the_secrets_the_controller_keeps_are_its_to_write() -> None:
         for one in roles["kruise-rollout-leader-election-role"]["rules"]
         if "resourceNames" in one
     ]
-    assert lease["resourceNames"] == [names.LEASE]
+    of_shards = [f"{names.LEASE}-{shard}" for shard in range(MOST)]
+    assert lease["resourceNames"] == [names.LEASE, *of_shards]
 
 
 def fields(schema: Json, path: str = "") -> Iterator[tuple[str, Json]]:

@@ -1,0 +1,90 @@
+"""Which work this process may do: all of it, that of the leader, or that of the shards that it holds.
+
+Why it exists: the rooms that do the work need not know how many processes divide it. Invariant: `check` lets no write
+through that another process may send at the same instant; work on a namespace begins only while `holds` names it.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from controller.runtime.fence import Fence
+from controller.runtime.leader import Leader
+
+Namespaces = Callable[[str], bool]
+"""A set of namespaces: whether this one is in it."""
+Work = Callable[[], Awaitable[None]]
+
+
+class Begun(Protocol):
+    """Work on these namespaces may begin."""
+
+    def __call__(self, namespaces: Namespaces, /) -> None: ...
+
+
+class Ended(Protocol):
+    """Returns when no work on these namespaces is done any more."""
+
+    async def __call__(self, namespaces: Namespaces, /) -> None: ...
+
+
+class Leadership(Protocol):
+    """The namespaces of one process."""
+
+    def tell(self, begun: Begun, ended: Ended) -> None:
+        """Whom to tell of namespaces that come and go while the work is done."""
+        ...
+
+    def holds(self, namespace: str) -> bool:
+        """Work on this namespace may begin here."""
+        ...
+
+    def check(self, namespace: str) -> None:
+        """Raise LostLease unless a write about this namespace may be sent now; empty: about none."""
+        ...
+
+    async def run(self, work: Work) -> None:
+        """Do `work` while this process may; returns only by an exception."""
+        ...
+
+    async def during(self, namespace: str, duty: Work) -> None:
+        """Within `work`: run `duty` while this process holds the namespace. One process at most does so."""
+        ...
+
+
+class Unelected:
+    """The only controller there is."""
+
+    def tell(self, begun: Begun, ended: Ended) -> None:
+        """No namespace comes or goes."""
+
+    def holds(self, namespace: str) -> bool:
+        """Each."""
+        return True
+
+    def check(self, namespace: str) -> None:
+        """Every write is let through."""
+
+    async def run(self, work: Work) -> None:
+        """At once."""
+        await work()
+
+    async def during(self, namespace: str, duty: Work) -> None:
+        """At once."""
+        await duty()
+
+
+class OneLeader(Unelected):
+    """One process leads all namespaces, and the others wait."""
+
+    def __init__(self, leader: Leader, fence: Fence) -> None:
+        """The fence is that of the leader."""
+        self._leader = leader
+        self._fence = fence
+
+    def check(self, namespace: str) -> None:
+        """Every write needs the Lease."""
+        self._fence.check()
+
+    async def run(self, work: Work) -> None:
+        """While the Lease is held."""
+        await self._leader.run(work)
