@@ -1,8 +1,9 @@
 """The disturbances of the product, the gateway and pods while releases are played under real traffic.
 
 Invariant: only disturbances that have happened are counted. Every cluster has them: a process ends and starts again, a
-pod is deleted. A pod is deleted only where another one of its version is ready: requests to a version that has no pod
-are lost in any cluster.
+pod is deleted. A pod is deleted only where another one of its version is ready, and not while the gateway's control
+plane is away: requests to a version that has no pod, and to a pod that Envoy cannot learn to be gone, are lost in any
+cluster.
 """
 
 import asyncio
@@ -38,6 +39,8 @@ class Disturbances:
     """At every so manieth write the controller is ended; never at 0."""
     counts: Counter[str] = field(default_factory=Counter)
     _random: random.Random = field(default_factory=lambda: random.Random(1))
+    _gateway_away: bool = False
+    _deleted: set[Key] = field(default_factory=set)
 
     async def controller_dies(self) -> None:
         """The controller is ended at its writes, and started again at once."""
@@ -72,16 +75,20 @@ class Disturbances:
         async for _ in self._turns():
             turn += 1
             if turn % 10 == 0:
+                self._gateway_away = True
+                await self.lab.recorder.until_state(self._deleted.isdisjoint, FOREVER)
                 await contour.restart()
+                self._gateway_away = False
                 self.counts["gateway restarted"] += 1
 
     async def pods_churn(self) -> None:
         """A pod of the application goes at every turn of its release."""
         async for namespace in self._turns():
             pod = self._one_of_several(namespace)
-            if pod is None:
+            if pod is None or self._gateway_away:
                 continue
-            path = f"/api/v1/namespaces/{namespace}/pods/{pod['metadata']['name']}"
+            self._deleted.add(pod)
+            path = f"/api/v1/namespaces/{namespace}/pods/{pod.name}"
             try:
                 await self.lab.plane.client().delete(path)
             except RequestRefused as refused:
@@ -114,11 +121,11 @@ class Disturbances:
             for key in keys:
                 yield key.namespace
 
-    def _one_of_several(self, namespace: str) -> JsonObject | None:
-        by_image: dict[str, list[JsonObject]] = defaultdict(list)
+    def _one_of_several(self, namespace: str) -> Key | None:
+        by_image: dict[str, list[Key]] = defaultdict(list)
         for key, pod in self.lab.recorder.state().items():
             if key.kind == PODS and key.namespace == namespace and ready(pod):
-                by_image[image_of(pod)].append(pod)
+                by_image[image_of(pod)].append(key)
         several = [pods for pods in by_image.values() if len(pods) > 1]
         return self._random.choice(self._random.choice(several)) if several else None
 

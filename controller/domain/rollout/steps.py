@@ -24,7 +24,9 @@ from controller.domain.rollout import (
 )
 from controller.domain.rollout.drifting import drift_of, noted
 from controller.domain.rollout.jump import go_to
+from controller.domain.rollout.moving import nodes_from_zero
 from controller.domain.rollout.moving.choice import mechanism_of
+from controller.domain.rollout.moving.from_zero import leaves_stable_pods, most_asked
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.returning import pods_to_label
 from controller.domain.rollout.shared_routing import shared_route_is_closed
@@ -90,6 +92,8 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """The step's pods: created, ready, labelled; without traffic settings the old share is removed at once."""
     index = moonshift_status(status).step
     status = _upgrading(context, status)
+    if _position_comes_first(context, status):
+        return Stop(status)
     pins = services.pin(context, status, index)
     blocked = mechanism_of(context).preconditions(context, status)
     if blocked is not None:
@@ -108,6 +112,19 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
         return Stop(status, wake_at=counted.next_at)
     done = Note(reasons.STEP_UPGRADED, f"upgrade step({index}) canary pods with new versions done")
     return Continue(enter(status, StepState.STEP_TRAFFIC_ROUTING, context.now), (done,))
+
+
+def _position_comes_first(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """The step asks for pods that would be taken for people's deeds at the step that is stored.
+
+    A controller that was killed between the move and its status found no stable pod at a step that leaves some, took
+    that for a workload that had been at zero replicas, and began the release again. Of a DaemonSet it took the new
+    pods for those of nodes that had joined, and gave them back.
+    """
+    stored = context.seen.rollout.status
+    if nodes_from_zero.is_daemon_set(context):
+        return most_asked(context, stored) < most_asked(context, status)
+    return leaves_stable_pods(context, stored) and not leaves_stable_pods(context, status)
 
 
 def _pods_of_step(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:

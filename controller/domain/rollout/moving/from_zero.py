@@ -37,7 +37,12 @@ def leaves_stable_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
     """
     if context.kind is WorkloadKind.DEPLOYMENT and context.style is not Style.PARTITION:
         return True
-    return max(context.batch(step) for step in _been_at(status)) < context.replicas
+    return most_asked(context, status) < context.replicas
+
+
+def most_asked(context: ReleaseContext, status: RolloutStatus) -> int:
+    """New pods that the visited step with the largest batch asks for."""
+    return max(context.batch(step) for step in _been_at(status))
 
 
 def stays_stable(context: ReleaseContext, status: RolloutStatus) -> bool:

@@ -16,6 +16,7 @@ from controller.domain.decision import DeletePod, WriteTemplate
 from controller.domain.observation import RevisionSeen
 from controller.domain.pods.daemonset import most_unavailable
 from controller.domain.pods.partition import moving_no_pod
+from controller.domain.rollout.moving.from_zero import most_asked
 from controller.domain.rollout.moving.sets import owners_limits, owners_strategy
 from controller.domain.rollout.release_context import (
     ReleaseContext,
@@ -100,9 +101,7 @@ def _beyond(context: ReleaseContext, status: RolloutStatus, new: RevisionSeen | 
     """The surplus new pods: unready ones first, then the youngest. At the end of a release, all of them."""
     if new is None:
         return []
-    ours = moonshift_status(status)
-    been_at = {ours.step, *(visit.step for visit in ours.visits)}
-    wanted = 0 if ours.goal else max(context.batch(step) for step in been_at)
+    wanted = 0 if moonshift_status(status).goal else most_asked(context, status)
     found = [pod for pod in _alive(context) if pod.revision == new.name]
     return sorted(found, key=_worth)[wanted:][::-1]
 

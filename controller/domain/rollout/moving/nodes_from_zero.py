@@ -21,8 +21,12 @@ def returned_as_new(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 def too_many_are_new(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Nodes joined, and their pods are more than the step's share; of any other kind of workload never."""
-    is_daemon_set = context.kind in (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
-    return is_daemon_set and lending.too_many_are_new(context, status)
+    return is_daemon_set(context) and lending.too_many_are_new(context, status)
+
+
+def is_daemon_set(context: ReleaseContext) -> bool:
+    """Nodes decide how many pods there are."""
+    return context.kind in (WorkloadKind.DAEMON_SET, WorkloadKind.ADVANCED_DAEMON_SET)
 
 
 def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
