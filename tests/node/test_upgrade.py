@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -16,6 +15,7 @@ from localcluster.node.plane import NodePlane
 from localcluster.progress import SilentReporter
 from tests.node import apps
 from tests.node.previous import TAG, kustomization, load_previous_images, previous_version
+from tests.node.releasing import Release, rollout, version_of
 from tests.node.writes import writing
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
@@ -57,57 +57,18 @@ async def _webhooks(node: NodePlane) -> set[str]:
     return {entry["name"] for one in ours for entry in one["webhooks"]}
 
 
-def _rollout() -> dict[str, Any]:
-    steps: list[dict[str, Any]] = [{"replicas": replicas, "pause": {}} for replicas in (1, 2, 3)]
-    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
-    return {
-        "apiVersion": "rollouts.kruise.io/v1beta1",
-        "kind": "Rollout",
-        "metadata": {"name": "web"},
-        "spec": {"workloadRef": reference, "strategy": {"canary": {"steps": steps}}},
-    }
+async def _begun(node: NodePlane, namespace: str) -> Release:
+    """A release that waits at its first step."""
+    shop = Release(node, namespace)
+    await shop.install(apps.deployment("web", REPLICAS), rollout())
+    await shop.set_image("v2")
+    await shop.paused_at(1)
+    return shop
 
 
-class _Shop:
-    """The application that is released meanwhile."""
-
-    def __init__(self, node: NodePlane, namespace: str, commands: Commands) -> None:
-        self._node, self._where, self._commands = node, ("-n", namespace), commands
-
-    async def begin(self) -> None:
-        objects = yaml.safe_dump_all([apps.deployment("web", REPLICAS), _rollout()])
-        await self._node.kubectl("apply", *self._where, "-f", "-", input=objects)
-        await self._wait("rollout/web", "condition=Ready")
-        image = f"greeter={apps.IMAGE}:v2"
-        await self._node.kubectl("set", "image", *self._where, "deployment/web", image)
-        await self.paused(1)
-
-    async def paused(self, step: int) -> None:
-        await self._wait(
-            "rollout/web", f"jsonpath={{.status.canaryStatus.currentStepIndex}}={step}"
-        )
-        await self._wait(
-            "rollout/web", "jsonpath={.status.canaryStatus.currentStepState}=StepPaused"
-        )
-
-    async def approve(self) -> None:
-        await self._commands.run(f"kubectl moonshift approve web {' '.join(self._where)}")
-
-    async def ended(self) -> None:
-        await self._wait("rollout/web", "jsonpath={.status.phase}=Healthy")
-
-    async def pods(self) -> dict[str, str]:
-        """Each pod that is not on its way out, with its version."""
-        got = await self._node.kubectl("get", "pods", *self._where, "-l", "app=web", "-o", "json")
-        return {
-            one["metadata"]["name"]: one["spec"]["containers"][0]["image"].rpartition(":")[2]
-            for one in json.loads(got)["items"]
-            if "deletionTimestamp" not in one["metadata"]
-        }
-
-    async def _wait(self, what: str, condition: str) -> None:
-        wait = ("wait", "--timeout=140s", *self._where, what, f"--for={condition}")
-        await self._node.kubectl(*wait)
+async def _running(shop: Release) -> dict[str, str]:
+    """Each pod that is not on its way out, with its version."""
+    return {pod["metadata"]["name"]: version_of(pod) for pod in await shop.pods()}
 
 
 async def test_a_release_goes_on_through_an_upgrade_and_back(
@@ -115,10 +76,10 @@ async def test_a_release_goes_on_through_an_upgrade_and_back(
 ) -> None:
     commands = Commands(installed, tmp_path / "commands")
     commands.install()
-    shop = _Shop(installed, namespace, commands)
+    approve = f"kubectl moonshift approve web -n {namespace}"
     assert TAG in await _images(installed)
-    await shop.begin()
-    first = await shop.pods()
+    shop = await _begun(installed, namespace)
+    first = await _running(shop)
     assert sorted(first.values()) == ["v1"] * 3 + ["v2"]
 
     async with writing(installed.client("developer"), namespace) as writes:
@@ -132,17 +93,17 @@ async def test_a_release_goes_on_through_an_upgrade_and_back(
     entries = [d.get("webhooks") or () for d in yaml.safe_load_all(rendered) if d]
     assert webhooks == {entry["name"] for one in entries for entry in one}
     # Nothing moved because of it.
-    assert await shop.pods() == first
-    await shop.approve()
-    await shop.paused(2)
-    second = await shop.pods()
+    assert await _running(shop) == first
+    await commands.run(approve)
+    await shop.paused_at(2)
+    second = await _running(shop)
     assert sorted(second.values()) == ["v1"] * 2 + ["v2"] * 2
 
     await _install(installed, previous)
     assert TAG in await _images(installed)
-    assert await shop.pods() == second
-    await shop.approve()
-    await shop.paused(3)
-    await shop.approve()
-    await shop.ended()
-    assert sorted((await shop.pods()).values()) == ["v2"] * REPLICAS
+    assert await _running(shop) == second
+    await commands.run(approve)
+    await shop.paused_at(3)
+    await commands.run(approve)
+    await shop.completed()
+    assert await shop.versions() == ["v2"] * REPLICAS

@@ -1,7 +1,7 @@
 """Scripts without a worker: the plan is written into one part of the gateway object's spec.
 
-Invariant: the answer depends on the input alone. What a script says of itself (what it points at, whether proxies learn
-of Services from its objects, what it can say) is given for each kind.
+Invariant: the answer depends on the input alone. The header of each kind's script (the kinds that it names, whether
+proxies learn of Services from its objects, its abilities) is given by the test.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ class PlainScripts:
 
     def __init__(self) -> None:
         self.depths: dict[str, int] = {}
-        """By kind: how far its objects are below one that nothing points at."""
+        """By kind: 0 for objects that no other gateway object names, 1 for those that they name, and so on."""
         self.announcing: set[str] = set()
         """Kinds whose proxies learn of Services from their objects."""
         self.can: dict[str, set[str]] = {}
-        """By kind: what its script can say; it can say everything where nothing is given."""
+        """By kind: the abilities of its script; a kind without an entry has all of them."""
         self.missing_of: dict[str, str] = {}
-        """By kind: where its script was looked for in vain."""
+        """By kind: the places without a script for it."""
         self.worker_is_away = False
         self._known: dict[str, tuple[Script, ScriptHeader]] = {}
 
@@ -36,11 +36,11 @@ class PlainScripts:
         return MissingScript(missing) if missing else self._of(reference)[0]
 
     def header(self, reference: Reference) -> ScriptHeader | None:
-        """The statements of a script about itself."""
+        """The header of a script."""
         return None if self.missing(reference) else self._of(reference)[1]
 
     def missing(self, reference: Reference) -> str:
-        """Where it was looked for in vain; empty where there is one."""
+        """The places without a script; empty where a script exists."""
         return self.missing_of.get(reference.kind, "")
 
     def _of(self, reference: Reference) -> tuple[Script, ScriptHeader]:
