@@ -9,6 +9,7 @@ from hashlib import blake2b
 
 MOST = 16
 """Shards at most: the Role names each of their Leases."""
+_COMMON = "shards-"
 
 
 def shard_of(namespace: str, shards: int) -> int:
@@ -19,3 +20,14 @@ def shard_of(namespace: str, shards: int) -> int:
 def weight(name: str, shard: int) -> bytes:
     """The larger, the more a shard is this name's."""
     return blake2b(name.encode(), digest_size=8, key=b"moonshift-shard-%d" % shard).digest()
+
+
+def common_holder(shards: int) -> str:
+    """The holder of the Lease that all processes share which count so many shards."""
+    return f"{_COMMON}{shards}"
+
+
+def shards_counted(holder: str) -> int:
+    """The number of shards by the holder of the leader's Lease; 1 where that is one process."""
+    counts = (count for count in range(1, MOST + 1) if common_holder(count) == holder)
+    return next(counts, 1)

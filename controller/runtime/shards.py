@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from random import Random
 
-from controller.domain.shards import shard_of, weight
+from controller.domain.shards import common_holder, shard_of, weight
 from controller.runtime.clock import Clock
 from controller.runtime.fence import Fence
 from controller.runtime.leader import (
@@ -40,11 +40,6 @@ async def _at_once(_: Namespaces) -> None:
 
 class HandedOver(Exception):
     """The work on a shard has ended because another process wants it."""
-
-
-def generation_of(shards: int) -> str:
-    """The holder of the common Lease while there are so many shards."""
-    return f"shards-{shards}"
 
 
 class Shards:
@@ -78,7 +73,7 @@ class Shards:
         self._fences = tuple(Fence(seconds) if seconds else Fence() for _ in stores)
         make = partial(Leader, clock=clock, timing=timing, random=random, metrics=metrics)
         self._generation = make(
-            common, generation_of(self._count), name=name, fence=self._fence, shared=True
+            common, common_holder(self._count), name=name, fence=self._fence, shared=True
         )
         self._leaders = tuple(
             make(

@@ -11,8 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from controller.api.names import LEASE
-from controller.domain.shards import shard_of
-from controller.runtime.shards import generation_of
+from controller.domain.shards import common_holder, shard_of
 from demo.stage import NAMESPACE
 from localcluster.audit import AuditRecord, resource_name
 
@@ -70,7 +69,7 @@ def _needed(writer: str, namespace: str, shards: int) -> tuple[tuple[str, str], 
     if shards == 1:
         return ((LEASE, writer),)
     return (
-        (LEASE, generation_of(shards)),
+        (LEASE, common_holder(shards)),
         (f"{LEASE}-{shard_of(namespace, shards)}", writer),
     )
 

@@ -111,7 +111,9 @@ async def _approve(session: Session, name: str, wish: Wish, wait: timedelta | No
     say(f"{NAMED}/{name} approved")
     # who waits is told in the end, and then only where nobody answered
     unseen = wait is None
-    if unattended := await nobody_at_work(session.client, datetime.now(UTC), waited=unseen):
+    if unattended := await nobody_at_work(
+        session.client, session.namespace, datetime.now(UTC), waited=unseen
+    ):
         say(f"warning: {unattended}", err=True)
     if wait is not None:
         await _wait_until_taken_up(session, rollout, wait)
@@ -122,7 +124,7 @@ async def _with_what_is_known(session: Session, rollout: Rollout, problem: str) 
     now = datetime.now(UTC)
     if not seems_to_stand_still(rollout, now):
         return problem
-    unattended = await nobody_at_work(session.client, now, waited=True)
+    unattended = await nobody_at_work(session.client, session.namespace, now, waited=True)
     return f"{problem}; {unattended}" if unattended else problem
 
 
@@ -195,7 +197,7 @@ async def _wait_until_taken_up(session: Session, before: Rollout, wait: timedelt
             patched = await read_rollout(session, key.name)
             answer = await follow_rollout(session.client, patched, None, look)
     except TimeoutError as late:
-        known = await why_unanswered(session.client, datetime.now(UTC))
+        known = await why_unanswered(session.client, session.namespace, datetime.now(UTC))
         raise Failure(
             f"Rollout {key} was approved, but the approval was not taken up within {seconds:g} s: {known}",
             ExitCode.TIMED_OUT,

@@ -184,7 +184,7 @@ async def picture_of(
 async def _unattended(session: Session, rollout: Rollout) -> str:
     now = datetime.now(UTC)
     waited = seems_to_stand_still(rollout, now)
-    return await nobody_at_work(session.client, now, waited=waited)
+    return await nobody_at_work(session.client, session.namespace, now, waited=waited)
 
 
 async def _named(session: Session, names: tuple[str, ...], live: bool, form: str | None) -> None:

@@ -74,7 +74,9 @@ async def _status(
     now = datetime.now(UTC)
     waited = seems_to_stand_still(rollout, now)
     asks = watch or waited
-    if asks and (unattended := await nobody_at_work(session.client, now, waited=waited)):
+    if asks and (
+        unattended := await nobody_at_work(session.client, session.namespace, now, waited=waited)
+    ):
         say(f"warning: {unattended}", err=True)
     if not watch:
         said = progress_of(rollout, workload)
@@ -103,7 +105,7 @@ async def _what_it_waits_for(session: Session, name: str) -> str:
     summary, unattended = view.summary, view.unattended
     text = f"{summary.phase}, step {summary.step}/{summary.steps}, waits for {summary.waits_for}"
     if not unattended and not (awaits_approval(rollout) or rollout.spec.strategy.paused):
-        unattended = await nobody_at_work(session.client, now, waited=True)
+        unattended = await nobody_at_work(session.client, session.namespace, now, waited=True)
     return f"{text}; {unattended}" if unattended else text
 
 

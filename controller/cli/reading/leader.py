@@ -16,6 +16,7 @@ from controller.cli.failures import explain
 from controller.cli.views.look import since_when
 from controller.cli.views.waiting import at_zero, awaits_approval, pause_of
 from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.shards import shard_of, shards_counted
 from controller.errors import Forbidden, MoonshiftError
 from controller.kube.client import KubeClient
 from controller.kube.lease import KubeLeaseStore
@@ -51,36 +52,52 @@ def _was_approved(rollout: Rollout) -> bool:
     return sent or moonshift_status(rollout.status).approval is not None
 
 
-async def nobody_at_work(client: KubeClient, now: datetime, *, waited: bool) -> str:
-    """Why nothing will move; empty when a controller is at work, or when that cannot be known. Raises nothing.
+async def nobody_at_work(client: KubeClient, namespace: str, now: datetime, *, waited: bool) -> str:
+    """Why nothing will move in a namespace; empty when a controller is at work, or when that cannot be known.
 
-    With `waited`, who may not read the Lease is told that it is not known.
+    With `waited`, who may not read the Lease is told that it is not known. Raises nothing.
     """
     try:
-        lease = await KubeLeaseStore(client, DEFAULT_NAMESPACE, LEASE).read()
+        name, lease = await _lease_of(client, namespace)
     except Forbidden:
         return NOT_KNOWN if waited else ""
     except MoonshiftError:
         return ""
-    return abandoned(lease, now)
+    return abandoned(lease, now, name)
 
 
-async def why_unanswered(client: KubeClient, now: datetime) -> str:
+async def why_unanswered(client: KubeClient, namespace: str, now: datetime) -> str:
     """The sentence for a command that waited in vain: the leader, or why it is not known. Raises nothing."""
     try:
-        lease = await KubeLeaseStore(client, DEFAULT_NAMESPACE, LEASE).read()
+        name, lease = await _lease_of(client, namespace)
     except Forbidden as denied:
         return f"{NOT_KNOWN} ({explain(denied)})"
     except MoonshiftError as failure:
         return f"whether a controller is at work cannot be seen ({explain(failure)})"
     if lease is None:
         return (
-            f"no Lease {DEFAULT_NAMESPACE}/{LEASE} is there: look whether a controller is installed"
+            f"no Lease {DEFAULT_NAMESPACE}/{name} is there: look whether a controller is installed"
         )
-    return abandoned(lease, now) or "a controller renews its Lease: moonshift why may say more"
+    return (
+        abandoned(lease, now, name) or "a controller renews its Lease: moonshift why may say more"
+    )
 
 
-def abandoned(lease: LeaseRecord | None, now: datetime) -> str:
+async def _lease_of(client: KubeClient, namespace: str) -> tuple[str, LeaseRecord | None]:
+    """The Lease of whoever works on a namespace: the leader's, or that of its shard where it is held.
+
+    The Lease of a shard that nobody has ever held, or was given back, says nothing: the common one is judged.
+    """
+    common = await KubeLeaseStore(client, DEFAULT_NAMESPACE, LEASE).read()
+    shards = shards_counted(common.holder) if common else 1
+    if shards == 1:
+        return LEASE, common
+    name = f"{LEASE}-{shard_of(namespace, shards)}"
+    own = await KubeLeaseStore(client, DEFAULT_NAMESPACE, name).read()
+    return (name, own) if own is not None else (LEASE, common)
+
+
+def abandoned(lease: LeaseRecord | None, now: datetime, name: str = LEASE) -> str:
     """The sentence about a Lease that is not renewed any more; empty otherwise."""
     if lease is None or lease.renewed_at is None:
         return ""
@@ -88,6 +105,6 @@ def abandoned(lease: LeaseRecord | None, now: datetime) -> str:
     if silent < max(SILENCE_TOLERATED, timedelta(seconds=2 * lease.duration)):
         return ""
     return (
-        f"no controller is at work: the Lease {DEFAULT_NAMESPACE}/{LEASE} was renewed {span(silent)} ago for the last "
+        f"no controller is at work: the Lease {DEFAULT_NAMESPACE}/{name} was renewed {span(silent)} ago for the last "
         f"time; look at the pods of namespace {DEFAULT_NAMESPACE}"
     )

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from controller.api.names import LEASE
-from controller.runtime.shards import generation_of
+from controller.domain.shards import common_holder
 from localcluster.plane import Plane
 from tests.cluster.in_turn.test_fence import released
 from tests.cluster.replicas import replicas
@@ -33,13 +33,13 @@ async def test_two_shards_become_three_without_a_second_writer(
             await joins.component.start()
             crew.front.ends.append(joins.webhook_port)
             if leaves is not None:
-                assert await crew.holder(LEASE) == generation_of(2)
+                assert await crew.holder(LEASE) == common_holder(2)
                 crew.front.take_out(leaves.webhook_port)
                 await leaves.component.terminate()
         holders = await crew.holding(3, lambda now: set(now) == {one.name for one in new})
         await released(crew, apps)
         records = crew.plane.audit.since()
-        assert await crew.holder(LEASE) == generation_of(3)
+        assert await crew.holder(LEASE) == common_holder(3)
     assert len(set(holders)) == 3
     assert intrusions(records, counted) == []
     assert {one for of_home in writers(records, counted).values() for one in of_home} >= {

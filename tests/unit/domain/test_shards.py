@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.domain.shards import MOST, shard_of
+from controller.domain.shards import MOST, common_holder, shard_of, shards_counted
 
 NAMESPACES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=63)
 MANY = [f"team-{number}" for number in range(4000)]
@@ -37,3 +37,13 @@ def test_shards_have_about_as_many_namespaces_and_the_newest_takes_its_share() -
 
 
 WRITTEN_DOWN = [2, 0, 1]
+
+
+@given(st.integers(1, MOST))
+def test_the_holder_of_the_common_lease_says_how_many_shards_there_are(shards: int) -> None:
+    assert shards_counted(common_holder(shards)) == shards
+
+
+def test_a_process_that_leads_alone_counts_one_shard() -> None:
+    names = ("moonshift-controller-7d9f_1", "shards-", "shards-0", "shards-99", "")
+    assert [shards_counted(name) for name in names] == [1] * len(names)

@@ -1,10 +1,12 @@
 """It is said when no controller is at work, and when that cannot be known."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from controller.domain.shards import shard_of
 from tests.component.cli.double import (
     ROLLOUTS,
     Cluster,
@@ -35,6 +37,32 @@ async def test_it_is_said_when_no_controller_is_at_work(
         result = await api.run(*line.split())
     assert result.exit_code == code
     assert "no controller is at work" in result.output
+
+
+@pytest.mark.parametrize("silent", [True, False])
+async def test_of_shards_the_lease_of_the_rollouts_namespace_is_judged(
+    tmp_path: Path, silent: bool
+) -> None:
+    """Three controllers divide the namespaces: the others go on renewing what they hold."""
+    own = f"71ddec2c.kruise.io-{shard_of('default', 3)}"
+    names = ("71ddec2c.kruise.io", *(f"71ddec2c.kruise.io-{shard}" for shard in range(3)))
+    async with cluster(tmp_path, make_rollout()) as api:
+        api.collections[LEASES] = [renewed(name, long_ago=silent and name == own) for name in names]
+        said = (await api.run("get", "web")).output
+    assert (
+        f"no controller is at work: the Lease kruise-rollout/{own} was renewed" in said
+    ) == silent
+
+
+def renewed(name: str, *, long_ago: bool) -> dict[str, Any]:
+    """A Lease of the controller."""
+    at = datetime(2026, 5, 4, 12, tzinfo=UTC) if long_ago else datetime.now(UTC)
+    spec = {
+        "holderIdentity": "shards-3",
+        "leaseDurationSeconds": 15,
+        "renewTime": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+    }
+    return {"metadata": {"name": name}, "spec": spec}
 
 
 def without_the_right(api: Cluster) -> None:
