@@ -104,8 +104,8 @@ class SimulatedCluster:
         crash_after: int | None = None,
         meanwhile: Callable[[], None] | None = None,
     ) -> Decision | None:
-        """One pass of ours. With `crash_after` the process dies after so many actions; `meanwhile` happens between
-        the look and the first action."""
+        """One pass of ours. With `crash_after` the process dies after so many actions, and at the latest before it
+        writes the status; `meanwhile` happens between the look and the first action."""
         self._wakes.pop(key, None)
         self.passes.decided.pop(key, None)
         try:

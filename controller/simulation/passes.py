@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import structs
 
 from controller.api.meta import Key
+from controller.api.rollout import Rollout
 from controller.domain.availability import Unavailable
 from controller.domain.decision import Action, Decision, Note, Outcome, Reference
 from controller.domain.observation import Observation
@@ -26,6 +27,7 @@ from controller.effects.gateways import (
 )
 from controller.effects.gateways.answers import Tried
 from controller.effects.history import Histories
+from controller.effects.writes import Writes
 from controller.errors import Right
 from controller.kube.gateway_reads import GatewayReads
 from controller.kube.ledger import WriteLedger
@@ -68,7 +70,9 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 class Misfortune:
-    """What happens to a pass: `meanwhile` between the look and the first action, death after so many actions."""
+    """What happens to a pass: `meanwhile` between the look and the first action, death after so many actions, or before
+    the status where there are fewer.
+    """
 
     def __init__(
         self, crash_after: int | None = None, meanwhile: Callable[[], None] | None = None
@@ -87,6 +91,11 @@ class Misfortune:
             self._left -= 1
             if self._left < 0:
                 raise Crashed
+
+    def before_status(self) -> None:
+        """Raises Crashed when the process dies in this pass."""
+        if self._left is not None:
+            raise Crashed
 
 
 class _NoMetrics:
@@ -151,6 +160,19 @@ class _Effects(Pass):
         if state.version != before:
             around.acted()
         return outcome
+
+
+class _Reconciler(RolloutReconciler):
+    """The real one, up to the status before which the process dies."""
+
+    around: "Passes"
+
+    async def _write_status(
+        self, rollout: Rollout, version: str, decision: Decision, writes: Writes
+    ) -> None:
+        if decision.status != rollout.status:
+            self.around.misfortune.before_status()
+        await super()._write_status(rollout, version, decision, writes)
 
 
 class Passes:
@@ -229,7 +251,7 @@ class Passes:
 
     def _rollouts(self, scripts: Scripts, runner: ScriptRunner) -> RolloutReconciler:
         server, ledger = self.state.server, WriteLedger()
-        return RolloutReconciler(
+        made = _Reconciler(
             worlds=self,
             kube=server,
             routes_for=self._routes(scripts, runner, ledger),
@@ -245,6 +267,8 @@ class Passes:
             decide=self._decide,
             effects=self._effects,
         )
+        made.around = self
+        return made
 
     def _effects(self, *about: Any) -> Pass:
         found = _Effects(*about)

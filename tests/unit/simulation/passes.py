@@ -3,6 +3,8 @@
 Invariant: nothing here is anybody's deed.
 """
 
+from datetime import timedelta
+
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
@@ -11,6 +13,8 @@ from controller.domain.rollout.release_context import moonshift_status
 from tests.unit.builders import KEY, wait
 from tests.unit.simulation.rounds import noted
 from tests.unit.worlds import World
+
+ALL_ACTIONS = 1000
 
 
 class Passes(RuleBasedStateMachine):
@@ -39,6 +43,17 @@ class Passes(RuleBasedStateMachine):
     def crash(self, actions: int) -> None:
         self.world.pass_over(KEY, crash_after=actions)
         self.world.restart()
+
+    @precondition(lambda self: self.governed)
+    @rule(lives=st.integers(1, 4), seconds=st.sampled_from((0, 1, 10)))
+    @noted
+    def die_again_and_again(self, lives: int, seconds: float) -> None:
+        """Each process acts, and dies before its status is written."""
+        for _ in range(lives):
+            self.world.pass_over(KEY, crash_after=ALL_ACTIONS)
+            self.world.restart()
+            self.one_round()
+            self.world.cluster.now += timedelta(seconds=seconds)
 
     @precondition(lambda self: self.governed)
     @rule()
