@@ -114,6 +114,7 @@ class Leader:
         self._metrics = metrics
         self._seen_version: str | None = None
         self._seen_at = 0.0
+        self._told_holder = ""
         self._held: LeaseRecord | None = None
         self.is_leader = False
 
@@ -174,6 +175,7 @@ class Leader:
                 self._held = await self._store.create(mine)
                 return True
             if not self._free(seen):
+                self._tell(seen)
                 await self._ask(seen)
                 return False
             transitions = seen.transitions + (seen.holder != self._identity)
@@ -183,6 +185,12 @@ class Leader:
         except (Conflict, AlreadyExists):
             return False  # another candidate was faster
         return True
+
+    def _tell(self, seen: LeaseRecord) -> None:
+        """Whoever looks for the leader in the logs of a replica that waits finds it there."""
+        if seen.holder != self._told_holder:
+            self._told_holder = seen.holder
+            _log.info("waits for the lease", extra={"lease": self._name, "holder": seen.holder})
 
     async def _ask(self, seen: LeaseRecord) -> None:
         """Ask once: each write makes the Lease of a dead holder look alive."""

@@ -362,3 +362,16 @@ async def test_a_renewal_whose_answer_was_lost_does_not_count_from_when_it_is_re
         first.clock.leap = 0.0
     assert first.leads
     await first.stop()
+
+
+@virtual_time
+async def test_who_waits_says_once_whom_for(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    lease = MemoryLease()
+    first = Candidate(lease, "a")
+    await asyncio.sleep(10)
+    second = Candidate(lease, "b")
+    await asyncio.sleep(60)
+    said = [vars(one)["holder"] for one in caplog.records if one.msg == "waits for the lease"]
+    assert said == ["a"]
+    await asyncio.gather(first.stop(), second.stop())
