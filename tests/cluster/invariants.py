@@ -23,6 +23,7 @@ from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.margins import Margin, PointedAt, Times
 from tests.cluster.sides import EmptySides
 from tests.cluster.told import StepsInOrder, told_step
+from tests.cluster.truth import StatusIsTrue
 from tests.cluster.view import View, deleting, image_of, ready
 
 EPSILON = 1e-9
@@ -204,6 +205,7 @@ def judge(
     allowed = Permission(app, deeds)
     share, margin, pointed_at = ShareNeverFalls(), Margin(app, times), PointedAt(app, times)
     sides, steps = EmptySides(app, times), StepsInOrder()
+    truth = StatusIsTrue(app.name, app.workload_kind)
     found: list[Violation] = []
     broken: set[str] = set()
     for change in history:
@@ -213,7 +215,7 @@ def judge(
         pointed_at.before(change, view)
         view.apply(change)
         allowed.advance(change.resource_version)
-        empty = sides.after(change, view)
+        empty, untrue = sides.after(change, view), truth.look(view)
         if not allowed.released:
             continue
         told = {rule.__name__: rule(app, view, allowed) for rule in RULES}
@@ -226,6 +228,7 @@ def judge(
         )
         told[PointedAt.__name__] = pointed_at.after(change, view)
         told[EmptySides.__name__] = empty
+        told[StatusIsTrue.__name__] = untrue
         told[StepsInOrder.__name__] = steps.look(
             told_step(view, app.name),
             allowed.image,

@@ -30,9 +30,14 @@ def about_this_template(context: ReleaseContext, status: RolloutStatus) -> Rollo
 
 
 def counted(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    """The status with the present number of pods of the new revision."""
+    """The status with the present number of pods of the new revision, and with the name that these pods carry."""
     found = context.ready(context.new_pods)
-    return with_canary(status, canary_replicas=found.pods, canary_ready_replicas=found.ready)
+    return with_canary(
+        status,
+        pod_template_hash=context.new_revision or canary_status(status).pod_template_hash,
+        canary_replicas=found.pods,
+        canary_ready_replicas=found.ready,
+    )
 
 
 def names_filled_in(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:

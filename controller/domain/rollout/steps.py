@@ -30,7 +30,7 @@ from controller.domain.rollout.moving.from_zero import leaves_stable_pods, most_
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
 from controller.domain.rollout.returning import pods_to_label
 from controller.domain.rollout.shared_routing import shared_route_is_closed
-from controller.domain.rollout.status import enter, progressing, with_canary, with_moonshift_status
+from controller.domain.rollout.status import enter, progressing, with_moonshift_status
 from controller.domain.rollout.transition import Continue, Stop, Transition
 
 
@@ -102,7 +102,6 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
         # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
         return Stop(status, pins)
     counted = context.ready(context.new_pods)
-    status = with_canary(status, pod_template_hash=context.new_revision)
     status, announcements = announcing.announce(context, status, index)
     actions = (*pins, *_pods_of_step(context, status, index), *announcements)
     if actions:

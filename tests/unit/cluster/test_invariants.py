@@ -3,16 +3,13 @@
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from math import ceil
 
 import pytest
 
 from localcluster.api import JsonObject
-from localcluster.history import Change, Key, Kind
+from localcluster.history import Key, Kind
 from tests.cluster import manifests
-from tests.cluster.deeds import Deed
-from tests.cluster.invariants import judge, judge_end
+from tests.cluster.invariants import judge_end
 from tests.cluster.kinds import (
     AUTOSCALERS,
     DEPLOYMENTS,
@@ -20,130 +17,14 @@ from tests.cluster.kinds import (
     PODS,
     ROLLOUTS,
     SERVICES,
-    SLICES,
     VIRTUAL_SERVICES,
 )
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, THIRD_IMAGE, Application, StepPlan
-from tests.cluster.sides import SLACK_SECONDS
+from tests.unit.cluster.tale import APP, Tale, at_rest, strategy
 
-APP = Application("shop", "here", True, (StepPlan(1, 20), StepPlan(2, 50)), True, replicas=2)
 SHARED = replace(APP, shared=True)
 DOUBLED = replace(APP, canary=False, blue_green=True, steps=(StepPlan(2, 0), StepPlan(2, 50)))
 ORDERED = replace(APP, canary=False, workload="StatefulSet")
-EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-class Tale:
-    """A history under construction; a revision is its place in it, and its second."""
-
-    def __init__(self, app: Application = APP) -> None:
-        self.app = app
-        self.changes: list[Change] = []
-        self.deeds: list[Deed] = []
-
-    def put(self, kind: Kind, name: str, body: JsonObject, change: str = "MODIFIED") -> "Tale":
-        """Write an object."""
-        body = copy.deepcopy(body)
-        body.setdefault("metadata", {"name": name, "namespace": self.app.namespace})
-        key = Key(kind, self.app.namespace, name)
-        self.changes.append(Change(len(self.changes) + 1, change, key, body))
-        return self
-
-    def drop(self, kind: Kind, name: str) -> "Tale":
-        """Delete an object."""
-        return self.put(kind, name, {}, "DELETED")
-
-    def do(self, what: str, image: str = "") -> "Tale":
-        """A deed, at the present revision."""
-        self.deeds.append(Deed(len(self.changes), what, image))
-        return self
-
-    def scale(self, size: int) -> "Tale":
-        """Another number of replicas, at the present revision."""
-        self.deeds.append(Deed(len(self.changes), "scale", size=size))
-        return self
-
-    def long(self) -> "Tale":
-        """Longer than a place may be empty: nothing of the application changes meanwhile."""
-        for number in range(ceil(self.app.grace + SLACK_SECONDS) + 1):
-            self.service(f"x-{number}")
-        return self
-
-    def pod(self, name: str, image: str, version: str = "base") -> "Tale":
-        """A ready pod."""
-        labels = {"app": "shop", "version": version}
-        return self.put(
-            PODS,
-            name,
-            {
-                "metadata": {"name": name, "namespace": "here", "labels": labels},
-                "spec": {"containers": [{"image": image}]},
-                "status": {"conditions": [{"type": "Ready", "status": "True"}]},
-            },
-        )
-
-    def status(self, step: int, revision: str = "new") -> "Tale":
-        """The Rollout, which says that the release of a revision is at a step."""
-        said = {"currentStepIndex": step, "canaryRevision": revision}
-        return self.put(
-            ROLLOUTS, "shop", {"status": {"phase": "Progressing", "canaryStatus": said}}
-        )
-
-    def endpoints(self, service: str, *pods: str) -> "Tale":
-        """The pods behind a Service."""
-        found = [{"conditions": {"ready": True}, "targetRef": {"name": pod}} for pod in pods]
-        labels = {"kubernetes.io/service-name": service}
-        metadata = {"name": service, "namespace": "here", "labels": labels}
-        return self.put(SLICES, service, {"metadata": metadata, "endpoints": found})
-
-    def service(self, name: str, revision: str = "") -> "Tale":
-        """A Service, pinned where a revision is given."""
-        selector = {"app": "shop", **({"pod-template-hash": revision} if revision else {})}
-        return self.put(SERVICES, name, {"spec": {"selector": selector}})
-
-    def route(self, *weights: int) -> "Tale":
-        """The VirtualService, with the stable Service first."""
-        body = manifests.virtual_service(self.app)
-        hosts = (
-            [{"host": "shop", "subset": "base"}, {"host": "shop", "subset": "canary"}]
-            if self.app.shared
-            else [{"host": "shop"}, {"host": "shop-canary"}]
-        )
-        body["spec"]["http"][1]["route"] = [
-            {"destination": host, "weight": weight}
-            for host, weight in zip(hosts, weights, strict=False)
-        ]
-        return self.put(VIRTUAL_SERVICES, "shop", body)
-
-    def subsets(self, *names: str) -> "Tale":
-        """The DestinationRule with these subsets, each of the pods of its name."""
-        body = manifests.destination_rule(self.app)
-        body["spec"]["subsets"] = [{"name": n, "labels": {"version": n}} for n in names]
-        return self.put(DESTINATION_RULES, "shop", body)
-
-    def broken(self) -> set[str]:
-        """The rules that did not hold."""
-        found = judge(
-            self.app,
-            [],
-            self.changes,
-            self.deeds,
-            lambda change: EPOCH + timedelta(seconds=change.resource_version),
-        )
-        return {violation.rule for violation in found}
-
-
-def at_rest(app: Application = APP) -> Tale:
-    """Two stable pods behind the Service, nothing released."""
-    tale = Tale(app).put(DEPLOYMENTS, "shop", manifests.deployment(app) | strategy("RollingUpdate"))
-    tale.pod("a", STABLE_IMAGE).pod("b", STABLE_IMAGE)
-    if app.shared:
-        tale.put(DESTINATION_RULES, "shop", manifests.destination_rule(app))
-    return tale.service("shop").endpoints("shop", "a", "b").route(100)
-
-
-def strategy(kind: str) -> JsonObject:
-    return {"spec": {"strategy": {"type": kind}}}
 
 
 def at_step_1() -> Tale:

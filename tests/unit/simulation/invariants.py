@@ -13,6 +13,7 @@ from controller.domain.rollout.release_context import ReleaseContext, Style
 from controller.domain.rollout.services import pin_is_wanted
 from controller.simulation.cluster import RETRY
 from tests.unit.builders import GRACE, KEY, NAMESPACE
+from tests.unit.simulation.truth import Told
 from tests.unit.worlds import World
 
 REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
@@ -45,6 +46,7 @@ class Watch:
         """When the last of the former was given back."""
         self.empty_since: dict[str, datetime] = {}
         """Since when a side that requests are sent to has had no ready pod, while another has some."""
+        self.told = Told(world)
         world.watchers.append(self.check)
 
     # --- what is --------------------------------------------------------------------------------
@@ -85,6 +87,7 @@ class Watch:
 
     def check(self) -> None:
         """Every invariant, now."""
+        assert not self.told.wrong, (self.told.wrong, self.world.describe())
         self.what_is_pointed_at_goes_last()
         self.no_share_stays_on_an_empty_side()
         context = self.context

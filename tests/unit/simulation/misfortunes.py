@@ -55,6 +55,7 @@ class Misfortunes(Passes):
             self.watch.accept_replacement()
             self.watch.forced &= self.state not in (Phase.HEALTHY, "no Rollout")
             self.watch.check()
+            self.watch.told.at_rest()
 
     def abandon(self, version: str) -> None:
         """Another revision takes the place of the one before."""

@@ -192,3 +192,13 @@ def test_a_deployment_that_kubernetes_leaves_alone_goes_on_when_it_is_scaled() -
     release.scale(replicas=1)
     assert release.is_left_alone
     release.teardown()
+
+
+def test_pods_that_nobody_moved_are_counted_with_the_name_that_they_carry() -> None:
+    """The manifest was replaced past admission, so the Deployment's own controller made a pod before the first move."""
+    release = Deployments()
+    release.begin(PLANS[0], "partition", (), 1, turns=8, min_ready=0, limits=("25%", "25%"))
+    release.approve()
+    release.replace_the_manifest_while_no_webhook_answers(rounds=0, version="")
+    release.approve_and_rest()
+    release.teardown()

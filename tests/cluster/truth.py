@@ -1,0 +1,164 @@
+"""The pods that the status of a Rollout tells of, held against the pods that there were.
+
+The status is computed from caches, and caches lag: what it tells has to have been so at some moment within the last
+`LAG` changes of what is counted. Invariant: judged is what is told anew, of a release that walks through its steps;
+before the first move and at the end the counts are those of the last step. It must do no I/O.
+"""
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from localcluster.api import JsonObject
+from localcluster.history import Kind
+from tests.cluster.kinds import ROLLOUTS
+from tests.cluster.view import View, deleting, ready
+
+LAG = 10
+WALKING = {"InRolling", "Initializing", "Paused"}
+"""Reasons of the condition Progressing under which the pods of the new revision are counted."""
+PAST_PODS = {"StepTrafficRouting", "StepMetricsAnalysis", "StepPaused", "StepReady", "Completed"}
+"""States of a step that come after its pods were ready."""
+BY_A_PERSON = "StepReady"
+"""Anybody who approves writes this state, and none of the counts."""
+REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
+
+
+class Told(NamedTuple):
+    """The pods that the status tells of, and the place at which the release is."""
+
+    revision: str
+    hash: str
+    """The revision as the label of its pods says it; empty where it is not known yet."""
+    step: int
+    state: str
+    pods: int
+    ready: int
+
+
+class Moment(NamedTuple):
+    """The pods of each revision, with how many of them are ready, and how many the steps want."""
+
+    pods: Mapping[str, int]
+    ready: Mapping[str, int]
+    wanted: tuple[int, ...]
+
+
+def told_pods(rollout: JsonObject | None) -> Told | None:
+    """What the status says; None where no release walks through its steps."""
+    status: JsonObject = (rollout or {}).get("status") or {}
+    said = {c["type"]: c.get("reason") for c in status.get("conditions") or ()}
+    if status.get("phase") != "Progressing" or said.get("Progressing") not in WALKING:
+        return None
+    style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
+    return Told(
+        style.get("canaryRevision") or style.get("updatedRevision") or "",
+        style.get("podTemplateHash") or "",
+        int(style.get("currentStepIndex") or 0),
+        style.get("currentStepState") or "",
+        int(style.get("canaryReplicas") or style.get("updatedReplicas") or 0),
+        int(style.get("canaryReadyReplicas") or style.get("updatedReadyReplicas") or 0),
+    )
+
+
+class StatusIsTrue:
+    """The status counts pods that were there, and leaves a step's pods behind when they were ready."""
+
+    def __init__(self, name: str, workload: Kind, *, waits: bool = False) -> None:
+        """`waits`: a pod that is ready counts after the owner's minReadySeconds only."""
+        self._name, self._workload, self._waits = name, workload, waits
+        self._moments: deque[Moment] = deque(maxlen=LAG + 1)
+        self._told: Told | None = None
+
+    def look(self, view: View) -> str | None:
+        """What the status tells now and was not so; asked after every change."""
+        rollout = view.get(ROLLOUTS, self._name)
+        moment = self._moment(view, rollout)
+        if not self._moments or self._moments[-1] != moment:
+            self._moments.append(moment)
+        before, told = self._told, told_pods(rollout)
+        self._told = told
+        if told is None or told == before:
+            return None
+        return self._miscounted(told, before) or self._too_early(told, before)
+
+    def at_rest(self) -> str | None:
+        """What is told now and is not so now: asked where nothing will change by itself any more."""
+        told = self._told
+        if told is None or not told.hash or self._was(told, self._moments[-1]):
+            return None
+        now = self._moments[-1]
+        found = f"{now.ready.get(told.hash, 0)}/{now.pods.get(told.hash, 0)}"
+        return f"{told.ready}/{told.pods} pods of {told.hash} are told at rest, there are {found}"
+
+    def _miscounted(self, told: Told, before: Told | None) -> str | None:
+        if before is not None and told._replace(state=before.state) == before:
+            return None
+        if not told.hash:
+            return f"{told.pods} pods of no revision" if told.pods else None
+        if any(self._was(told, moment) for moment in self._moments):
+            return None
+        seen = [f"{m.ready.get(told.hash, 0)}/{m.pods.get(told.hash, 0)}" for m in self._moments]
+        return f"{told.ready}/{told.pods} pods of {told.hash} are told, there were {seen}"
+
+    def _was(self, told: Told, moment: Moment) -> bool:
+        """It was so; fewer may count as ready than are."""
+        found = moment.ready.get(told.hash, 0)
+        counted = told.ready <= found if self._waits else told.ready == found
+        return counted and told.pods == moment.pods.get(told.hash, 0)
+
+    def _too_early(self, told: Told, before: Told | None) -> str | None:
+        """A step's pods are left behind once; what becomes of them later is not the step's."""
+        if told.state not in PAST_PODS or told.state == BY_A_PERSON or _same_step(told, before):
+            return None
+        planned = [moment for moment in self._moments if len(moment.wanted) >= told.step]
+        if not planned or any(_enough(told, moment) for moment in planned):
+            return None
+        found = [f"{m.ready.get(told.hash, 0)} of {m.wanted[told.step - 1]}" for m in planned]
+        return f"{told.state} of step {told.step} is told, ready were {found}"
+
+    def _moment(self, view: View, rollout: JsonObject | None) -> Moment:
+        pods, able = Counter[str](), Counter[str]()
+        for pod in view.pods(self._name):
+            if deleting(pod):
+                continue
+            for name in revisions_of(pod):
+                pods[name] += 1
+                able[name] += ready(pod)
+        return Moment(pods, able, self._wanted(view, rollout))
+
+    def _wanted(self, view: View, rollout: JsonObject | None) -> tuple[int, ...]:
+        """How many pods have to be ready at each step, as its owner wrote it."""
+        workload = view.get(self._workload, self._name) or {}
+        spec, status = workload.get("spec") or {}, workload.get("status") or {}
+        size = int(spec.get("replicas", status.get("desiredNumberScheduled", 1)))
+        strategy = ((rollout or {}).get("spec") or {}).get("strategy") or {}
+        plan = strategy.get("canary") or strategy.get("blueGreen") or {}
+        spared = plan.get("failureThreshold", 0)
+        found = (min(size, _of(step.get("replicas", 0), size)) for step in plan.get("steps") or ())
+        return tuple(most and max(1, most - _of(spared, most)) for most in found)
+
+
+def revisions_of(pod: JsonObject) -> set[str]:
+    """The names of a pod's revision: those of some kinds begin with the name of their set."""
+    labels = pod["metadata"].get("labels") or {}
+    full = {labels[name] for name in REVISION_LABELS if name in labels}
+    return full | {name.rpartition("-")[2] for name in full}
+
+
+def _same_step(told: Told, before: Told | None) -> bool:
+    """The step was past its pods already."""
+    place = (told.revision, told.step)
+    same = before is not None and (before.revision, before.step) == place
+    return same and before is not None and before.state in PAST_PODS
+
+
+def _enough(told: Told, moment: Moment) -> bool:
+    return moment.ready.get(told.hash, 0) >= moment.wanted[told.step - 1]
+
+
+def _of(size: int | str, whole: int) -> int:
+    """A count, or a percentage rounded up."""
+    if isinstance(size, str):
+        return -(-int(size.removesuffix("%")) * whole // 100)
+    return size

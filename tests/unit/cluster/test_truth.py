@@ -1,0 +1,79 @@
+"""The checker of the told pods flags bad histories, and no good ones."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.cluster import manifests
+from tests.cluster.kinds import DEPLOYMENTS
+from tests.cluster.manifests import NEW_IMAGE
+from tests.cluster.truth import LAG
+from tests.unit.cluster.tale import APP, Tale, at_rest
+
+
+def released() -> Tale:
+    """A release that has no new pod yet."""
+    tale = at_rest().put(DEPLOYMENTS, APP.name, manifests.deployment(APP))
+    return tale.do("release", NEW_IMAGE)
+
+
+BAD: dict[str, Callable[[], Tale]] = {
+    "a status that counts a pod that never was": (
+        lambda: released().new_pod("c").tells("StepUpgrade", 2, 1)
+    ),
+    "a status that calls a pod ready that is not": (
+        lambda: released().new_pod("c", ready=False).tells("StepUpgrade", 1, 1)
+    ),
+    "a status that counts pods as they were too long ago": (
+        lambda: changed_often(released()).tells("StepUpgrade", 0, 0)
+    ),
+    "a status that counts pods of no revision": (
+        lambda: nameless(released().new_pod("c").tells("StepUpgrade", 1, 1))
+    ),
+    "a step that waits for its approval before its pods are ready": (
+        lambda: (
+            released()
+            .tells("StepUpgrade", 0, 0)
+            .new_pod("c", ready=False)
+            .tells("StepPaused", 1, 0)
+        )
+    ),
+    "a second step that leaves its pods behind before they are ready": (
+        lambda: (
+            released()
+            .new_pod("c")
+            .tells("StepPaused", 1, 1)
+            .tells("StepTrafficRouting", 1, 1, step=2)
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_the_checker_flags(name: str) -> None:
+    assert "StatusIsTrue" in BAD[name]().broken()
+
+
+def test_a_status_that_lags_a_few_changes_passes() -> None:
+    tale = released().new_pod("c", ready=False).new_pod("c")
+    tale.tells("StepUpgrade", 1, 0).tells("StepPaused", 1, 1).new_pod("c", ready=False)
+    assert "StatusIsTrue" not in tale.tells("StepReady", 1, 1).broken()
+
+
+def test_a_step_whose_pods_fail_after_it_was_left_passes() -> None:
+    tale = released().new_pod("c").tells("StepTrafficRouting", 1, 1)
+    tale.new_pod("c", ready=False).tells("StepTrafficRouting", 1, 0).tells("StepPaused", 1, 0)
+    assert "StatusIsTrue" not in tale.broken()
+
+
+def changed_often(tale: Tale) -> Tale:
+    """A new pod that becomes ready and unready again more often than a cache lags."""
+    for number in range(LAG + 1):
+        tale.new_pod("c", ready=bool(number % 2))
+    return tale
+
+
+def nameless(tale: Tale) -> Tale:
+    """The status does not say whose pods it counts."""
+    del tale.changes[-1].object["status"]["canaryStatus"]["podTemplateHash"]
+    return tale
