@@ -17,6 +17,8 @@ import msgspec
 FORBID = "forbid"
 """The decision of the API server's authorizer on a request without a right; admission refuses with 403, too."""
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+QUESTIONS = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
+"""Groups whose objects are created to ask something (who am I, may I), and are never stored."""
 
 
 class AuditRecord(msgspec.Struct, frozen=True):
@@ -44,8 +46,8 @@ class AuditRecord(msgspec.Struct, frozen=True):
 
     @property
     def is_write(self) -> bool:
-        """Whether the verb changes something."""
-        return self.verb in WRITES
+        """Whether the request changes something: a review is created, and changes nothing."""
+        return self.verb in WRITES and self.api_group not in QUESTIONS
 
     def request(self) -> Any:
         """Return the decoded body of the request, None where it was not recorded."""

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from localcluster.audit import AuditLog, count, resource_name
 
 BASE = {
@@ -92,6 +94,19 @@ def test_bodies_and_the_answers_revision_are_read(tmp_path: Path) -> None:
     assert record.request() == {"spec": {"replicas": 2}}
     assert record.response() == body
     assert (record.at - record.received_at).total_seconds() == 0.25
+
+
+@pytest.mark.parametrize(
+    ("group", "resource"),
+    [
+        ("authentication.k8s.io", "selfsubjectreviews"),
+        ("authorization.k8s.io", "selfsubjectaccessreviews"),
+        ("authorization.k8s.io", "subjectaccessreviews"),
+    ],
+)
+def test_a_review_is_a_question_and_no_write(tmp_path: Path, group: str, resource: str) -> None:
+    about = {"resource": resource, "apiGroup": group}
+    assert not log(tmp_path, line("a", "create", objectRef=about)).since()[0].is_write
 
 
 def test_a_request_without_bodies_has_none(tmp_path: Path) -> None:
