@@ -132,12 +132,14 @@ bench: $(READY) ## Measure what the README quotes and write docs/benchmarks.md; 
 
 bench-full: $(READY) ## The same, and ten thousand Rollouts, a thousand releases at once, and a soak (more than an hour)
 	@$(BIN)/python -m localcluster build
-	@$(BIN)/python -m tests.bench --large --write docs/benchmarks.md; usual=$$?; $(BIN)/python -m tests.bench.scale && exit $$usual
+	@$(BIN)/python -m tests.bench --large --write docs/benchmarks.md; usual=$$?; \
+	$(BIN)/python -m tests.bench.scale; scale=$$?; $(MAKE) --no-print-directory plots && exit $$((usual | scale))
 
-plots: $(READY) ## Draw what a release costs against the number of releases (docs/benchmarks) (MEASURE=1: measure it anew before)
+plots: $(READY) ## Draw what is recorded in docs/benchmarks: the cost against the size (MEASURE=1: measure a release's anew before)
 	@test -d build/matplotlib || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/matplotlib matplotlib==3.11.2
 	@$(if $(MEASURE),$(BIN)/python -m tests.bench.sizes)
 	@PYTHONPATH=build/matplotlib $(BIN)/python -m tests.bench.plots
+	@PYTHONPATH=build/matplotlib $(BIN)/python -m tests.bench.scale.plots
 
 bench-lua: $(READY) ## Measure what the isolation of scripts costs; fails where a ratio is missed
 	@$(BIN)/python -m tests.bench_lua

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from localcluster.build import KUBERNETES_VERSION
 from tests.bench.registry import Measurement, Row
-from tests.bench.scale.record import section
+from tests.bench.scale.section import section
 
 HEAD = """# Benchmarks
 

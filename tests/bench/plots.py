@@ -35,12 +35,8 @@ PLOTS = (
 
 
 def draw(plot: Plot, record: Record) -> None:
-    """Write one picture. Raises SystemExit with the command where matplotlib is missing."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise SystemExit("matplotlib is missing: run `make plots`") from None
-    figure = Figure(figsize=INCHES, layout="constrained")
+    """Write one picture."""
+    figure = new_figure(*INCHES)
     axes = figure.add_subplot()
     for style in Style:
         _line(axes, plot, style, record)
@@ -52,6 +48,15 @@ def draw(plot: Plot, record: Record) -> None:
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(RECORD.with_name(f"{plot.name}.png"), dpi=100, metadata={"Software": None})
+
+
+def new_figure(wide: float, high: float) -> Any:
+    """An empty picture. Raises SystemExit with the command where matplotlib is missing."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise SystemExit("matplotlib is missing: run `make plots`") from None
+    return Figure(figsize=(wide, high), layout="constrained")
 
 
 def _conditions(record: Record) -> str:

@@ -19,9 +19,10 @@ from tests.bench.registry import Row
 from tests.bench.report import print_rows
 from tests.bench.scale import idle, releases, soak
 from tests.bench.scale.idle import PODS, SIZES, Size
-from tests.bench.scale.record import keep, write_section
+from tests.bench.scale.record import keep
 from tests.bench.scale.releases import COUNTS
 from tests.bench.scale.scenarios import ALL, Measure
+from tests.bench.scale.section import write_section
 from tests.bench.scale.soak import FLEETS
 
 

@@ -21,7 +21,7 @@ from tests.bench.runs import plane_seconds, sampled_memory
 from tests.bench.scale.watched import Late, WatchedProduct, watched_ground
 from tests.bench.timeline import APPROVER
 
-COUNTS = (100, 300, 1_000)
+COUNTS = (25, 100, 300, 1_000)
 PEOPLE = 20
 REPLICAS = 2
 PATIENCE_SECONDS = 900.0
