@@ -156,7 +156,9 @@ class Reconciling:
             events=self._client,
             ledger=queue.ledger,
             clock=self._clock,
-            telling=Telling(self._tell, self._metrics),
+            telling=Telling(
+                self._tell, self._metrics, partial(self._recorder.forget, resources.ROLLOUTS)
+            ),
             random=self._random,
             rights=self._rights,
             measures=measures,

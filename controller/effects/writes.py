@@ -11,7 +11,7 @@ import msgspec
 
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import IN_PROGRESSING
-from controller.effects.kept_answers import KeptAnswers
+from controller.effects.kept_answers import AnswersOf, KeptAnswers
 from controller.effects.ownership import NO_MARKS, Marks, is_applied, removing_from, take_off
 from controller.effects.patches import Operation, pointer
 from controller.errors import AlreadyExists, Conflict, NotFound
@@ -53,12 +53,10 @@ class _Answer(msgspec.Struct, frozen=True):
 class Writes:
     """The writes of one pass."""
 
-    def __init__(
-        self, kube: KubeWrites, ledger: Ledger, answers: KeptAnswers | None = None
-    ) -> None:
+    def __init__(self, kube: KubeWrites, ledger: Ledger, answers: AnswersOf | None = None) -> None:
         self._kube = kube
         self._ledger = ledger
-        self._answers = KeptAnswers() if answers is None else answers
+        self._answers = KeptAnswers().of(Key("", "")) if answers is None else answers
 
     async def read(self, resource: Resource, key: Key) -> bytes:
         """One object from the server; NotFound when there is none."""

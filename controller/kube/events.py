@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from controller.api.meta import ObjectMeta
+from controller.api.meta import Key, ObjectMeta
 from controller.errors import AlreadyExists, Forbidden, Invalid, MoonshiftError, NotFound, Throttled
 from controller.kube.client import KubeClient
 from controller.kube.event_gathering import Gathering
@@ -40,13 +40,16 @@ class EventMetrics(Protocol):
         ...
 
 
-class _Series:
+class _Series(msgspec.Struct, gc=False):
     """How often a note was made, and when it was last written."""
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.written_at: float | None = None
-        self.queued = False
+    count: int = 0
+    written_at: float | None = None
+    queued: bool = False
+
+
+_About = tuple[str, Key]
+"""The resource and the name of the object that an Event is about."""
 
 
 class EventRecorder:
@@ -70,7 +73,9 @@ class EventRecorder:
         self._clock = clock
         self._metrics = metrics
         self._queue: asyncio.Queue[Note] = asyncio.Queue(QUEUE)
-        self._known: OrderedDict[tuple[str, str], _Series] = OrderedDict()
+        self._known: OrderedDict[_About, dict[str, _Series]] = OrderedDict()
+        """By object, and by name of the Event."""
+        self._number = 0
 
     def record(
         self,
@@ -124,7 +129,7 @@ class EventRecorder:
             try:
                 await self._write_patiently(note)
             finally:
-                self._series(note).queued = False
+                self._found(note).queued = False
                 self._queue.task_done()
 
     async def drain(self, within: float = 3.0) -> None:
@@ -136,13 +141,26 @@ class EventRecorder:
         except TimeoutError:
             _log.warning("events not written in time", extra={"left": self._queue.qsize()})
 
+    def forget(self, resource: Resource, key: Key) -> None:
+        """An object is gone: nothing is told of it again."""
+        self._number -= len(self._known.pop((resource.name, key), ()))
+
     def _series(self, note: Note) -> _Series:
-        key = (note.namespace, note.event_name)
-        series = self._known.setdefault(key, _Series())
-        self._known.move_to_end(key)
-        if len(self._known) > KNOWN:
-            self._known.popitem(last=False)
-        return series
+        """How often it was told; remembered from now on."""
+        about = _about(note)
+        of_object = self._known.setdefault(about, {})
+        self._known.move_to_end(about)
+        if note.event_name not in of_object:
+            of_object[note.event_name] = _Series()
+            self._number += 1
+            while self._number > KNOWN:
+                _, oldest = self._known.popitem(last=False)
+                self._number -= len(oldest)
+        return of_object[note.event_name]
+
+    def _found(self, note: Note) -> _Series:
+        """The same; not remembered again where its object was forgotten since."""
+        return self._known.get(_about(note), {}).get(note.event_name) or _Series()
 
     def _due(self, series: _Series) -> bool:
         now = self._clock.monotonic()
@@ -166,7 +184,7 @@ class EventRecorder:
                 return
 
     async def _write(self, note: Note) -> None:
-        series = self._series(note)
+        series = self._found(note)
         if series.written_at is not None:
             try:
                 await self._patch(note, series)
@@ -215,6 +233,10 @@ class EventRecorder:
     def _drop(self, reason: str) -> None:
         if self._metrics:
             self._metrics.event_dropped(reason)
+
+
+def _about(note: Note) -> _About:
+    return note.resource.name, note.metadata.key
 
 
 def _note_text(message: str) -> str:

@@ -100,7 +100,7 @@ class RolloutReconciler:
         now = self._clock.now()
         decision = self._decide(seen, now)
         scoped = self._ledger.scoped(key)
-        writes = Writes(self._kube, scoped, self._answers)
+        writes = Writes(self._kube, scoped, self._answers.of(key))
         effects = self._effects(
             seen.rollout,
             writes,
@@ -128,6 +128,7 @@ class RolloutReconciler:
         self._postponed_since.pop(key, None)
         self._refusals.forget(key)
         self._telling.forget(key)
+        self._answers.forget(key)
 
     async def _apply(
         self, seen: Observation, decision: Decision, effects: Pass, now: datetime

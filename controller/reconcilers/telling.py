@@ -5,6 +5,7 @@ is reported even where no status had to be written, and is not lost where the wr
 """
 
 import logging
+from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
@@ -49,14 +50,22 @@ class RolloutMetrics(Protocol):
 class Telling:
     """Events, log lines and metrics of all Rollouts."""
 
-    def __init__(self, events: EventSink, metrics: RolloutMetrics) -> None:
+    def __init__(
+        self,
+        events: EventSink,
+        metrics: RolloutMetrics,
+        gone: Callable[[Key], None] = lambda key: None,
+    ) -> None:
+        """`gone` hears of a Rollout of which no Event will be told any more."""
         self._events = events
         self._metrics = metrics
+        self._gone = gone
         self._untold: dict[Key, tuple[Note, ...]] = {}
 
     def forget(self, key: Key) -> None:
         """The Rollout is gone."""
         self._untold.pop(key, None)
+        self._gone(key)
 
     def keep(self, key: Key, decision: Decision) -> None:
         """The status could not be written: completed actions are reported with the next one."""

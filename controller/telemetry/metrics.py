@@ -1,8 +1,9 @@
 """Every metric of the controller, in one registry of its own.
 
-Invariants: labels are bounded: a namespace and a name only on gauges that say what *is* (`state`), and those go when
-the object goes; no pod, revision or message is ever a label. Methods are cheap and do not raise. `render` may take a
-second with thousands of Rollouts: it is called in a thread, after `look` on the event loop.
+Invariants: labels are bounded: a name only on gauges that say what *is* (`state`), which go when the object goes; a
+namespace on those and on the counter of releases (`completed`), which goes after its last Rollout; no pod, revision or
+message is ever a label. Methods are cheap and do not raise. `render` may take a second with thousands of Rollouts: it
+is called in a thread, after `look` on the event loop.
 """
 
 from datetime import datetime
@@ -12,6 +13,7 @@ from prometheus_client.exposition import choose_encoder
 
 from controller.domain.rollout.ends import End
 from controller.telemetry import tracing
+from controller.telemetry.completed import CompletedReleases
 from controller.telemetry.health import Rendered
 from controller.telemetry.page import pieces
 from controller.telemetry.standard import StandardMetrics
@@ -42,7 +44,6 @@ class Metrics(StandardMetrics):
         registry = CollectorRegistry()
         super().__init__(registry)
         self.state = StateCollector()
-        self._counted: frozenset[str] = frozenset()
         registry.register(self.state)
         build = Gauge(
             "moonshift_build_info",
@@ -60,12 +61,7 @@ class Metrics(StandardMetrics):
         self._approvals = Counter(
             "moonshift_approvals", "Approvals that were honoured", registry=registry
         )
-        self._completed = Counter(
-            "moonshift_rollouts_completed",
-            f"Releases that ended, by outcome: {', '.join(End)}",
-            ("namespace", "outcome"),
-            registry=registry,
-        )
+        self._completed = CompletedReleases(registry)
         self._release_seconds = Histogram(
             "moonshift_release_seconds",
             "Duration of a release",
@@ -164,7 +160,7 @@ class Metrics(StandardMetrics):
 
     def release_ended(self, namespace: str, outcome: str, seconds: float) -> None:
         """A release ended: succeeded, rolled_back, superseded and so on."""
-        self._completed.labels(namespace, outcome).inc()
+        self._completed.ended(namespace, outcome)
         self._release_seconds.labels(outcome).observe(seconds)
 
     def state_entered(self, state: str) -> None:
@@ -225,14 +221,8 @@ class Metrics(StandardMetrics):
     def look(self) -> None:
         """Take in the state that the next page tells; called on the event loop."""
         self.state.look()
-        self._begin_at_zero(self.state.namespaces())
-
-    def _begin_at_zero(self, namespaces: frozenset[str]) -> None:
-        """A counter whose first sample is 1 has no increase for Prometheus: the first release would not be counted."""
-        for namespace in namespaces - self._counted:
-            for end in End:
-                self._completed.labels(namespace, end.value)
-        self._counted |= namespaces
+        if (namespaces := self.state.namespaces()) is not None:
+            self._completed.look(namespaces)
 
     def render(self, accept: str = "") -> Rendered:
         """The page in the format that is asked for by `Accept`: text, or OpenMetrics; slow, call it in a thread."""

@@ -51,10 +51,11 @@ class StateCollector(Collector):
         """Take in what is to be told; called on the event loop."""
         self._seen = self._source() if self._source is not None else None
 
-    def namespaces(self) -> frozenset[str]:
-        """The namespaces of the Rollouts that were there at the last look."""
-        rollouts = () if self._seen is None else self._seen.rollouts
-        return frozenset(one.metadata.namespace for one in rollouts)
+    def namespaces(self) -> frozenset[str] | None:
+        """The namespaces of the Rollouts that were there at the last look; None where another process leads."""
+        if self._seen is None:
+            return None
+        return frozenset(one.metadata.namespace for one in self._seen.rollouts)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """The gauges of the last copy of the caches."""

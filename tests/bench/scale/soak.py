@@ -24,10 +24,8 @@ TOGETHER = 25
 VERSIONS = ("v2", "v3", "v4")
 """The last one is taken back."""
 REPLICAS = 2
-REMEMBERED_EVENTS = "_Series"
-"""The last 4 096 Events are known by a small object each, which a soak of fewer does not fill."""
 WARM = 14
-"""Fleets whose samples are thrown away: pools and the memory of Events have their size after them."""
+"""Fleets whose samples are thrown away: pools, and what is remembered up to a number, have their size after them."""
 KILOBYTE = 1e3
 CERTAIN = 1.96
 """Standard errors on both sides of a slope that contain the true one in 95 of 100 cases."""
@@ -84,7 +82,7 @@ async def _fleet(ground: Ground, product: WatchedProduct, number: int) -> Sample
         releases=(number + 1) * TOGETHER * len(VERSIONS),
         controller=controller.pss_bytes,
         worker=product.worker.resource_use().pss_bytes,
-        objects=counted.objects - dict(counted.types).get(REMEMBERED_EVENTS, 0),
+        objects=counted.objects,
         cpu=controller.cpu_seconds,
     )
     ground.reporter.note(str(sample))
@@ -116,7 +114,7 @@ def _rows(samples: Sequence[Sample], late: Late) -> Iterator[Row]:
         note = f"{line} {grows}; {from_ / 1e6:.1f} MB then, {to / 1e6:.1f} MB at last"
         name = f"{what}: the {who}'s memory grows for sure by"
         yield Row(name, "-", 0, line.surely, "kB a release", note)
-    note = f"{counted} a release, without those of the last 4 096 Events; {first.objects} then, {last.objects} at last"
+    note = f"{counted} a release; {first.objects} then, {last.objects} at last"
     yield Row("the controller's Python objects grow for sure by", "-", 0, counted.surely, "", note)
     yield Row("controller's CPU of a release, with making and removing it", "-", 0.5, cpu)
     yield Row("event loop late, p99", "-", 50, late.own, "ms", str(late))

@@ -136,7 +136,7 @@ async def test_a_service_is_read_for_its_copy_only_if_it_changed_since_its_pin(
     changed: bool,
 ) -> None:
     api = service({"manager": "owner", "operation": "Update"})
-    answers = KeptAnswers()
+    answers = KeptAnswers().of(KEY)
     await services.pin(Writes(api, LedgerDouble(), answers), PIN)
     if changed:
         found = {**api.one(SERVICES, "web"), "spec": {"selector": {"app": "other"}}}
@@ -147,10 +147,28 @@ async def test_a_service_is_read_for_its_copy_only_if_it_changed_since_its_pin(
     assert (api.read, app) == ((1, "other") if changed else (0, "web"))
 
 
-async def test_the_memory_of_answers_is_bounded() -> None:
-    answers = KeptAnswers()
+def test_the_memory_of_answers_is_bounded() -> None:
+    answers = KeptAnswers().of(KEY)
     for number in range(KEPT + 1):
-        answers.keep(SERVICES, KEY, str(number), b"{}")
-    assert answers.take(SERVICES, KEY, "0") is None
-    assert answers.take(SERVICES, KEY, str(KEPT)) == b"{}"
-    assert answers.take(SERVICES, KEY, str(KEPT)) is None, "an answer is used once"
+        answers.keep(SERVICES, Key("shop", f"web-{number}"), "1", b"{}")
+    assert answers.take(SERVICES, Key("shop", "web-0"), "1") is None
+    last = Key("shop", f"web-{KEPT}")
+    assert answers.take(SERVICES, last, "1") == b"{}"
+    assert answers.take(SERVICES, last, "1") is None, "an answer is used once"
+
+
+def test_an_answer_takes_the_place_of_an_older_one_about_its_object() -> None:
+    answers = KeptAnswers().of(KEY)
+    answers.keep(SERVICES, KEY, "1", b"{}")
+    answers.keep(SERVICES, KEY, "2", b"{}")
+    assert answers.take(SERVICES, KEY, "1") is None
+    assert answers.take(SERVICES, KEY, "2") == b"{}"
+
+
+def test_the_answers_of_a_rollout_that_is_gone_are_forgotten() -> None:
+    answers, other = KeptAnswers(), Key("shop", "other")
+    for owner in (KEY, other):
+        answers.of(owner).keep(SERVICES, KEY, "1", b"{}")
+    answers.forget(KEY)
+    assert answers.of(KEY).take(SERVICES, KEY, "1") is None
+    assert answers.of(other).take(SERVICES, KEY, "1") == b"{}"

@@ -5,9 +5,11 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator
 
+import msgspec
+
 from controller.api.meta import ObjectMeta
 from controller.kube.event_gathering import HOLD_SECONDS
-from controller.kube.events import QUEUE, EventRecorder
+from controller.kube.events import KNOWN, QUEUE, EventRecorder
 from controller.kube.resources import ROLLOUTS
 from tests.component.kube.faulty_server import FaultyServer, answering, connected, resetting, status
 from tests.component.runtime.virtual_time import VirtualClock, virtual_time
@@ -105,6 +107,32 @@ async def test_steps_that_follow_each_other_within_seconds_share_an_event() -> N
     later = "step(2) done; step(3) done; step(4) done; step(5) done"
     assert notes_of(server) == ["step(1) done", later]
     assert server.requests[1].json()["eventTime"] == "2026-01-01T00:00:02.000000Z"
+
+
+@virtual_time
+async def test_nothing_of_an_object_that_is_gone_is_remembered() -> None:
+    server = FaultyServer(others=[answering(201, b"{}")])
+    async with recording(server) as recorder:
+        for step in range(5):
+            recorder.record(ROLLOUTS, WEB, "Normal", "StepReady", f"step {step}")
+        recorder.forget(ROLLOUTS, WEB.key)
+        await recorder.drain()
+        assert not recorder._known
+        assert recorder._number == 0
+    assert notes_of(server) == [f"step {step}" for step in range(5)]
+
+
+@virtual_time
+async def test_the_events_of_the_object_that_was_told_of_longest_ago_are_forgotten_first() -> None:
+    server = FaultyServer(others=[answering(201, b"{}")])
+    async with recording(server) as recorder:
+        for number in range(KNOWN // 2 + 1):
+            other = msgspec.structs.replace(WEB, name=f"web-{number}", uid=f"u{number}")
+            for step in (1, 2):
+                recorder.record(ROLLOUTS, other, "Normal", "StepReady", f"step {step}")
+        known = {key.name for _, key in recorder._known}
+        assert recorder._number == KNOWN
+        assert known == {f"web-{number}" for number in range(1, KNOWN // 2 + 1)}
 
 
 @virtual_time

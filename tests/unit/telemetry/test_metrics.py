@@ -2,6 +2,10 @@
 
 import inspect
 
+from prometheus_client import CollectorRegistry
+
+from controller.domain.rollout.ends import End
+from controller.telemetry.completed import LOOKS, CompletedReleases
 from controller.telemetry.metrics import Metrics
 from tests.unit.telemetry.page import samples
 
@@ -79,3 +83,52 @@ def test_no_label_names_a_pod_a_revision_or_a_message() -> None:
         labels = set(getattr(collector, "_labelnames", ()))
         assert not labels & forbidden
     assert inspect.getdoc(Metrics.render)
+
+
+def ends_of(namespace: str, metrics: Metrics) -> dict[str, float]:
+    """The counted releases of a namespace, by outcome."""
+    return {
+        dict(labels)["outcome"]: value
+        for (name, labels), value in samples(metrics).items()
+        if name == "moonshift_rollouts_completed_total" and dict(labels)["namespace"] == namespace
+    }
+
+
+def test_the_counters_of_a_namespace_go_when_everybody_has_read_their_last_value() -> None:
+    registry = CollectorRegistry()
+    completed = CompletedReleases(registry)
+
+    def told() -> list[str]:
+        found = [sample for family in registry.collect() for sample in family.samples]
+        return [s.labels["outcome"] for s in found if s.name.endswith("_total") and s.value]
+
+    completed.look(frozenset({"branch"}))
+    completed.ended("branch", End.DELETED)
+    for _ in range(LOOKS):
+        completed.look(frozenset())
+        assert End.DELETED in told()
+    completed.look(frozenset())
+    assert [m.samples for m in registry.collect()] == [[]]
+    completed.look(frozenset({"branch"}))
+    assert not told()
+
+
+def test_counters_of_a_namespace_that_gets_a_rollout_again_go_on() -> None:
+    registry = CollectorRegistry()
+    completed = CompletedReleases(registry)
+    completed.ended("shop", End.SUCCEEDED)
+    for _ in range(LOOKS):
+        completed.look(frozenset())
+    completed.look(frozenset({"shop"}))
+    for _ in range(LOOKS):
+        completed.look(frozenset())
+    labels = {"namespace": "shop", "outcome": End.SUCCEEDED}
+    assert registry.get_sample_value("moonshift_rollouts_completed_total", labels) == 1
+
+
+def test_who_does_not_lead_forgets_no_counter() -> None:
+    metrics = Metrics()
+    metrics.release_ended("shop", End.SUCCEEDED, 1)
+    for _ in range(LOOKS + 1):
+        metrics.look()
+    assert ends_of("shop", metrics) == {End.SUCCEEDED: 1}

@@ -1,0 +1,82 @@
+"""Of a Rollout that is gone nothing is remembered: its name is in no object that the passes keep."""
+
+import gc
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from controller.api.meta import Key
+from controller.effects.gateways.answers import Tried
+from controller.simulation.passes import Passes
+from tests.unit import builders
+from tests.unit.builders import make_deployment, make_rollout, make_service, make_steps, template
+from tests.unit.worlds import World
+
+GONE = "shop-of-a-branch"
+CODE = (ModuleType, FunctionType, BuiltinFunctionType, CodeType, type)
+BY_NUMBER = (Tried,)
+"""Remembers contents, the last so many of them, and needs no end."""
+
+
+def kept_by(passes: Passes) -> list[Any]:
+    """Every object that the passes keep, but for what the simulation itself keeps: the API server and its history."""
+    state = passes.state
+    elsewhere = (state, state.server, state.projections, passes, passes.decided, passes.notes)
+    seen = {id(one) for one in elsewhere}
+    found: list[Any] = []
+    reconcilers = (passes._reconcile, passes._reconcile_routing)
+    left: list[Any] = [passes._builder, passes.gates, passes.woken, *reconcilers]
+    while left:
+        one = left.pop()
+        if id(one) in seen or isinstance(one, (*CODE, *BY_NUMBER)):
+            continue
+        seen.add(id(one))
+        found.append(one)
+        left += gc.get_referents(one)
+    return found
+
+
+def named(passes: Passes) -> list[Any]:
+    """Texts that name the Rollout, or its namespace."""
+    texts = [one for one in kept_by(passes) if isinstance(one, str | bytes)]
+    return [text for text in texts if GONE in (text if isinstance(text, str) else text.decode())]
+
+
+def released(style: str, turns: int) -> World:
+    """A world after a release in a namespace of its own, so many turns after another one began."""
+    world, key = World(builders.NOW), Key(GONE, "web")
+    world.cluster.deployments.put(here(make_deployment(replicas=2)))
+    world.cluster.services.put(here(make_service()))
+    world.put_route(GONE, "VirtualService", "web")
+    world.rest()
+    rollout = make_rollout(steps=make_steps("50%", "100%", pause=0), style=style)
+    world.cluster.rollouts.put(here(rollout))
+    world.rest()
+    world.people.edit(key, template=template("v2"))
+    world.rest()
+    world.people.edit(key, template=template("v3"))
+    for _ in range(turns):
+        world.advance()
+    return world
+
+
+def here(found: Any) -> Any:
+    """The object, in the namespace."""
+    return structs.replace(found, metadata=structs.replace(found.metadata, namespace=GONE))
+
+
+@pytest.mark.parametrize("turns", range(0, 24, 3))
+@pytest.mark.parametrize("style", ["partition", "canary"])
+def test_nothing_of_a_deleted_rollout_is_remembered(style: str, turns: int) -> None:
+    world, key = released(style, turns), Key(GONE, "web")
+    assert named(world.passes), "the passes know it as long as it is there"
+    world.cluster.rollouts.delete(key)
+    world.rest()
+    assert world.cluster.rollouts.get(key) is None
+    world.cluster.deployments.delete(key)
+    world.cluster.services.delete(key)
+    world.remove_route(GONE, "VirtualService", "web")
+    world.rest()
+    assert named(world.passes) == []
