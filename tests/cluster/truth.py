@@ -19,8 +19,8 @@ WALKING = {"InRolling", "Initializing", "Paused"}
 """Reasons of the condition Progressing under which the pods of the new revision are counted."""
 PAST_PODS = {"StepTrafficRouting", "StepMetricsAnalysis", "StepPaused", "StepReady", "Completed"}
 """States of a step that come after its pods were ready."""
-BY_A_PERSON = "StepReady"
-"""Anybody who approves writes this state, and none of the counts."""
+TOLD_TWICE = ("currentStepIndex", "currentStepState")
+"""The controller alone writes these at the top of the status as well."""
 REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
 
 
@@ -61,6 +61,13 @@ def told_pods(rollout: JsonObject | None) -> Told | None:
     )
 
 
+def moved_by_hand(rollout: JsonObject | None) -> bool:
+    """Somebody approves or moves the index, and nobody has looked: the step told twice differs from itself."""
+    status: JsonObject = (rollout or {}).get("status") or {}
+    style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
+    return any(status.get(name) != style.get(name) for name in TOLD_TWICE)
+
+
 class StatusIsTrue:
     """The status counts pods that were there, and leaves a step's pods behind when they were ready."""
 
@@ -76,11 +83,13 @@ class StatusIsTrue:
         moment = self._moment(view, rollout)
         if not self._moments or self._moments[-1] != moment:
             self._moments.append(moment)
+        if moved_by_hand(rollout):
+            return None
         before, told = self._told, told_pods(rollout)
         self._told = told
         if told is None or told == before:
             return None
-        return self._miscounted(told, before) or self._too_early(told, before)
+        return self._miscounted(told) or self._too_early(told, before)
 
     def at_rest(self) -> str | None:
         """What is told now and is not so now: asked where nothing will change by itself any more."""
@@ -91,9 +100,7 @@ class StatusIsTrue:
         found = f"{now.ready.get(told.hash, 0)}/{now.pods.get(told.hash, 0)}"
         return f"{told.ready}/{told.pods} pods of {told.hash} are told at rest, there are {found}"
 
-    def _miscounted(self, told: Told, before: Told | None) -> str | None:
-        if before is not None and told._replace(state=before.state) == before:
-            return None
+    def _miscounted(self, told: Told) -> str | None:
         if not told.hash:
             return f"{told.pods} pods of no revision" if told.pods else None
         if any(self._was(told, moment) for moment in self._moments):
@@ -109,7 +116,7 @@ class StatusIsTrue:
 
     def _too_early(self, told: Told, before: Told | None) -> str | None:
         """A step's pods are left behind once; what becomes of them later is not the step's."""
-        if told.state not in PAST_PODS or told.state == BY_A_PERSON or _same_step(told, before):
+        if told.state not in PAST_PODS or _same_step(told, before):
             return None
         planned = [moment for moment in self._moments if len(moment.wanted) >= told.step]
         if not planned or any(_enough(told, moment) for moment in planned):

@@ -46,8 +46,9 @@ ALL = {
         "Release after release: does memory grow?",
         soak.measure,
         partial(soak.measure, fleets=4),
-        "Nothing of a Rollout that is gone is remembered. Two things stay for a while: the counters of releases of a "
-        "namespace, eight small objects each, until it was scraped twenty times without a Rollout (nobody scrapes here), "
-        "and the connections that the API server keeps open for the webhooks, with what is under way on them.",
+        "Nothing of a Rollout that is gone is remembered. Two things stay for a while: the counters of the releases of "
+        "a namespace, eight small objects, until they were scraped twenty times without a Rollout there (nobody "
+        "scrapes here), and the connections that the API server keeps open to the webhooks, with what is under way on "
+        "them.",
     ),
 }

@@ -86,10 +86,12 @@ class Tale:
 
     def tells(self, state: str, pods: int, ready: int, step: int = 1) -> "Tale":
         """The Rollout, which says where the release is and how many new pods there are."""
-        said = {"canaryRevision": "new", "podTemplateHash": "new", "currentStepState": state}
-        counts = {"canaryReplicas": pods, "canaryReadyReplicas": ready, "currentStepIndex": step}
+        place = {"currentStepState": state, "currentStepIndex": step}
+        said = {"canaryRevision": "new", "podTemplateHash": "new", **place}
+        counts = {"canaryReplicas": pods, "canaryReadyReplicas": ready}
         why = {"type": "Progressing", "status": "True", "reason": "InRolling"}
         status = {"phase": "Progressing", "conditions": [why], "canaryStatus": said | counts}
+        status |= place
         body = {"status": status, "spec": manifests.rollout(self.app)["spec"]}
         return self.put(ROLLOUTS, "shop", body)
 

@@ -1,11 +1,12 @@
 """The checker of the told pods flags bad histories, and no good ones."""
 
+import copy
 from collections.abc import Callable
 
 import pytest
 
 from tests.cluster import manifests
-from tests.cluster.kinds import DEPLOYMENTS
+from tests.cluster.kinds import DEPLOYMENTS, ROLLOUTS
 from tests.cluster.manifests import NEW_IMAGE
 from tests.cluster.truth import LAG
 from tests.unit.cluster.tale import APP, Tale, at_rest
@@ -15,6 +16,14 @@ def released() -> Tale:
     """A release that has no new pod yet."""
     tale = at_rest().put(DEPLOYMENTS, APP.name, manifests.deployment(APP))
     return tale.do("release", NEW_IMAGE)
+
+
+def approved(tale: Tale) -> Tale:
+    """Somebody wrote an approval into the status as it was."""
+    said = next(c.object for c in reversed(tale.changes) if c.key.kind == ROLLOUTS)
+    body = copy.deepcopy(said)
+    body["status"]["canaryStatus"]["currentStepState"] = "StepReady"
+    return tale.put(ROLLOUTS, APP.name, body)
 
 
 BAD: dict[str, Callable[[], Tale]] = {
@@ -56,8 +65,12 @@ def test_the_checker_flags(name: str) -> None:
 
 def test_a_status_that_lags_a_few_changes_passes() -> None:
     tale = released().new_pod("c", ready=False).new_pod("c")
-    tale.tells("StepUpgrade", 1, 0).tells("StepPaused", 1, 1).new_pod("c", ready=False)
-    assert "StatusIsTrue" not in tale.tells("StepReady", 1, 1).broken()
+    assert "StatusIsTrue" not in tale.tells("StepUpgrade", 1, 0).tells("StepPaused", 1, 1).broken()
+
+
+def test_an_approval_that_nobody_has_looked_at_is_not_the_controllers_word() -> None:
+    tale = approved(changed_often(released().new_pod("c").tells("StepPaused", 1, 1)))
+    assert "StatusIsTrue" not in tale.broken()
 
 
 def test_a_step_whose_pods_fail_after_it_was_left_passes() -> None:
