@@ -19,8 +19,6 @@ WALKING = {"InRolling", "Initializing", "Paused"}
 """Reasons of the condition Progressing under which the pods of the new revision are counted."""
 PAST_PODS = {"StepTrafficRouting", "StepMetricsAnalysis", "StepPaused", "StepReady", "Completed"}
 """States of a step that come after its pods were ready."""
-TOLD_TWICE = ("currentStepIndex", "currentStepState")
-"""The controller alone writes these at the top of the status as well."""
 REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
 
 
@@ -61,11 +59,13 @@ def told_pods(rollout: JsonObject | None) -> Told | None:
     )
 
 
-def moved_by_hand(rollout: JsonObject | None) -> bool:
-    """Somebody approves or moves the index, and nobody has looked: the step told twice differs from itself."""
+def written_by_others(rollout: JsonObject | None) -> bool:
+    """Somebody approves or moves the index, and nobody has looked: the controller's own position is another one."""
     status: JsonObject = (rollout or {}).get("status") or {}
     style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
-    return any(status.get(name) != style.get(name) for name in TOLD_TWICE)
+    own = status.get("moonshift") or {}
+    said = (style.get("currentStepIndex"), style.get("currentStepState"))
+    return said != (own.get("step"), own.get("state"))
 
 
 class StatusIsTrue:
@@ -76,6 +76,8 @@ class StatusIsTrue:
         self._name, self._workload, self._waits = name, workload, waits
         self._moments: deque[Moment] = deque(maxlen=LAG + 1)
         self._told: Told | None = None
+        """The last that the controller told of a release."""
+        self._now: Told | None = None
 
     def look(self, view: View) -> str | None:
         """What the status tells now and was not so; asked after every change."""
@@ -83,17 +85,16 @@ class StatusIsTrue:
         moment = self._moment(view, rollout)
         if not self._moments or self._moments[-1] != moment:
             self._moments.append(moment)
-        if moved_by_hand(rollout):
+        self._now = None if written_by_others(rollout) else told_pods(rollout)
+        if self._now is None or self._now == self._told:
             return None
-        before, told = self._told, told_pods(rollout)
+        before, told = self._told, self._now
         self._told = told
-        if told is None or told == before:
-            return None
         return self._miscounted(told) or self._too_early(told, before)
 
     def at_rest(self) -> str | None:
         """What is told now and is not so now: asked where nothing will change by itself any more."""
-        told = self._told
+        told = self._now
         if told is None or not told.hash or self._was(told, self._moments[-1]):
             return None
         now = self._moments[-1]

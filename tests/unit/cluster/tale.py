@@ -91,7 +91,7 @@ class Tale:
         counts = {"canaryReplicas": pods, "canaryReadyReplicas": ready}
         why = {"type": "Progressing", "status": "True", "reason": "InRolling"}
         status = {"phase": "Progressing", "conditions": [why], "canaryStatus": said | counts}
-        status |= place
+        status["moonshift"] = {"step": step, "state": state}
         body = {"status": status, "spec": manifests.rollout(self.app)["spec"]}
         return self.put(ROLLOUTS, "shop", body)
 
