@@ -46,9 +46,9 @@ ALL = {
         "Release after release: does memory grow?",
         soak.measure,
         partial(soak.measure, fleets=4),
-        "Nothing of a Rollout that is gone is remembered. Two things stay for a while: the counters of the releases of "
-        "a namespace, eight small objects, until they were scraped twenty times without a Rollout there (nobody "
-        "scrapes here), and the connections that the API server keeps open to the webhooks, with what is under way on "
-        "them.",
+        "Of a Rollout that is gone nothing stays but what is remembered up to a number: 4 096 pod templates, 4 096 "
+        "changes of objects, and on which 10 000 objects a script was tried. The counters of the releases of a "
+        "namespace, eight small objects, go when they were scraped twenty times without a Rollout there (nobody "
+        "scrapes here); the API server keeps connections to the webhooks open, as many as it once needed.",
     ),
 }
