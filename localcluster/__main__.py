@@ -27,7 +27,7 @@ from localcluster.progress import ConsoleReporter
 from localcluster.prometheus import PROMETHEUS, PROMTOOL
 from localcluster.realtypes import Judge
 from localcluster.state import read_state
-from localcluster.traffic.gateway import ensure_gateway
+from localcluster.traffic.contour import ensure_contour
 
 DEFAULT_DIRECTORY = Path(".localcluster")
 directory_option = click.option(
@@ -64,7 +64,7 @@ async def _build(reporter: ConsoleReporter, for_tests: bool) -> Binaries:
         await ensure_extra(KRUISE, reporter)
         await ensure_extra(PROMETHEUS, reporter)
         await ensure_extra(PROMTOOL, reporter)
-        await ensure_gateway(reporter)
+        await ensure_contour(reporter)
         await Judge.ready(reporter)
         if not tools.refusal():
             await ensure_node_programs(reporter)

@@ -22,7 +22,7 @@ GROUPS: Mapping[str, str] = {
     "scheduler": MASTERS,
     "kwok": MASTERS,
     "kruise": MASTERS,
-    "contour": MASTERS,
+    "gateways": MASTERS,
     "recorder": READERS,
     "approver": OPERATORS,
     "gateway": OPERATORS,

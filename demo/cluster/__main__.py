@@ -19,7 +19,7 @@ from localcluster.node.gateway import NodeGateway
 from localcluster.node.plane import NodePlane
 from localcluster.node.tools import refusal
 from localcluster.progress import ConsoleReporter
-from localcluster.traffic.gateway import ensure_gateway
+from localcluster.traffic.contour import ensure_contour
 
 
 async def play(console: Console) -> bool:
@@ -28,7 +28,7 @@ async def play(console: Console) -> bool:
         raise ClusterError(reason)
     reporter = ConsoleReporter(Console(stderr=True))
     images = await ensure_images(reporter)
-    programs = await ensure_gateway(reporter)
+    programs = await ensure_contour(reporter)
     with tempfile.TemporaryDirectory(prefix="moonshift-demo-") as folder:
         async with NodePlane.start(Path(folder) / "plane", reporter=reporter) as node:
             console.print(

@@ -25,8 +25,8 @@ from demo.traffic.scenarios import SCENARIOS, Scenario, named
 from localcluster.build import ensure_built
 from localcluster.errors import ClusterError
 from localcluster.progress import ConsoleReporter
-from localcluster.traffic.gateway import ensure_gateway
 from localcluster.traffic.namespace import inside, refusal
+from localcluster.traffic.vendors import Vendor, ensure_gateway
 
 SHOWN = ("canary", "testers", "back")
 INSIDE = "MOONSHIFT_TRAFFIC_INSIDE"
@@ -36,10 +36,18 @@ LOG_LINES = 30
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
+    "--gateway",
+    "vendor",
+    type=click.Choice(Vendor, case_sensitive=False),
+    default=Vendor.CONTOUR,
+    show_default=True,
+    help="Whose gateway the requests go through.",
+)
+@click.option(
     "--scenario",
     "chosen",
     multiple=True,
-    type=click.Choice([scenario.name for scenario in SCENARIOS]),
+    type=click.Choice(sorted({one.name for each in SCENARIOS.values() for one in each})),
     help="What to release; may be repeated. Three of them if not said.",
 )
 @click.option("--together", is_flag=True, help="All at the same time behind one gateway.")
@@ -57,6 +65,7 @@ LOG_LINES = 30
 )
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON per release, nothing else.")
 def main(
+    vendor: Vendor,
     chosen: tuple[str, ...],
     together: bool,
     requests: int,
@@ -68,9 +77,11 @@ def main(
     console = Console(stderr=as_json)
     try:
         if os.environ.get(INSIDE) != "1":
-            _go_inside(console)
-        scenarios = [named(name) for name in chosen or SHOWN]
-        player = Player(console, rate, measured, as_json)
+            _go_inside(console, vendor)
+        if foreign := set(chosen) - {scenario.name for scenario in SCENARIOS[vendor]}:
+            raise click.UsageError(f"not through {vendor.value}: {', '.join(sorted(foreign))}")
+        scenarios = [named(name, vendor) for name in chosen or SHOWN]
+        player = Player(console, vendor, rate, measured, as_json)
         held = asyncio.run(player.play(scenarios, together, requests))
     except ClusterError as error:
         click.echo(f"error: {error}", err=True)
@@ -78,7 +89,7 @@ def main(
     sys.exit(0 if held else 1)
 
 
-def _go_inside(console: Console) -> None:
+def _go_inside(console: Console, vendor: Vendor) -> None:
     """Build what is missing, then become this program in a network of its own."""
     if reason := refusal():
         raise ClusterError(f"real traffic needs a network namespace of its own: {reason}")
@@ -86,7 +97,7 @@ def _go_inside(console: Console) -> None:
     async def build() -> None:
         reporter = ConsoleReporter(console)
         await ensure_built(reporter)
-        await ensure_gateway(reporter)
+        await ensure_gateway(vendor, reporter)
 
     asyncio.run(build())
     command = inside([sys.executable, "-m", "demo.traffic", *sys.argv[1:]])
@@ -97,8 +108,11 @@ def _go_inside(console: Console) -> None:
 class Player:
     """Plays scenarios and tells what they showed."""
 
-    def __init__(self, console: Console, rate: float, measured: int, as_json: bool) -> None:
+    def __init__(
+        self, console: Console, vendor: Vendor, rate: float, measured: int, as_json: bool
+    ) -> None:
         self._console = console
+        self._vendor = vendor
         self._rate, self._measured = rate, measured
         self._as_json = as_json
         self._count = 0
@@ -110,8 +124,9 @@ class Player:
         batches = [scenarios] if together else [[scenario] for scenario in scenarios]
         held = False
         try:
-            programs = await ensure_gateway(reporter)
-            async with lab(folder, programs, reporter) as running:
+            gateway_on = await ensure_gateway(self._vendor, reporter)
+            kinds = {scenario.kind for scenario in scenarios}
+            async with lab(folder, gateway_on, kinds, reporter) as running:
                 held = await self._rounds(running, batches, requests)
         finally:
             if held:

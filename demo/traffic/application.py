@@ -1,8 +1,8 @@
 """The objects of a scenario: Deployment, Service, route, Rollout.
 
-Invariant: pods take half a second to become ready, and answer for five more seconds once they are told to stop, as
-well-behaved ones do (how soon a gateway hears that a pod stops is Kubernetes' business; two seconds were too few on
-two busy processors); the route names the stable Service only. It must not talk to a cluster.
+Invariant: pods take half a second to become ready, and answer for seconds once they are told to stop, as well-behaved
+ones do (how soon a gateway hears that a pod stops is Kubernetes' business; two seconds were too few on two busy
+processors); the route names the stable Service only. It must not talk to a cluster.
 """
 
 from demo.traffic.scenarios import HEADER, OLD, Scenario, Step, Style
@@ -10,22 +10,39 @@ from localcluster.api import JsonObject
 from localcluster.traffic.gateway import GATEWAY
 from localcluster.traffic.gateway import NAMESPACE as GATEWAY_NAMESPACE
 from localcluster.traffic.pods import PORT
+from localcluster.traffic.traefik import ENTRY_POINT
 
 NAME = "shop"
-TIMES = {"sim.moonshift.dev/ready-ms": "500", "sim.moonshift.dev/term-ms": "5000"}
-ROUTE_VERSIONS = {"HTTPRoute": "gateway.networking.k8s.io/v1", "HTTPProxy": "projectcontour.io/v1"}
+ROUTE_VERSIONS = {
+    "HTTPRoute": "gateway.networking.k8s.io/v1",
+    "HTTPProxy": "projectcontour.io/v1",
+    "IngressRoute": "traefik.io/v1alpha1",
+    "TraefikService": "traefik.io/v1alpha1",
+}
 
 
 def objects(scenario: Scenario, host: str) -> list[JsonObject]:
     """Return everything but the Rollout; `host` is that of its requests, of this one application."""
-    routes = {"HTTPRoute": http_route, "HTTPProxy": http_proxy}
-    return [deployment(scenario), service(), routes[scenario.kind](host)]
+    routes = {
+        "HTTPRoute": lambda: [http_route(host)],
+        "HTTPProxy": lambda: [http_proxy(host)],
+        "IngressRoute": lambda: [ingress_route(host, {"name": NAME, "port": 80})],
+        "TraefikService": lambda: [
+            ingress_route(host, {"name": NAME, "kind": "TraefikService"}),
+            traefik_service(),
+        ],
+    }
+    return [deployment(scenario), service(), *routes[scenario.kind]()]
 
 
 def deployment(scenario: Scenario) -> JsonObject:
     """Return the workload."""
+    times = {
+        "sim.moonshift.dev/ready-ms": "500",
+        "sim.moonshift.dev/term-ms": str(scenario.stopping * 1000),
+    }
     template = {
-        "metadata": {"labels": {"app": NAME}, "annotations": TIMES},
+        "metadata": {"labels": {"app": NAME}, "annotations": times},
         "spec": {"containers": [{"name": "main", "image": OLD}]},
     }
     return {
@@ -73,6 +90,27 @@ def http_proxy(host: str) -> JsonObject:
         "kind": "HTTPProxy",
         "metadata": {"name": NAME},
         "spec": {"virtualhost": {"fqdn": host}, "routes": [route]},
+    }
+
+
+def ingress_route(host: str, leads_to: JsonObject) -> JsonObject:
+    """Return a route of Traefik's own kind."""
+    route = {"kind": "Rule", "match": f"Host(`{host}`)", "services": [leads_to]}
+    return {
+        "apiVersion": ROUTE_VERSIONS["IngressRoute"],
+        "kind": "IngressRoute",
+        "metadata": {"name": NAME},
+        "spec": {"entryPoints": [ENTRY_POINT], "routes": [route]},
+    }
+
+
+def traefik_service() -> JsonObject:
+    """Return a list of Services with weights, which a route of Traefik names."""
+    return {
+        "apiVersion": ROUTE_VERSIONS["TraefikService"],
+        "kind": "TraefikService",
+        "metadata": {"name": NAME},
+        "spec": {"weighted": {"services": [{"name": NAME, "port": 80}]}},
     }
 
 

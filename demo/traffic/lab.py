@@ -5,7 +5,7 @@ ends with the block. It must not release anything.
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from localcluster.history import Kind
 from localcluster.plane import Plane
 from localcluster.progress import Reporter
 from localcluster.record import Recorder
-from localcluster.traffic.gateway import Gateway, GatewayPrograms
+from localcluster.traffic.gateway import Gateway, Shares, parts
+from localcluster.traffic.vendors import GatewayOn
 
 GATEWAY_RIGHTS = ROOT / "deploy" / "kustomize" / "gateways"
 PODS = Kind("", "v1", "pods")
@@ -24,6 +25,8 @@ ROLLOUTS = Kind("rollouts.kruise.io", "v1beta1", "rollouts")
 ROUTES = {
     "HTTPRoute": Kind("gateway.networking.k8s.io", "v1", "httproutes"),
     "HTTPProxy": Kind("projectcontour.io", "v1", "httpproxies"),
+    "IngressRoute": Kind("traefik.io", "v1alpha1", "ingressroutes"),
+    "TraefikService": Kind("traefik.io", "v1alpha1", "traefikservices"),
 }
 
 
@@ -40,60 +43,36 @@ class Lab:
 @contextlib.asynccontextmanager
 async def lab(
     folder: Path,
-    programs: GatewayPrograms,
+    gateway_on: GatewayOn,
+    routes: Collection[str],
     reporter: Reporter,
     before_start: Callable[[Plane], Awaitable[None]] | None = None,
 ) -> AsyncIterator[Lab]:
-    """Run all of it for the length of a block; `before_start` is called when Moonshift is installed, not started."""
+    """Run all of it for the length of a block, for routes of the named kinds.
+
+    `before_start` is called when Moonshift is installed, not started.
+    """
     async with contextlib.AsyncExitStack() as stack:
         plane = await stack.enter_async_context(Plane.start(folder / "plane", reporter=reporter))
-        gateway = Gateway(plane, programs)
-        with reporter.phase("start Contour, Envoy and the pods' answers"):
+        gateway = gateway_on(plane)
+        with reporter.phase("start the gateway and the pods' answers"):
             await gateway.start()
         with reporter.phase("install and start Moonshift"):
             await plane.kubectl("apply", "-k", str(GATEWAY_RIGHTS))
             moonshift = await stack.enter_async_context(
                 product(plane, folder / "product", before_start=before_start)
             )
-            kinds = (PODS, DEPLOYMENTS, ROLLOUTS, *ROUTES.values())
+            kinds = (PODS, DEPLOYMENTS, ROLLOUTS, *(ROUTES[name] for name in sorted(routes)))
             await served(plane, kinds)
         recorder = await stack.enter_async_context(plane.recorder(*kinds))
         yield Lab(plane, moonshift, gateway, recorder)
 
 
-Shares = frozenset[tuple[tuple[str, float], ...]]
-"""The rules of one host, each as backends with their parts; backends without a part are left out."""
-
-
 def shares_of_route(route: dict[str, Any]) -> Shares:
-    """Return what an HTTPRoute or HTTPProxy asks for."""
+    """Return what an object with routes asks for."""
     spec = route["spec"]
     rules = [rule["backendRefs"] for rule in spec.get("rules", ())]
     rules += [rule["services"] for rule in spec.get("routes", ())]
-    return frozenset(_parts({b["name"]: b.get("weight", 1) for b in rule}) for rule in rules)
-
-
-def shares_in_envoy(configurations: list[dict[str, Any]], host: str) -> Shares:
-    """Return what Envoy does for a host; empty where it does not know it."""
-    actions = [
-        route["route"]
-        for configuration in configurations
-        for virtual_host in configuration.get("virtual_hosts", ())
-        if host in virtual_host["domains"]
-        for route in virtual_host["routes"]
-        if "route" in route
-    ]
-    return frozenset(_parts(_clusters(action)) for action in actions)
-
-
-def _clusters(action: dict[str, Any]) -> dict[str, int]:
-    """Contour names a cluster namespace/service/port/hash."""
-    if "cluster" in action:
-        return {action["cluster"].split("/")[1]: 1}
-    clusters = action["weighted_clusters"]["clusters"]
-    return {entry["name"].split("/")[1]: entry["weight"] for entry in clusters}
-
-
-def _parts(weights: dict[str, int]) -> tuple[tuple[str, float], ...]:
-    whole = sum(weights.values()) or 1
-    return tuple(sorted((name, weight / whole) for name, weight in weights.items() if weight))
+    if "weighted" in spec:
+        rules.append(spec["weighted"]["services"])
+    return frozenset(parts({b["name"]: b.get("weight", 1) for b in rule}) for rule in rules)

@@ -1,7 +1,7 @@
 """Plays one scenario: a person releases and approves while requests never stop.
 
-Why it exists: tests and the live show do the same. Invariant: the person acts as a user would; everything is waited
-for on recorded state and on what Envoy goes by, never on the clock; requests flow from before the release until after
+Why it exists: tests and the live show do the same. Invariant: the person acts as a user would; everything is waited for
+on recorded state and on what the gateway goes by, never on the clock; requests flow from before the release until after
 its end. It must not judge.
 """
 
@@ -20,7 +20,6 @@ from demo.traffic.lab import (
     ROLLOUTS,
     ROUTES,
     Lab,
-    shares_in_envoy,
     shares_of_route,
 )
 from demo.traffic.report import LostRequest, Report, ShareSeen
@@ -144,18 +143,18 @@ class Release:
             raise NotReady(f"{self.scenario.name}: {what} {error}; {self._situation()}") from error
 
     async def _settled(self) -> None:
-        """Return when Envoy does what the route says; it is asked for, since what is recorded may be older."""
+        """Return when the gateway does what the route says; it is asked for, since what is recorded may be older."""
         until = time.monotonic() + SETTLE_SECONDS
         path = f"{self._collection(self.scenario.kind)}/{NAME}"
         while True:
             wanted = shares_of_route(await self._lab.plane.client("developer").get(path))
-            done = shares_in_envoy(await self._lab.gateway.routes(), self._host)
+            done = await self._lab.gateway.shares(self._namespace, self._host)
             if done == wanted:
                 return
             if time.monotonic() > until:
                 raise NotReady(
                     f"{self.scenario.name}, {self.tally.stage}: the route says {sorted(wanted)}, "
-                    f"Envoy does {sorted(done)} after {SETTLE_SECONDS:.0f} s"
+                    f"the gateway does {sorted(done)} after {SETTLE_SECONDS:.0f} s"
                 )
             await asyncio.sleep(POLL_SECONDS)
 

@@ -4,10 +4,11 @@ Why it exists: tests and the live show play the same releases. Invariant: a scen
 several times at once. It must do no I/O.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from localcluster.traffic.load import Sort
+from localcluster.traffic.vendors import Vendor
 
 OLD, NEW, THIRD = "shop:v1", "shop:v2", "shop:v3"
 PLAIN = "plain"
@@ -60,6 +61,8 @@ class Scenario:
     """The step (1-based) after which it is rolled back or overtaken; 0 where it is neither."""
     replicas: int = 5
     grace: int = 1
+    stopping: int = 5
+    """Seconds for which a pod answers once it is told to stop."""
 
     @property
     def played(self) -> tuple[Step, ...]:
@@ -86,7 +89,7 @@ BATCHES = (Step(1, 20), Step(3, 50), Step(5))
 TESTERS = (Step(1, marked=True), Step(2, 30))
 DOUBLED = (Step(5, 0), Step(5, 50), Step(5, 100))
 
-SCENARIOS = (
+THROUGH_GATEWAY_API = (
     Scenario("canary", "HTTPRoute", Style.CANARY, WEIGHTS),
     Scenario("partition", "HTTPRoute", Style.PARTITION, BATCHES),
     Scenario("testers", "HTTPRoute", Style.CANARY, TESTERS),
@@ -94,6 +97,9 @@ SCENARIOS = (
     Scenario("third", "HTTPRoute", Style.PARTITION, BATCHES, Ending.OVERTAKEN, last=2),
     Scenario("blue-green", "HTTPRoute", Style.BLUE_GREEN, DOUBLED),
     Scenario("green-back", "HTTPRoute", Style.BLUE_GREEN, DOUBLED, Ending.ROLLED_BACK, last=2),
+)
+
+THROUGH_CONTOUR = (
     Scenario("proxy", "HTTPProxy", Style.CANARY, WEIGHTS),
     Scenario("proxy-batches", "HTTPProxy", Style.PARTITION, BATCHES),
     Scenario("proxy-testers", "HTTPProxy", Style.PARTITION, TESTERS),
@@ -102,6 +108,28 @@ SCENARIOS = (
 )
 
 
-def named(name: str) -> Scenario:
-    """Return the scenario of that name."""
-    return next(scenario for scenario in SCENARIOS if scenario.name == name)
+THROUGH_TRAEFIK = (
+    Scenario("ingress-route", "IngressRoute", Style.CANARY, WEIGHTS),
+    Scenario("ingress-route-batches", "IngressRoute", Style.PARTITION, BATCHES),
+    Scenario("ingress-route-testers", "IngressRoute", Style.PARTITION, TESTERS),
+    Scenario("ingress-route-back", "IngressRoute", Style.CANARY, WEIGHTS, Ending.ROLLED_BACK, 2),
+    Scenario("ingress-route-green", "IngressRoute", Style.BLUE_GREEN, DOUBLED),
+    Scenario("traefik-service", "TraefikService", Style.CANARY, WEIGHTS),
+    Scenario(
+        "traefik-service-back", "TraefikService", Style.PARTITION, BATCHES, Ending.ROLLED_BACK, 2
+    ),
+    Scenario("traefik-service-green", "TraefikService", Style.BLUE_GREEN, DOUBLED),
+)
+
+SCENARIOS = {
+    Vendor.CONTOUR: (*THROUGH_GATEWAY_API, *THROUGH_CONTOUR),
+    # It looks at changes every two seconds; on two busy processors it heard of a pod's end after more than five.
+    Vendor.TRAEFIK: tuple(
+        replace(scenario, stopping=10) for scenario in (*THROUGH_GATEWAY_API, *THROUGH_TRAEFIK)
+    ),
+}
+
+
+def named(name: str, vendor: Vendor = Vendor.CONTOUR) -> Scenario:
+    """Return the scenario of that name as it is played through a vendor's gateway."""
+    return next(scenario for scenario in SCENARIOS[vendor] if scenario.name == name)

@@ -1,19 +1,20 @@
 """A real gateway on a real node: Contour and Envoy in the node's network, a port outside that leads to Envoy.
 
 Why it exists: requests that real pods answer should come through a real proxy. Invariant: programs and settings are
-those of `localcluster.traffic.gateway`; only where they run differs. It must not know who sends requests.
+those of `localcluster.traffic.contour`; only where they run differs. It must not know who sends requests.
 """
 
 from localcluster.node.lines import door, entering
 from localcluster.node.plane import NodePlane
 from localcluster.ports import free_ports
-from localcluster.traffic.gateway import PORT, READY_SECONDS, Gateway, GatewayPrograms
+from localcluster.traffic.contour import ContourGateway, ContourPrograms
+from localcluster.traffic.gateway import PORT, READY_SECONDS
 
 
-class NodeGateway(Gateway):
+class NodeGateway(ContourGateway):
     """Contour and Envoy on a node; `url` is where requests are taken, outside the node's network."""
 
-    def __init__(self, node: NodePlane, programs: GatewayPrograms) -> None:
+    def __init__(self, node: NodePlane, programs: ContourPrograms) -> None:
         super().__init__(node, programs)
         self._node = node
         (self._port,) = free_ports(1)

@@ -28,7 +28,7 @@ CONTAINERD, KUBELET, PROXY, DNS = "containerd", "kubelet", "kube-proxy", "coredn
 ENFORCER = "network-policies"
 API_PORT = 6443
 NODE_USER, PROXY_USER, DNS_USER = f"system:node:{NODE}", "system:kube-proxy", "coredns"
-INSIDE = frozenset({"kcm", "scheduler", "contour", "kruise", NODE_USER, PROXY_USER, DNS_USER})
+INSIDE = frozenset({"kcm", "scheduler", "gateways", "kruise", NODE_USER, PROXY_USER, DNS_USER})
 """Users whose programs are in the box."""
 
 

@@ -6,9 +6,10 @@ a request that the gateway lost is counted as lost. It must not judge.
 """
 
 import asyncio
+import random
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from localcluster.traffic.tally import Sent, Tally
@@ -45,7 +46,9 @@ class Load:
         self.tally = tally
         self._port = port
         self._rate = rate
-        self._round = [(s.name, s.bytes_for(host)) for s in sorts for _ in range(s.per_round)]
+        self._requests = _in_rounds(
+            [(s.name, s.bytes_for(host)) for s in sorts for _ in range(s.per_round)]
+        )
         self._idle: deque[_Client] = deque()
         self._in_flight: set[asyncio.Task[None]] = set()
         self._begun = time.monotonic()
@@ -62,7 +65,7 @@ class Load:
         while True:
             due = int((time.monotonic() - since) * self._rate) - sent
             for _ in range(min(due, IN_FLIGHT - len(self._in_flight))):
-                task = asyncio.create_task(self._one(*self._round[sent % len(self._round)]))
+                task = asyncio.create_task(self._one(*next(self._requests)))
                 self._in_flight.add(task)
                 task.add_done_callback(self._in_flight.discard)
                 sent += 1
@@ -111,6 +114,16 @@ class Load:
     def _fail(self, sent: Sent, why: str) -> None:
         at = time.monotonic() - self._begun
         sent.failed(round(at, 3), why)
+
+
+def _in_rounds(requests: list[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+    """Yield round after round, each in an order of its own.
+
+    A gateway that takes Services in turn would otherwise give each sort of request always the same one.
+    """
+    chance = random.Random(1)
+    while True:
+        yield from chance.sample(requests, len(requests))
 
 
 class _Client(asyncio.Protocol):

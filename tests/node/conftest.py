@@ -23,7 +23,7 @@ from localcluster.node.plane import NodePlane
 from localcluster.node.programs import HELM, ensure_node_programs, node_programs
 from localcluster.node.tools import refusal
 from localcluster.progress import ConsoleReporter, SilentReporter
-from localcluster.traffic.gateway import ensure_gateway
+from localcluster.traffic.contour import ensure_contour
 from tests.node.apps import IMAGE, VERSIONS
 from tests.skips import reason_beginning
 
@@ -67,7 +67,7 @@ async def _build(items: list[pytest.Item]) -> None:
     if "helm" in wanted:
         await ensure_extra(HELM, reporter)
     if "gateway" in wanted:
-        await ensure_gateway(reporter)
+        await ensure_contour(reporter)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -112,7 +112,7 @@ async def helm(node_available: None) -> BuiltExtra:
 @pytest.fixture(scope="package")
 async def gateway(node: NodePlane) -> NodeGateway:
     """Give Contour and Envoy on the node."""
-    started = NodeGateway(node, await ensure_gateway())
+    started = NodeGateway(node, await ensure_contour())
     await started.start()
     return started
 

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from localcluster.build import ensure_built
 from localcluster.progress import ConsoleReporter
-from localcluster.traffic.gateway import ensure_gateway
 from localcluster.traffic.namespace import refusal
+from localcluster.traffic.vendors import Vendor, ensure_gateway
 from tests.planes import mark_below
 from tests.skips import reason_beginning
 
@@ -36,17 +36,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if reason and os.environ.get("MOONSHIFT_REQUIRE_NETNS") == "1":
         raise pytest.UsageError(f"a network namespace is required, but {reason}")
     session.config.stash[NO_NETWORK] = reason
-    if not reason and any("releases" in item.name for item in mine):
+    wanted = [one for one in Vendor if any(one.value in item.name for item in mine)]
+    if wanted and not reason:
         capture = session.config.pluginmanager.getplugin("capturemanager")
         with capture.global_and_fixture_disabled():
-            asyncio.run(_build())
+            asyncio.run(_build(wanted))
 
 
-async def _build() -> None:
+async def _build(vendors: list[Vendor]) -> None:
     """Build what releases need before the first test, so that no test's time limit pays for it."""
     reporter = ConsoleReporter(Console(stderr=True))
     await ensure_built(reporter)
-    await ensure_gateway(reporter)
+    for vendor in vendors:
+        await ensure_gateway(vendor, reporter)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

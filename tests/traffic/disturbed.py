@@ -20,8 +20,8 @@ from demo.traffic.lab import Lab, lab
 from demo.traffic.release import Release
 from demo.traffic.scenarios import SCENARIOS, Scenario, named
 from localcluster.progress import ConsoleReporter
-from localcluster.traffic.gateway import ensure_gateway
 from localcluster.traffic.namespace import inside
+from localcluster.traffic.vendors import Vendor, ensure_gateway
 from tests.kill.lanes import controller_behind, take_lease
 from tests.traffic.disturbances import Disturbances
 from tests.traffic.every_write import EveryWrite
@@ -58,7 +58,7 @@ def main(
         command = inside([sys.executable, "-m", "tests.traffic.disturbed", *sys.argv[1:]])
         sys.stdout.flush()
         os.execve(command[0], command, {**os.environ, INSIDE: "1"})
-    scenarios = [named(name) for name in chosen] or list(SCENARIOS)
+    scenarios = [named(name) for name in chosen] or list(SCENARIOS[Vendor.CONTOUR])
     asyncio.run(_play(scenarios, others, every, requests, rate, measured))
 
 
@@ -72,10 +72,11 @@ async def _play(
 ) -> None:
     folder = Path(tempfile.mkdtemp(prefix="moonshift-disturbed-"))
     reporter = ConsoleReporter(Console(stderr=True))
-    programs = await ensure_gateway(reporter)
+    gateway_on = await ensure_gateway(Vendor.CONTOUR, reporter)
+    kinds = {scenario.kind for scenario in scenarios}
     scenarios = [replace(one, grace=GRACE_SECONDS) for one in scenarios]
     async with (
-        lab(folder, programs, reporter, before_start=take_lease) as running,
+        lab(folder, gateway_on, kinds, reporter, before_start=take_lease) as running,
         EveryWrite.serving(running.plane, "") as proxy,
     ):
         controller = await controller_behind(proxy, running.product, "", running.product.socket)

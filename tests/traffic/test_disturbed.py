@@ -13,12 +13,14 @@ import pytest
 
 from demo.stage import ROOT
 from demo.traffic.report import Report, complaints
-from demo.traffic.scenarios import SCENARIOS
+from demo.traffic.scenarios import SCENARIOS as BY_VENDOR
+from localcluster.traffic.vendors import Vendor
 
 SECONDS = 400
 FULL_SECONDS = 5400
 MEASURED, MEASURED_SHORTLY = 60, 20
 ALL = 300_000
+SCENARIOS = BY_VENDOR[Vendor.CONTOUR]
 
 
 async def disturbed(*options: str) -> tuple[list[Report], dict[str, int]]:

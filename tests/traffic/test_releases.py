@@ -1,7 +1,7 @@
-"""Releases by Moonshift's own processes while real requests go through Contour and Envoy.
+"""Releases by Moonshift's own processes while real requests go through Contour and Envoy, or through Traefik.
 
 All scenarios are played side by side, in a network of their own, by `python -m demo.traffic`; here they are judged.
-A bounded share belongs to every run; the `full` one goes on until 300 000 requests were sent.
+Contour's belong to every run; Traefik's, and those that go on until 300 000 requests were sent, are `full`.
 """
 
 import asyncio
@@ -15,13 +15,19 @@ import pytest
 from demo.stage import ROOT
 from demo.traffic.report import Report, ShareSeen, complaints
 from demo.traffic.scenarios import MARKED, SCENARIOS
+from localcluster.traffic.vendors import Vendor
 
 MEASURED = 60
 """Rounds of ten requests over which a step is measured: 540 plain ones are within 8 points of 20 %."""
 ALL = 300_000
 SECONDS = 240
 FULL_SECONDS = 3600
-NAMES = [scenario.name for scenario in SCENARIOS]
+FULL_OF = {Vendor.CONTOUR: (), Vendor.TRAEFIK: (pytest.mark.full,)}
+PLAYED = [
+    pytest.param(vendor, scenario.name, id=f"{vendor.value}-{scenario.name}", marks=FULL_OF[vendor])
+    for vendor, scenarios in SCENARIOS.items()
+    for scenario in scenarios
+]
 
 
 class Played:
@@ -37,10 +43,11 @@ class Played:
         return sum(report.requests for of_one in self.reports.values() for report in of_one)
 
 
-async def played(*options: str) -> Played:
-    """Play all scenarios side by side and read their reports as they come."""
+async def played(vendor: Vendor, *options: str) -> Played:
+    """Play all scenarios of a vendor side by side and read their reports as they come."""
     command = [sys.executable, "-m", "demo.traffic", "--json", "--together", *options]
-    command += [word for name in NAMES for word in ("--scenario", name)]
+    command += ["--gateway", vendor.value]
+    command += [word for one in SCENARIOS[vendor] for word in ("--scenario", one.name)]
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=ROOT,
@@ -62,32 +69,63 @@ async def played(*options: str) -> Played:
     return result
 
 
-@pytest.fixture(scope="session")
-async def once(network_available: None) -> Played:
-    """Give each scenario played once."""
-    return await played("--rate", "120", "--measured", str(MEASURED))
+class Plays:
+    """Plays the scenarios of each vendor that is asked for, once."""
+
+    def __init__(self, *options: str) -> None:
+        self._options = options
+        self._played: dict[Vendor, Played] = {}
+
+    async def through(self, vendor: Vendor) -> Played:
+        """Return what the releases through a vendor's gateway showed."""
+        if vendor not in self._played:
+            self._played[vendor] = await played(vendor, *self._options)
+        return self._played[vendor]
 
 
 @pytest.fixture(scope="session")
-async def many(network_available: None) -> Played:
+def once(network_available: None) -> Plays:
+    """Give scenarios played once."""
+    return Plays("--rate", "120", "--measured", str(MEASURED))
+
+
+@pytest.fixture(scope="session")
+def many(network_available: None) -> Plays:
     """Give scenarios played again and again."""
-    return await played("--rate", "160", "--measured", str(MEASURED), "--requests", str(ALL))
+    return Plays("--rate", "160", "--measured", str(MEASURED), "--requests", str(ALL))
 
 
 @pytest.mark.timeout(SECONDS)
-@pytest.mark.parametrize("name", NAMES)
-def test_releases_lose_no_request_and_divide_the_others_as_asked(once: Played, name: str) -> None:
-    assert once.reports[name], once.trouble
-    for report in once.reports[name]:
+@pytest.mark.parametrize(("vendor", "name"), PLAYED)
+async def test_releases_lose_no_request_and_divide_the_others_as_asked(
+    once: Plays, vendor: Vendor, name: str
+) -> None:
+    found = await once.through(vendor)
+    assert found.reports[name], found.trouble
+    for report in found.reports[name]:
         assert complaints(report, MEASURED) == []
 
 
 @pytest.mark.timeout(SECONDS)
-def test_releases_by_header_reach_every_marked_request_and_no_other(once: Played) -> None:
+@pytest.mark.parametrize(
+    ("vendor", "names"),
+    [
+        pytest.param(Vendor.CONTOUR, ("testers", "proxy-testers"), id="contour"),
+        pytest.param(
+            *(Vendor.TRAEFIK, ("testers", "ingress-route-testers")),
+            id="traefik",
+            marks=pytest.mark.full,
+        ),
+    ],
+)
+async def test_releases_by_header_reach_every_marked_request_and_no_other(
+    once: Plays, vendor: Vendor, names: tuple[str, ...]
+) -> None:
+    found = await once.through(vendor)
     seen = [
         share
-        for name in ("testers", "proxy-testers")
-        for report in once.reports[name]
+        for name in names
+        for report in found.reports[name]
         for share in report.shares
         if share.stretch.startswith("step 1")
     ]
@@ -96,11 +134,12 @@ def test_releases_by_header_reach_every_marked_request_and_no_other(once: Played
 
 @pytest.mark.full
 @pytest.mark.timeout(FULL_SECONDS)
-def test_many_releases_lose_none_of_300_000_requests(many: Played) -> None:
-    assert many.requests >= ALL, many.trouble
+async def test_many_releases_through_contour_lose_none_of_300_000_requests(many: Plays) -> None:
+    found = await many.through(Vendor.CONTOUR)
+    assert found.requests >= ALL, found.trouble
     wrong = [
         line
-        for of_one in many.reports.values()
+        for of_one in found.reports.values()
         for report in of_one
         for line in complaints(report, MEASURED)
     ]
@@ -109,13 +148,16 @@ def test_many_releases_lose_none_of_300_000_requests(many: Played) -> None:
 
 @pytest.mark.full
 @pytest.mark.timeout(FULL_SECONDS)
-@pytest.mark.parametrize("name", NAMES)
-def test_many_releases_taken_together_divide_as_asked(many: Played, name: str) -> None:
+@pytest.mark.parametrize("name", [scenario.name for scenario in SCENARIOS[Vendor.CONTOUR]])
+async def test_many_releases_through_contour_taken_together_divide_as_asked(
+    many: Plays, name: str
+) -> None:
+    found = await many.through(Vendor.CONTOUR)
     together: dict[tuple[str, str], list[ShareSeen]] = defaultdict(list)
-    for report in many.reports[name]:
+    for report in found.reports[name]:
         for share in report.shares:
             together[share.stretch, share.sort].append(share)
-    assert together, many.trouble
+    assert together, found.trouble
     pooled = [
         msgspec.structs.replace(
             shares[0],
@@ -124,4 +166,4 @@ def test_many_releases_taken_together_divide_as_asked(many: Played, name: str) -
         )
         for shares in together.values()
     ]
-    assert complaints(Report(name, many.requests, 0, tuple(pooled), (), 0.0), MEASURED) == []
+    assert complaints(Report(name, found.requests, 0, tuple(pooled), (), 0.0), MEASURED) == []

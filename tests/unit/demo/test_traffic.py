@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from demo.traffic import application
-from demo.traffic.lab import shares_in_envoy, shares_of_route
+from demo.traffic.lab import shares_of_route
 from demo.traffic.report import LostRequest, Report, ShareSeen, complaints
 from demo.traffic.scenarios import MARKED, PLAIN, SCENARIOS, Step, named
+from localcluster.traffic.contour import shares_in_envoy
+from localcluster.traffic.vendors import Vendor
 
 
 def report(*shares: ShareSeen, failed: int = 0, lost: tuple[LostRequest, ...] = ()) -> Report:
@@ -83,9 +85,12 @@ def test_a_route_and_what_envoy_makes_of_it_are_the_same_shares(kind: str) -> No
     assert shares_in_envoy(divided, "other.example") == frozenset()
 
 
-def test_every_scenario_has_a_name_of_its_own_and_all_its_objects() -> None:
-    assert len({scenario.name for scenario in SCENARIOS}) == len(SCENARIOS)
-    for scenario in SCENARIOS:
-        assert len(application.objects(scenario, "shop.example")) == 3
+@pytest.mark.parametrize("vendor", Vendor)
+def test_every_scenario_has_a_name_of_its_own_and_all_its_objects(vendor: Vendor) -> None:
+    scenarios = SCENARIOS[vendor]
+    assert len({scenario.name for scenario in scenarios}) == len(scenarios)
+    for scenario in scenarios:
+        kinds = [body["kind"] for body in application.objects(scenario, "shop.example")]
+        assert {"Deployment", "Service", scenario.kind} <= set(kinds)
         (plan,) = application.rollout(scenario)["spec"]["strategy"].values()
         assert len(plan["steps"]) == len(scenario.steps)

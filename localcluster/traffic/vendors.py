@@ -1,0 +1,36 @@
+"""The gateways that real traffic is sent through, by vendor.
+
+Why it exists: the same releases are played through each of them. Invariant: a vendor's programs are built or installed
+when they are first asked for, and no others. It must not start anything.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+from typing import assert_never
+
+from localcluster.plane import Plane
+from localcluster.progress import Reporter
+from localcluster.traffic.contour import ContourGateway, ensure_contour
+from localcluster.traffic.gateway import Gateway
+from localcluster.traffic.traefik import TraefikGateway, ensure_traefik
+
+GatewayOn = Callable[[Plane], Gateway]
+"""Makes the gateway of a plane."""
+
+
+class Vendor(Enum):
+    """Whose gateway it is."""
+
+    CONTOUR = "contour"
+    TRAEFIK = "traefik"
+
+
+async def ensure_gateway(vendor: Vendor, reporter: Reporter | None = None) -> GatewayOn:
+    """Return what makes gateways of a vendor; the first call on a machine builds what they are made of."""
+    match vendor:
+        case Vendor.CONTOUR:
+            return partial(ContourGateway, programs=await ensure_contour(reporter))
+        case Vendor.TRAEFIK:
+            return partial(TraefikGateway, program=await ensure_traefik(reporter))
+    assert_never(vendor)
