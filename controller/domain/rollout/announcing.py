@@ -19,8 +19,11 @@ from controller.domain.rollout.status import with_moonshift_status
 from controller.domain.rollout.transition import Stop
 from controller.domain.traffic.plan.traffic_plan import announcement, route_plan
 
-REPEATED_FOR = timedelta(seconds=10)
+WITHDRAWN_FOR = timedelta(seconds=10)
 """A script that goes on failing keeps an object from being restored for so long, not for ever."""
+NAMED_FOR = timedelta(seconds=60)
+"""A script that names nothing delays the first share for so long. Nothing is lost meanwhile, but much is when the share
+comes unannounced: after ten seconds it did, of a controller that was killed at each of its writes."""
 REPEATED_AFTER = timedelta(seconds=1)
 
 
@@ -70,7 +73,7 @@ def named_before_share(context: ReleaseContext, status: RolloutStatus) -> Stop |
         return None
     if any(route.announces and _is_unused(route.state) for route in context.seen.routes):
         ready = max((ours.announced_at, *ours.endpoints_ready_since.values()))
-        return _repeated(context, status, plan, since=ready)
+        return _repeated(context, status, plan, until=ready + max(context.grace, NAMED_FOR))
     begun = max(filter(None, (ours.announced_at, _followed_since(status, plan))))
     due = begun + context.grace
     return Stop(status, wake_at=due) if due > context.now else None
@@ -86,7 +89,9 @@ def withdraw(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     kept = with_moonshift_status(status, withdrawn_at=context.now)
     if any(state.plan != plan.identity for state in led):
         if withdrawn_at is not None:
-            return _repeated(context, status, plan, since=withdrawn_at)
+            return _repeated(
+                context, status, plan, until=withdrawn_at + max(context.grace, WITHDRAWN_FOR)
+            )
         return Stop(kept, (EnsureRoutes(plan),), wake_at=context.now + context.grace)
     begun = [at for at in (withdrawn_at, _followed_since(status, plan)) if at is not None]
     if not begun:
@@ -116,12 +121,12 @@ def _followed_since(status: RolloutStatus, plan: RoutePlan) -> datetime | None:
 
 
 def _repeated(
-    context: ReleaseContext, status: RolloutStatus, plan: RoutePlan, *, since: datetime
+    context: ReleaseContext, status: RolloutStatus, plan: RoutePlan, *, until: datetime
 ) -> Stop | None:
     """Write once more what no object shows; None when it was tried for long enough.
 
     A worker that was just restarting refused the first write, and requests were lost (seen with real requests).
     """
-    if context.now >= since + max(context.grace, REPEATED_FOR):
+    if context.now >= until:
         return None
     return Stop(status, (EnsureRoutes(plan),), wake_at=context.now + REPEATED_AFTER)

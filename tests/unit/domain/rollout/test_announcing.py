@@ -234,13 +234,16 @@ def test_a_worker_that_restarts_when_the_share_is_taken_is_asked_again(style: st
     assert diary.lasted(3) >= MARGIN
 
 
+@pytest.mark.parametrize("away", [4, 40])
 @BOTH
-def test_a_worker_that_restarts_when_services_are_to_be_named_is_asked_again(style: str) -> None:
+def test_a_worker_that_is_away_when_services_are_to_be_named_is_asked_again(
+    style: str, away: float
+) -> None:
     world = announcing_world(style)
     diary = Diary(world)
     release(world)
     world.run_until(lambda: ours_of(world).state == "StepUpgrade")
-    away_until(world, world.cluster.now + timedelta(seconds=GRACE + 4))
+    away_until(world, world.cluster.now + timedelta(seconds=GRACE + away))
     wait(world, 30)
     assert diary.words == ["owner's", "named", "20 %"]
     assert diary.lasted(1) >= MARGIN
