@@ -43,12 +43,14 @@ class Moment(NamedTuple):
 
 
 def told_pods(rollout: JsonObject | None) -> Told | None:
-    """What the status says; None where no release walks through its steps."""
+    """What the status says; None where no release walks through its steps, or one is being taken back."""
     status: JsonObject = (rollout or {}).get("status") or {}
     said = {c["type"]: c.get("reason") for c in status.get("conditions") or ()}
     if status.get("phase") != "Progressing" or said.get("Progressing") not in WALKING:
         return None
     style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
+    if style.get("finalisingStep"):
+        return None
     return Told(
         style.get("canaryRevision") or style.get("updatedRevision") or "",
         style.get("podTemplateHash") or "",
