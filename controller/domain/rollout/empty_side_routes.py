@@ -235,7 +235,8 @@ def _lead_back(
 ) -> tuple[Action, ...]:
     """Pins that were removed are restored while the release wants them; routes follow their step again."""
     ours = moonshift_status(status)
-    if not any(side.half is Half.STABLE for side in back):
+    # With the workload its releases end: the routes and Services are given back, and led nowhere.
+    if context.seen.workload is None or not any(side.half is Half.STABLE for side in back):
         return ()
     if ours.goal in PINNED_ON and context.owners is not None:
         # Only where stable pods answer again: a record that is over for another reason leaves the Service un-pinned,

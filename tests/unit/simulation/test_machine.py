@@ -202,3 +202,16 @@ def test_pods_that_nobody_moved_are_counted_with_the_name_that_they_carry() -> N
     release.replace_the_manifest_while_no_webhook_answers(rounds=0, version="")
     release.approve_and_rest()
     release.teardown()
+
+
+def test_a_workload_that_is_deleted_while_no_stable_pod_is_ready_leaves_nothing_behind() -> None:
+    """The stable ReplicaSet was deleted, so the share of the stable pods was led away when the workload went."""
+    release = Deployments()
+    release.begin(
+        PLANS[0], "blueGreen", (VIRTUAL_SERVICE,), 2, turns=40, min_ready=0, limits=(0, "50%")
+    )
+    release.delete_a_replica_set(which=0)
+    release.pass_while_the_template_changes(version="v3")
+    release.delete_workload()
+    release.its_own_controller_is_behind(rounds=8)
+    release.teardown()
