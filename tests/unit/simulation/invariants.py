@@ -181,8 +181,15 @@ class Watch:
             )
 
     def batch_is_kept(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
-        """No more new pods than the step wants, or one before it did."""
+        """No more new pods than the step wants, or one before it did.
+
+        Except of a workload that was made anew and got another template before its controller looked: nothing is
+        stable, so its controller makes every pod of the only revision that there is.
+        """
         new = [pod for pod in context.new_pods if not pod.metadata.deleting]
+        others = [pod for pod in context.workload.pods if not pod.metadata.deleting]
+        if not ours.stable_revision and len(others) == len(new):
+            return
         release, granted = self.granted
         wanted = context.batch(max(1, ours.step))
         self.granted = (ours.release, max(wanted, granted if release == ours.release else 0))
