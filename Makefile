@@ -22,7 +22,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Moonshift needs Python 3.11 or newer, found " + sys.version.split()[0] + ": set PYTHON=/path/to/python3.11")'
 	@echo "Installing the pinned dependencies into $(VENV) (once, about a minute) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -69,6 +69,7 @@ originals-suite: $(READY) ## Run the end-to-end tests of OpenKruise Rollouts, un
 	@$(BIN)/python -m tests.originals_suite $(SUITE_ARGS)
 
 check: $(READY) ## Lint, types, layers, spelling, generated code
+	@$(BIN)/python -m pip check --disable-pip-version-check
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -105,7 +106,7 @@ picture: $(READY) ## Draw the dashboard of the README anew from a real Prometheu
 .venv-%/.installed: requirements-%.lock
 	@echo "Installing $< into .venv-$* (once) ..."
 	@$(PYTHON) -m venv .venv-$*
-	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
 
 docs-site: .venv-docs/.installed ## Build one site of all documents in build/site; ends at a link that leads nowhere

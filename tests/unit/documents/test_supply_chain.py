@@ -100,3 +100,17 @@ def test_files_that_the_workflow_and_the_page_name_are_there() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
     for name in re.findall(r"`(test_\w+)`", page):
         assert name in DEFINED
+
+
+@pytest.mark.parametrize(
+    "place", ["Makefile", "deploy/docker/Dockerfile", ".github/workflows/release.yaml"]
+)
+def test_a_lock_is_installed_as_it_is_and_not_resolved_anew(place: str) -> None:
+    """pip resolves `coverage[toml]` without its pin: an upload of coverage on PyPI broke every new machine."""
+    commands = [
+        line
+        for line in (ROOT / place).read_text().splitlines()
+        if re.search(r"pip\b.* install .*--require-hashes", line)
+    ]
+    assert commands
+    assert all("--no-deps" in command for command in commands)
