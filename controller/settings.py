@@ -74,7 +74,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Addresses that gates may ask, `[NAMESPACE=]http(s)://HOST[:PORT]`."""
     identity: str = ""
     service_name: str = "kruise-rollout-webhook-service"
-    secret_name: str = "kruise-rollout-webhook-certs"
+    secret_name: str = names.WEBHOOK_SECRET
     issued_secret: str = ""
     """The Secret of a serving certificate that somebody else issues; empty: ours is served."""
     verbosity: int = 0

@@ -10,6 +10,7 @@ from controller.api import names
 from controller.api.meta import Key
 from controller.api.networking import Service
 from controller.domain import reasons
+from controller.domain.admission.service import pin_annotation
 from controller.domain.decision import (
     DeleteCanaryService,
     Done,
@@ -29,12 +30,11 @@ from controller.kube.resources import SERVICES
 
 async def pin(writes: Writes, action: PinService) -> Done:
     """Narrow the selector to one revision; the pin is noted for admission."""
-    said = {"label": action.label, "revision": action.revision}
     patch = {
         "metadata": {
             "resourceVersion": action.resource_version,
             "labels": {names.PINNED: "true"},
-            "annotations": {names.PIN: msgspec.json.encode(said).decode()},
+            "annotations": {names.PIN: pin_annotation(action.label, action.revision)},
         },
         "spec": {"selector": {action.label: action.revision}},
     }

@@ -3,5 +3,6 @@
 import sys
 from typing import cast
 
-# httpx imports its own command line where it can, and with it rich and pygments: 4 MB that nobody uses.
+# kr8s imports httpx, and httpx imports its own command line with rich and pygments: 4 MB that nothing here uses.
+# None bars that import; httpx expects it to fail.
 cast("dict[str, object]", sys.modules).setdefault("httpx._main", None)

@@ -1,10 +1,10 @@
-"""Moonshift's kinds as classes of kr8s: for commands, tests and programs of others.
+"""Moonshift's kinds as classes of kr8s, for programs of others.
 
     rollout = await Rollout.get("web", namespace="shop", api=await kr8s.asyncio.api())
     await rollout.wait("condition=Healthy")
 
-Invariant: `raw` is what the API server said, and `record` only decodes it. The controller itself decodes bytes into
-`controller.api` and does not pass through here.
+Invariant: `raw` is the API server's answer, and `record` only decodes it. The controller and its commands decode bytes
+into `controller.api` and do not use these classes.
 """
 
 from typing import ClassVar, Generic, TypeVar

@@ -78,7 +78,6 @@ CORE_EVENTS = Resource("", "v1", "events", "Event")
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event")
 
 ROLLOUTS = Resource("rollouts.kruise.io", "v1beta1", "rollouts", "Rollout")
-ROLLOUTS_V1ALPHA1 = Resource("rollouts.kruise.io", "v1alpha1", "rollouts", "Rollout")
 TRAFFIC_ROUTINGS = Resource("rollouts.kruise.io", "v1alpha1", "trafficroutings", "TrafficRouting")
 BATCH_RELEASES = Resource("rollouts.kruise.io", "v1beta1", "batchreleases", "BatchRelease")
 ROLLOUT_HISTORIES = Resource("rollouts.kruise.io", "v1alpha1", "rollouthistories", "RolloutHistory")

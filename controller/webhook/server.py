@@ -49,13 +49,6 @@ class AdmissionMetrics(Protocol):
         ...
 
 
-class NoMetrics:
-    """Counts nothing."""
-
-    def admitted(self, webhook: str, allowed: bool, seconds: float) -> None:
-        """Nothing."""
-
-
 DOOR = web.AppKey("door", list[Door])
 """The door of a running server: one entry while it serves."""
 Leaving = Callable[[], bool]

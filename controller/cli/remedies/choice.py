@@ -12,11 +12,11 @@ from controller.cli.remedies.of_objects import Answer
 from controller.cli.views.problems import problems_of
 from controller.cli.views.view import Remedy, RolloutView
 from controller.cli.views.waiting import APPROVAL, NODES, REPLICAS
-from controller.domain import reasons
+from controller.domain import availability, reasons
 
 TABLE: dict[str, Answer] = {
-    "Forbidden": of_objects.forbidden,
-    "KindNotServed": of_objects.not_served,
+    availability.Forbidden.reason: of_objects.forbidden,
+    availability.NotServed.reason: of_objects.not_served,
     "ServiceAccountForbidden": of_objects.account,
     reasons.SERVICE_NOT_FOUND: of_objects.missing,
     reasons.GATEWAY_OBJECT_NOT_FOUND: of_objects.missing,

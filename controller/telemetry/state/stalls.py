@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from controller.api.meta import Condition
-from controller.domain import reasons
+from controller.domain import availability, reasons
 from controller.domain.conditions import find_condition
 
 STALLED = "Stalled"
@@ -40,8 +40,18 @@ class StallClass(StrEnum):
 
 
 _REASONS = {
-    StallClass.RIGHTS: ("Forbidden", "ServiceAccountForbidden", "FailedCreate", "QuotaExceeded"),
-    StallClass.KIND: ("KindNotServed", "Unreadable", "Loading", "ClusterScopedKind"),
+    StallClass.RIGHTS: (
+        availability.Forbidden.reason,
+        "ServiceAccountForbidden",
+        "FailedCreate",
+        "QuotaExceeded",
+    ),
+    StallClass.KIND: (
+        availability.NotServed.reason,
+        availability.Failing.reason,
+        availability.Loading.reason,
+        "ClusterScopedKind",
+    ),
     StallClass.SPEC: (
         reasons.INVALID_ROLLOUT,
         reasons.UNSUPPORTED_STYLE,

@@ -19,13 +19,14 @@ from controller.certificates.publish import CRD, MUTATING, Address, Publisher
 from controller.errors import NotFound
 from controller.runtime.clock import SystemClock
 from controller.webhook.admission import Admission, Handler
-from controller.webhook.server import NoMetrics, serving, webhook_app
+from controller.webhook.server import serving, webhook_app
 from controller.webhook.stores import FolderSecrets
 from controller.webhook.tls import ServingTls
 from demo.stage import ROOT
 from localcluster.api import ApiClient
 from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
+from tests.component.webhook.no_metrics import NoMetrics
 
 DEPLOY = ROOT / "deploy"
 MANIFESTS = DEPLOY / "crds"

@@ -12,8 +12,9 @@ from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import Address, Publisher
 from controller.webhook import endpoint as endpoint_module
 from controller.webhook.endpoint import Endpoint
-from controller.webhook.server import NoMetrics, webhook_app
+from controller.webhook.server import webhook_app
 from tests.component.certificates.doubles import SERVED, START, US, Configurations, Secrets
+from tests.component.webhook.no_metrics import NoMetrics
 
 LIMIT_SECONDS = 60.0
 """Only against hanging."""

@@ -1,8 +1,11 @@
-"""The private parts of kr8s that `controller.kube` stands on; a new version of kr8s must pass here first."""
+"""The private parts of kr8s, httpx and asyncio that `controller.kube` relies on; new versions must pass here first."""
 
 import asyncio
 import inspect
 import re
+import subprocess
+import sys
+from asyncio.sslproto import SSLProtocol
 from pathlib import Path
 
 import kr8s
@@ -15,7 +18,7 @@ from kr8s.asyncio.objects import APIObject
 
 from controller.kube.api import ControllerApi, path_of
 from controller.kube.credentials import Source
-from controller.kube.transport import Answer
+from controller.kube.transport import TLS_BUFFER, Answer
 
 
 def test_the_version_is_one_these_tests_were_written_for() -> None:
@@ -89,3 +92,18 @@ async def test_an_api_that_is_opened_often_has_one_pool() -> None:
     assert api._requests is pool
     assert api._session is None
     await api.aclose()
+
+
+def test_httpx_does_not_load_its_command_line() -> None:
+    code = (
+        "import sys, controller.kube.api; print('httpx' in sys.modules, 'pygments' in sys.modules)"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.split() == ["True", "False"]
+
+
+def test_asyncio_takes_the_size_of_its_tls_buffer_from_the_class() -> None:
+    assert SSLProtocol.max_size > TLS_BUFFER
+    assert "bytearray(self.max_size)" in inspect.getsource(SSLProtocol.__init__)

@@ -13,7 +13,8 @@ import aiohttp
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.webhook.admission import Admission
-from controller.webhook.server import NoMetrics, serving, webhook_app
+from controller.webhook.server import serving, webhook_app
+from tests.component.webhook.no_metrics import NoMetrics
 from tests.unit.domain.admission.objects import replica_set
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)

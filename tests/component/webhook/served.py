@@ -16,8 +16,9 @@ from controller.certificates.authority import issue, new_authority
 from controller.certificates.directory import write_files
 from controller.runtime.clock import SystemClock
 from controller.webhook.admission import Admission
-from controller.webhook.server import NoMetrics, serving, webhook_app
+from controller.webhook.server import serving, webhook_app
 from controller.webhook.tls import ServingTls
+from tests.component.webhook.no_metrics import NoMetrics
 from tests.unit.domain.admission.objects import replica_set, rollout
 
 

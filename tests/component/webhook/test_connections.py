@@ -15,9 +15,10 @@ from controller.certificates.authority import issue, new_authority
 from controller.certificates.directory import write_files
 from controller.webhook.connections import ConnectionLimits
 from controller.webhook.review import AdmissionRequest, Answer
-from controller.webhook.server import DOOR, NoMetrics, serving, webhook_app
+from controller.webhook.server import DOOR, serving, webhook_app
 from controller.webhook.tls import ServingTls
 from tests.component.webhook.forged import connected, review
+from tests.component.webhook.no_metrics import NoMetrics
 
 HONEST = 200
 SLOW = "/slow"

@@ -15,7 +15,8 @@ from controller.runtime.clock import SystemClock
 from controller.webhook.admission import Admission
 from controller.webhook.connections import ConnectionLimits
 from controller.webhook.intake import LARGEST_REVIEW, BodyLimits
-from controller.webhook.server import NoMetrics, serving, webhook_app
+from controller.webhook.server import serving, webhook_app
+from tests.component.webhook.no_metrics import NoMetrics
 from tests.component.webhook.served import Reads
 
 PATHS = (

@@ -12,7 +12,7 @@ import pytest
 from controller.certificates.authority import Pair, issue, new_authority
 from controller.certificates.directory import write_files
 from controller.webhook.admission import Admission
-from controller.webhook.server import NoMetrics, serving, webhook_app
+from controller.webhook.server import serving, webhook_app
 from controller.webhook.tls import ServingTls
 from tests.component.webhook.asking import (
     DEPLOYMENTS,
@@ -21,6 +21,7 @@ from tests.component.webhook.asking import (
     Reads,
     review,
 )
+from tests.component.webhook.no_metrics import NoMetrics
 
 
 def keep(directory: Path, pair: Pair) -> None:

@@ -5,7 +5,6 @@ import pytest
 from controller.api.jsontree import child
 from controller.api.names import ADMISSION_PAUSE, KEPT_V1ALPHA1, WORKLOAD_TYPE
 from controller.webhook import server
-from controller.webhook.server import NoMetrics
 from tests.component.webhook.asking import (
     DEPLOYMENTS,
     Counted,
@@ -16,6 +15,7 @@ from tests.component.webhook.asking import (
     patched,
     review,
 )
+from tests.component.webhook.no_metrics import NoMetrics
 from tests.unit.domain.admission.objects import deployment, rollout
 from tests.unit.domain.admission.test_service import service
 
