@@ -60,7 +60,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 def test_links_are_found_and_wrong_ones_are_told() -> None:
     page = ROOT / "docs" / "operations.md"
     assert sum(1 for document in DOCUMENTS for _ in links(document)) > 100
-    assert problem(page, "metrics.md#only-for-those-who-may-read-them") == ""
+    assert problem(page, "metrics.md#metrics-for-chosen-accounts-only") == ""
     assert "no such file" in problem(page, "metric.md")
     assert "no such heading" in problem(page, "metrics.md#nothing")
     assert "not of the repository" in problem(page, "../../")
