@@ -333,7 +333,7 @@ class TrackedConfig(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     update: ConfigPair | None = None
     """Of the revision being released, or being gone back from."""
     unrestored: str = ""
-    """Why the content was not put back when the stable revision came back."""
+    """Why the content was not restored when the stable revision came back."""
 
 
 class EmptySide(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -10,7 +10,7 @@ FOUND_BY_THE_MACHINE = frozenset(
         "a third revision is not noticed",
         "a third revision is not noticed in the end phase",
         "a workload made again counts as the same",
-        "an approval that is put back stays in the mailbox",
+        "an approval that is reset stays in the mailbox",
         "a deleted Rollout goes at once",
         "success upgrades the workload behind a pinned Service",
         "the stable Service is never pinned",

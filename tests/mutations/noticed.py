@@ -39,16 +39,14 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_revision_that_was_stable_stays_so_whatever_else_runs": (
         "what runs after zero replicas is taken for stable",
     ),
-    "test_an_approval_in_an_earlier_state_is_put_back": (
+    "test_an_approval_in_an_earlier_state_is_reset": (
         "an approval is honoured in every state",
-        "an approval that is put back stays in the mailbox",
+        "an approval that is reset stays in the mailbox",
     ),
     "test_a_client_that_repeats_until_it_sees_another_state_approves_one_step": (
         "a repeated approval is honoured again",
     ),
-    "test_an_exact_approval_of_another_step_is_put_back": (
-        "an exact approval counts for any step",
-    ),
+    "test_an_exact_approval_of_another_step_is_reset": ("an exact approval counts for any step",),
     "test_a_pause_with_a_duration_ends_by_itself_at_that_instant": (
         "a timed pause asks for no wake-up",
     ),
@@ -182,12 +180,12 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "a content that comes on the way back is released at once",
         "a newer content is overwritten by the way back",
     ),
-    "test_a_copy_of_another_time_is_not_put_back": ("a copy of another content is put back",),
+    "test_a_copy_of_another_time_is_not_restored": ("a copy of another content is restored",),
     "test_a_content_can_come_back_to_a_template_that_has_its_stamp_already": (
         "a content that was there before is not released again",
     ),
     "test_a_content_that_is_put_back_midway_is_a_rollback": (
-        "a content that is put back is a third revision",
+        "a content that is restored by its owner is a third revision",
     ),
     "test_taking_the_annotation_off_gives_up_on_steps": (
         "a way back in batches goes on without its annotation",

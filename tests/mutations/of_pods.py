@@ -169,7 +169,7 @@ OF_PODS: tuple[Mutation, ...] = (
             CONTENT,
         ),
         (
-            "a copy of another content is put back",
+            "a copy of another content is restored",
             "        if kept.digest != was:\n",
             "        if False:\n",
             CONTENT_LOST,
@@ -181,7 +181,7 @@ OF_PODS: tuple[Mutation, ...] = (
             CONTENT,
         ),
         (
-            "a content that is put back is a third revision",
+            "a content that is restored by its owner is a third revision",
             "        return stable.stamp\n",
             "        return seen.digest\n",
             CONTENT,

@@ -107,7 +107,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
             "ours.approval is not None",
         ),
         (
-            "an approval that is put back stays in the mailbox",
+            "an approval that is reset stays in the mailbox",
             "    return Continue(_mirror_restored(emptied), (note,))\n",
             "    return Continue(emptied, (note,))\n",
         ),

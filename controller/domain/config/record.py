@@ -99,7 +99,7 @@ def _way_back(stable: ConfigPair, update: ConfigPair, seen: ConfigWatched) -> Tr
 
 
 def _obstacle(stable: ConfigPair, seen: ConfigWatched) -> str:
-    """Why the content of the stable revision cannot be put back; all of it is, or nothing."""
+    """Why the content of the stable revision cannot be restored; all of it is restored, or nothing."""
     for found in changes(stable, seen):
         was, kept = stable.contents[found.name], seen.copy_of(found.name)
         if not was:

@@ -141,7 +141,7 @@ def notes_of(
 
 def _put_back(action: RestoreConfig) -> Note:
     text = (
-        f"{named(action.kind, action.target.name)}: the content of the stable revision is put back"
+        f"{named(action.kind, action.target.name)}: the content of the stable revision is restored"
     )
     return Note(reasons.CONFIG_RESTORED, text)
 

@@ -67,13 +67,13 @@ def old_pods_are_going(context: ReleaseContext, here: int, to: int) -> bool:
     )
 
 
-def _index_put_back(status: RolloutStatus) -> Continue | None:
+def _index_reset(status: RolloutStatus) -> Continue | None:
     """Reset `currentStepIndex`: it reports the step of the release and is no mailbox."""
     written, here = canary_status(status).current_step_index, moonshift_status(status).step
     if written == here:
         return None
     why = (
-        f"currentStepIndex was changed to {written} by hand and is put back: the release is at step({here}); "
+        f"currentStepIndex was changed to {written} by hand and is reset: the release is at step({here}); "
         "another step is asked for by nextStepIndex, or by moonshift jump"
     )
     restored = with_canary(status, current_step_index=here)
@@ -84,7 +84,7 @@ def read_jump(context: ReleaseContext, status: RolloutStatus) -> Continue | None
     """Go to the requested step, or reset the request with a message; None when there is none."""
     index = wanted_step(context, status)
     if index is None:
-        return _index_put_back(status)
+        return _index_reset(status)
     here, steps = moonshift_status(status).step, len(context.steps)
     if not 1 <= index <= steps or old_pods_are_going(context, here, index):
         emptied = with_canary(
@@ -95,7 +95,7 @@ def read_jump(context: ReleaseContext, status: RolloutStatus) -> Continue | None
             f"step({here}) takes all pods, and the old ones are going: wait for it, or roll back"
         )
         text = going if 1 <= index <= steps else known
-        why = f"a jump to step({index}) was put back: {text}"
+        why = f"a jump to step({index}) was reset: {text}"
         return Continue(emptied, (Note(reasons.JUMP_IGNORED, why, Severity.WARNING),))
     text = f"jumped from step({here}) to step({index})"
     not_before = None if moonshift_status(status).jump else context.now + SEEN_BY_ALL

@@ -122,7 +122,7 @@ def read_mailbox(context: ReleaseContext, status: RolloutStatus) -> Continue | N
         return Continue(
             enter(approved, StepState.STEP_READY, context.now), (Note(reasons.APPROVED, text),)
         )
-    text = f"an approval was put back: {_why_not(context, status)}"
+    text = f"an approval was reset: {_why_not(context, status)}"
     note = Note(reasons.APPROVAL_IGNORED, text, Severity.WARNING)
     return Continue(_mirror_restored(emptied), (note,))
 

@@ -87,7 +87,7 @@ async def test_a_copy_is_written_again_for_the_next_stable_content(
     assert api.one(resource, COPY)["data"] == ONE
 
 
-async def test_binary_content_is_kept_and_put_back() -> None:
+async def test_binary_content_is_kept_and_restored() -> None:
     api = ApiDouble()
     binary = {"logo": base64.b64encode(b"\xff").decode()}
     digest = content_digest(ONE, binary)
@@ -119,7 +119,7 @@ async def test_what_only_has_the_name_of_a_copy_is_left_and_named() -> None:
 
 
 @KINDS
-async def test_the_content_is_put_back_whole_and_our_field_manager_leaves(
+async def test_the_content_is_restored_whole_and_our_field_manager_leaves(
     kind: ConfigKind, resource: Resource
 ) -> None:
     api = ApiDouble()
@@ -144,7 +144,7 @@ async def test_a_change_in_between_is_never_overwritten() -> None:
     assert api.one(CONFIG_MAPS, "web")["data"] == {"index": "three"}
 
 
-async def test_a_copy_of_another_content_is_not_put_back() -> None:
+async def test_a_copy_of_another_content_is_not_restored() -> None:
     api = ApiDouble()
     live = api.put(CONFIG_MAPS, body("web", TWO))
     assert await apply(api, restore(ConfigKind.CONFIG_MAP, live, ONE)) == Done()

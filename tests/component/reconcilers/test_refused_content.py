@@ -79,7 +79,7 @@ def _put(api: ApiDouble, resource: Resource, raw: bytes) -> None:
     api.put(resource, body)["metadata"]["resourceVersion"] = version
 
 
-async def test_a_way_back_goes_on_where_content_may_not_be_put_back() -> None:
+async def test_a_rollback_goes_on_where_content_may_not_be_restored() -> None:
     world = tracking(traffic=False)
     says(world, "two")
     world.rest()

@@ -14,9 +14,7 @@ from tests.trouble.table import Row, Said, Trouble
 from tests.trouble.why import APPROVE, UNDO, theirs
 
 ROUTE_GONE = "VirtualService <namespace>/shop does not exist: create it, or correct the reference"
-PUT_BACK = (
-    f"an approval was put back: the release is stalled by GatewayObjectNotFound: {ROUTE_GONE}"
-)
+RESET = f"an approval was reset: the release is stalled by GatewayObjectNotFound: {ROUTE_GONE}"
 DEADLINE = 25
 """Longer than a step, or the end of a release, takes on a busy machine."""
 RETRY_SECONDS = 0.5
@@ -124,13 +122,13 @@ TROUBLES = (
                 (
                     Said(
                         "Event ApprovalIgnored",
-                        PUT_BACK,
+                        RESET,
                     ),
                 ),
                 ("put right what is said, then approve again",),
                 why=(
                     f"waits for GatewayObjectNotFound: {ROUTE_GONE}",
-                    f"! ApprovalIgnored: {PUT_BACK}",
+                    f"! ApprovalIgnored: {RESET}",
                     theirs("apply -f FILE", "FILE: the manifest of VirtualService shop"),
                 ),
                 played=FORMS,

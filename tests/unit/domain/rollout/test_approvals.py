@@ -1,4 +1,4 @@
-"""How a step ends: approvals in the mailbox, exact approvals, timers; and what is put back, and why."""
+"""How a step ends: approvals in the mailbox, exact approvals, timers; and which approvals are reset, and why."""
 
 import pytest
 from msgspec import structs
@@ -71,14 +71,14 @@ def test_the_reason_of_an_approval_is_said() -> None:
 
 
 @pytest.mark.parametrize("state", [StepState.STEP_UPGRADE, StepState.STEP_TRAFFIC_ROUTING])
-def test_an_approval_in_an_earlier_state_is_put_back(state: StepState) -> None:
+def test_an_approval_in_an_earlier_state_is_reset(state: StepState) -> None:
     world = make_world()
     release(world)
     world.run_until(lambda: inner_of(world).current_step_state == state)
     world.people.approve(KEY)
     decision = look(world)
     assert said(decision, reasons.APPROVAL_IGNORED) == [
-        f"an approval was put back: step(1) is in {state}, nothing waits for an approval"
+        f"an approval was reset: step(1) is in {state}, nothing waits for an approval"
     ]
     assert decision.notes[0].severity is Severity.WARNING
     assert decision.status.current_step_state == state
@@ -142,13 +142,13 @@ def test_another_process_keeps_to_the_instant_of_the_one_before() -> None:
     assert world.cluster.now == honoured + seconds(3)
 
 
-def test_an_approval_before_the_pause_that_is_put_off_is_put_back_and_told_why() -> None:
+def test_an_approval_before_the_pause_that_is_put_off_is_reset_with_the_reason() -> None:
     world = started(steps=QUICK)
     world.people.approve(KEY)
     world.pass_over(KEY)
     world.people.approve(KEY)
     text = (
-        "an approval was put back: it came less than 3 s after another, or after a jump, and may repeat it; approve "
+        "an approval was reset: it came less than 3 s after another, or after a jump, and may repeat it; approve "
         "step(2) when it is in StepPaused, or name it"
     )
     assert said(look(world), reasons.APPROVAL_IGNORED) == [text]
@@ -208,19 +208,19 @@ def test_an_exact_approval_is_never_a_repeat() -> None:
     assert inner_of(world).current_step_index == 3
 
 
-def test_an_exact_approval_of_another_step_is_put_back() -> None:
+def test_an_exact_approval_of_another_step_is_reset() -> None:
     world = started()
     world.people.approve_step(KEY, 2)
     decision = look(world)
     assert said(decision, reasons.APPROVAL_IGNORED) == [
-        "an approval was put back: step(2) is not the present step(1)"
+        "an approval was reset: step(2) is not the present step(1)"
     ]
     world.rest()
     assert inner_of(world).current_step_index == 1
     assert ours_of(world).approval is None
 
 
-def test_an_exact_approval_before_the_pause_is_put_back() -> None:
+def test_an_exact_approval_before_the_pause_is_reset() -> None:
     world = make_world()
     release(world)
     world.run_until(lambda: inner_of(world).current_step_state == StepState.STEP_UPGRADE)
@@ -330,7 +330,7 @@ def test_an_approval_says_who_and_is_gone_once_it_is_used() -> None:
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_an_approval_of_a_stalled_release_is_put_back_with_the_reason(exact: bool) -> None:
+def test_an_approval_of_a_stalled_release_is_reset_with_the_reason(exact: bool) -> None:
     world = started()
     world.people.forbid("EnsureRoutes", Refusal("Forbidden", "VirtualService web: no right"))
     world.touch_routes()
@@ -340,7 +340,7 @@ def test_an_approval_of_a_stalled_release_is_put_back_with_the_reason(exact: boo
     else:
         world.people.approve(KEY)
     assert said(look(world), reasons.APPROVAL_IGNORED) == [
-        "an approval was put back: the release is stalled by Forbidden: VirtualService web: no right"
+        "an approval was reset: the release is stalled by Forbidden: VirtualService web: no right"
     ]
     world.rest()
     assert inner_of(world).current_step_index == 1
@@ -358,9 +358,7 @@ def test_an_approval_of_a_step_that_is_stuck_says_by_what() -> None:
     wait(world, 90)
     world.people.approve(KEY)
     (text,) = said(look(world), reasons.APPROVAL_IGNORED)
-    assert text.startswith(
-        "an approval was put back: the release is stalled by FailedCreate: step(1)"
-    )
+    assert text.startswith("an approval was reset: the release is stalled by FailedCreate: step(1)")
 
 
 def test_a_release_whose_stable_pods_are_gone_for_good_can_still_be_approved() -> None:

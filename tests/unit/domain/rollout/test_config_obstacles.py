@@ -113,7 +113,7 @@ def test_without_a_copy_the_content_is_left_and_the_reason_said() -> None:
     assert (status_of(world).phase, running(world)) == (Phase.HEALTHY, {"": 10})
 
 
-def test_a_copy_of_another_time_is_not_put_back() -> None:
+def test_a_copy_of_another_time_is_not_restored() -> None:
     world = tracking()
     says(world, "two")
     world.rest()
@@ -128,7 +128,7 @@ def test_a_copy_of_another_time_is_not_put_back() -> None:
     assert said(world)[1].startswith("the copy of ConfigMap/web is of another time")
 
 
-def test_an_immutable_object_is_not_put_back() -> None:
+def test_an_immutable_object_is_not_restored() -> None:
     world = tracking()
     says(world, "two", immutable=True)
     world.rest()
@@ -233,7 +233,7 @@ def test_a_way_back_does_not_wait_for_content_that_may_not_be_written() -> None:
     assert reason_of(world, "Stalled") == ""
 
 
-def test_what_is_half_put_back_is_put_back_in_whole() -> None:
+def test_content_that_is_half_restored_is_restored_in_whole() -> None:
     world = tracking()
     says(world, "two")
     says(world, "two", SECRET)
@@ -324,7 +324,7 @@ def test_a_release_that_began_before_tracking_has_nothing_to_go_back_to() -> Non
     assert (status_of(world).phase, running(world)) == (Phase.HEALTHY, {"": 10})
 
 
-def test_what_is_put_back_is_told() -> None:
+def test_restored_content_is_reported() -> None:
     world = tracking()
     says(world, "two")
     world.rest()
@@ -332,5 +332,5 @@ def test_what_is_put_back_is_told() -> None:
     told = decide(seen_of(world), world.cluster.now).notes
     assert (
         reasons.CONFIG_RESTORED,
-        "ConfigMap/web: the content of the stable revision is put back",
+        "ConfigMap/web: the content of the stable revision is restored",
     ) in [(note.reason, note.message) for note in told]

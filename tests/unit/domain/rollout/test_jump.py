@@ -1,4 +1,4 @@
-"""Jumps: forward, backward, to the same step; by the original's mailbox and by our own; and what is put back."""
+"""Jumps: forward, backward, to the same step; by the original's mailbox and by our own; and which are reset."""
 
 import pytest
 from msgspec import structs
@@ -135,11 +135,11 @@ def test_a_jump_is_taken_up_in_every_state(state: StepState) -> None:
 
 
 @pytest.mark.parametrize("wish", [5, 99, -2])
-def test_a_jump_out_of_the_plan_is_put_back(wish: int) -> None:
+def test_a_jump_out_of_the_plan_is_reset(wish: int) -> None:
     world = started(steps=FOUR)
     world.people.jump(KEY, wish)
     assert said(world, reasons.JUMP_IGNORED) == [
-        f"a jump to step({wish}) was put back: the plan has steps 1 to 4"
+        f"a jump to step({wish}) was reset: the plan has steps 1 to 4"
     ]
     world.rest()
     assert at(world) == (1, 2, StepState.STEP_PAUSED)
@@ -288,11 +288,11 @@ def test_a_release_of_an_older_version_keeps_its_place() -> None:
     assert ours_of(world).step_plan
 
 
-def test_an_index_that_is_changed_by_hand_is_put_back_and_said() -> None:
+def test_an_index_that_is_changed_by_hand_is_reset_and_reported() -> None:
     world = started("partition", FOUR)
     world.people.move_index(KEY, 3)
     (text,) = said(world, reasons.JUMP_IGNORED)
-    assert text.startswith("currentStepIndex was changed to 3 by hand and is put back")
+    assert text.startswith("currentStepIndex was changed to 3 by hand and is reset")
     world.rest()
     assert at(world) == (1, 2, StepState.STEP_PAUSED)
     assert status_of(world).current_step_index == 1
