@@ -2,8 +2,9 @@
 
 import argparse
 import asyncio
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from luaworker import __version__, httpd, logs
 from luaworker.errors import BadSetup
@@ -16,6 +17,13 @@ def _positive(text: str) -> int:
     value = int(text)
     if value <= 0:
         raise argparse.ArgumentTypeError("must be greater than 0")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError("must be a number of seconds")
     return value
 
 
@@ -32,7 +40,11 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m luaworker",
         description="Runs Lua scripts for the controller, each in a locked process of its own.",
     )
-    add = parser.add_argument
+    _add_flags(parser.add_argument)
+    return parser
+
+
+def _add_flags(add: Callable[..., object]) -> None:
     add("--listen", required=True, metavar="ADDRESS", help="unix:///PATH or HOST:PORT")
     add("--tls-dir", default="", metavar="DIR", help="ca.crt, tls.crt, tls.key: mutual TLS")
     add("--cpu-ms", type=_positive, default=500, help="CPU time of a script (default 500)")
@@ -44,6 +56,13 @@ def _parser() -> argparse.ArgumentParser:
         type=_positive,
         default=30,
         help="CPU time after which a script lets everybody else go first (default 30)",
+    )
+    add(
+        "--rest-after",
+        type=_seconds,
+        default=5.0,
+        metavar="SECONDS",
+        help="time without a call after which processes that wait for one end, but two; 0: never (default 5)",
     )
     add("--metrics-bind-address", type=_address, default=":8080", help="0 switches it off")
     add("--health-probe-bind-address", type=_address, default=":8081", help="0 switches it off")
@@ -61,7 +80,6 @@ def _parser() -> argparse.ArgumentParser:
         help="run without the system call filter; for a laptop that has none, never for a cluster",
     )
     add("--version", action="version", version=f"moonshift luaworker {__version__}")
-    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         memory_mb=flags.memory_mb,
         concurrency=flags.concurrency,
         demote_after=flags.demote_after_ms / 1000,
+        rest_after=flags.rest_after,
         parent=flags.parent,
         metrics_address=flags.metrics_bind_address,
         probe_address=flags.health_probe_bind_address,

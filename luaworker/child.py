@@ -7,30 +7,58 @@ for by the server with the first call: a child that serves one tenant's calls of
 Lua state. It runs in the zygote's copy: import nothing here that was not imported before the fork.
 """
 
+import _signal  # type: ignore[import-not-found] # without stubs: nobody else imports it
 import _socket
+import io
 import math
 import os
 import resource
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from luaworker.codes import Code
 from luaworker.layers import Layer
 from luaworker.sandbox import Answer, Kit, Sandbox
 from luaworker.seccomp import CHANNEL, Filter
 from luaworker.timers import CpuTimer, arm_clock
-from luaworker.wire import FAILED, Call, Limits, Reply, Task, pack_reply, read_call
+from luaworker.wire import FAILED, Call, Limits, Reply, Task, pack_call, pack_reply, read_call
 
 _PR_SET_PDEATHSIG = 1
+# Not what `signal` makes of it: that turns numbers into enumeration members, on pages that a child then copies.
+_handle: Callable[[int, int], object] = _signal.signal
+_SIGCHLD, _SIGKILL, _DEFAULT = int(signal.SIGCHLD), int(signal.SIGKILL), int(signal.SIG_DFL)
 _MEMORY_SLACK = 32 * 1024 * 1024
 _CARRIED_AT_MOST = 10 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Inherited:
+class Locks(NamedTuple):
+    """The locks that a child closes itself: plain values, since an enumeration's members cost a child many pages."""
+
+    file_rlimits: bool
+    cpu_timer: bool
+    wall_timer: bool
+    cpu_rlimit: bool
+    address_space: bool
+    lua_memory: bool
+    single_use: bool
+
+
+def locks(without: frozenset[Layer]) -> Locks:
+    """All but those that a test leaves open."""
+    return Locks(
+        Layer.FILE_RLIMITS not in without,
+        Layer.CPU_TIMER not in without,
+        Layer.WALL_TIMER not in without,
+        Layer.CPU_RLIMIT not in without,
+        Layer.ADDRESS_SPACE not in without,
+        Layer.LUA_MEMORY not in without,
+        Layer.SINGLE_USE not in without,
+    )
+
+
+class Inherited(NamedTuple):
     """The state that the zygote prepares once for all its children."""
 
     kit: Kit
@@ -41,7 +69,7 @@ class Inherited:
     base_memory: int  # virtual size of the zygote
     zygote: int  # its pid, by which a child knows whether it still lives
     prctl: Callable[..., int]
-    without: frozenset[Layer]
+    locks: Locks
 
 
 class Gone(Exception):
@@ -68,8 +96,8 @@ def _write_all(data: bytes) -> None:
 def _forget_everything(channel: int, inherited: Inherited) -> None:
     """Descriptors, signals and rights that came with the fork."""
     signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    inherited.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _handle(_SIGCHLD, _DEFAULT)
+    inherited.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
     if os.getppid() != inherited.zygote:
         os._exit(0)
     os.dup2(channel, CHANNEL)
@@ -77,7 +105,7 @@ def _forget_everything(channel: int, inherited: Inherited) -> None:
     for descriptor in range(CHANNEL):
         os.close(descriptor)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if Layer.FILE_RLIMITS not in inherited.without:
+    if inherited.locks.file_rlimits:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
         resource.setrlimit(resource.RLIMIT_NOFILE, (CHANNEL + 1, CHANNEL + 1))
@@ -89,9 +117,9 @@ def _timer_seconds(limits: Limits) -> float:
 
 def _arm(limits: Limits, inherited: Inherited) -> None:
     """The timers of one call. The count hook speaks first, with a line; these are for code it cannot interrupt."""
-    if Layer.CPU_TIMER not in inherited.without:
+    if inherited.locks.cpu_timer:
         inherited.cpu_timer.arm(_timer_seconds(limits))
-    if Layer.WALL_TIMER not in inherited.without:
+    if inherited.locks.wall_timer:
         arm_clock(limits.wall_ms / 1000)
 
 
@@ -102,12 +130,12 @@ def _disarm(inherited: Inherited) -> None:
 
 def _bound(call: Call, inherited: Inherited) -> None:
     """Bounds of the process that stay; one that serves again is ready for the largest object."""
-    limits, without = call.limits, inherited.without
-    if Layer.CPU_RLIMIT not in without and not call.again:
+    limits, closed = call.limits, inherited.locks
+    if closed.cpu_rlimit and not call.again:
         seconds = math.ceil(_timer_seconds(limits))
         # At the hard limit the kernel sends SIGKILL, which could be anybody's: the soft one comes first.
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    if Layer.ADDRESS_SPACE not in without:
+    if closed.address_space:
         carried = 2 * (_CARRIED_AT_MOST if call.again else call.size)
         size = inherited.base_memory + limits.memory_bytes + carried + _MEMORY_SLACK
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
@@ -147,9 +175,9 @@ def _answer(call: Call, sandbox: Sandbox) -> Answer:
     return _probe(call.task)
 
 
-def _work(call: Call, sandbox: Sandbox, without: frozenset[Layer]) -> bytes:
+def _work(call: Call, sandbox: Sandbox, closed: Locks) -> bytes:
     """One call's reply."""
-    if Layer.LUA_MEMORY not in without:
+    if closed.lua_memory:
         sandbox.limit_memory(call.limits.memory_bytes)
     started = time.process_time_ns()
     answer = _answer(call, sandbox)
@@ -175,7 +203,7 @@ def _serve_once(call: Call, inherited: Inherited) -> None:
     _bound(call, inherited)
     if inherited.lock is not None:
         inherited.lock.switch_on()
-    _write_all(_work(call, inherited.sandbox, inherited.without))
+    _write_all(_work(call, inherited.sandbox, inherited.locks))
 
 
 def _serve_again(call: Call, inherited: Inherited) -> None:
@@ -187,12 +215,22 @@ def _serve_again(call: Call, inherited: Inherited) -> None:
     sandbox = inherited.sandbox
     while True:
         _arm(call.limits, inherited)
-        reply = _work(call, sandbox, inherited.without)
+        reply = _work(call, sandbox, inherited.locks)
         _disarm(inherited)
         _write_all(reply)
-        if Layer.SINGLE_USE not in inherited.without:
+        if inherited.locks.single_use:
             sandbox = inherited.kit.build()
         call = read_call(_read_exactly)
+
+
+def rehearse(kit: Kit, call: Call, closed: Locks) -> None:
+    """The part of a child's work that its zygote can do beforehand, over a call that we trust.
+
+    An interpreter learns while it runs, and writes down what it learned: what it knows before the fork, no child writes
+    on pages of its own.
+    """
+    whole = io.BytesIO(pack_call(call))
+    _work(read_call(whole.read), kit.build(), closed)
 
 
 def live(channel: int, inherited: Inherited) -> NoReturn:

@@ -30,11 +30,14 @@ async def _receive(child: Child, size: int, received: bytearray) -> bool:
     return True
 
 
-async def _converse(child: Child, call: wire.Call, *, checked: bool) -> wire.Reply | None:
+async def _converse(
+    child: Child, call: wire.Call, *, library: int, checked: bool
+) -> wire.Reply | None:
     """The child's reply; None where it ended, or stopped making sense, before it was complete."""
     received = bytearray()
     try:
-        await asyncio.get_running_loop().sock_sendall(child.channel, wire.pack_call(call))
+        message = wire.pack_call(call, knows_library=child.library == library)
+        await asyncio.get_running_loop().sock_sendall(child.channel, message)
         if not await _receive(child, wire.REPLY_HEADER, received):
             return None
         header = wire.parse_reply_header(
@@ -61,9 +64,16 @@ async def _report(child: Child) -> wire.Exit:
 
 
 async def converse(
-    child: Child, call: wire.Call, kill_margin: float, without: frozenset[Layer] = _NO_LAYERS
+    child: Child,
+    call: wire.Call,
+    kill_margin: float,
+    without: frozenset[Layer] = _NO_LAYERS,
+    library: int = -1,
 ) -> Outcome:
-    """Runs the call and says what became of it. Raises `BrokenChild` where that says nothing about the script."""
+    """Runs the call and says what became of it. Raises `BrokenChild` where that says nothing about the script.
+
+    `library` is the fingerprint of the one that the call's own modules are of.
+    """
     watched = Layer.WATCHDOG not in without
     patience = call.limits.wall_ms / 1000 + kill_margin
     watchdog = asyncio.get_running_loop().call_later(patience, child.kill, "wall")
@@ -73,7 +83,8 @@ async def converse(
     try:
         # The kill closes the channel; should even that not end the wait, this does.
         async with asyncio.timeout(patience + _REPORT_SECONDS if watched else None):
-            reply = await _converse(child, call, checked=Layer.REPLY_CHECKS not in without)
+            checked = Layer.REPLY_CHECKS not in without
+            reply = await _converse(child, call, library=library, checked=checked)
     except TimeoutError:
         pass
     finally:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from luaworker.fingerprint import fingerprint
 from luaworker.wire import Module
 
 FOLDER = Path(__file__).resolve().parent.parent / "lua_configuration"
@@ -23,21 +24,27 @@ class Packaged:
 
     scripts: frozenset[bytes] = frozenset()
     modules: Mapping[bytes, bytes] | None = None
+    library: int = -1  # fingerprint of the modules
+
+    def has(self, name: bytes, digest: bytes) -> bool:
+        """Whether the module of that name is ours."""
+        return self.modules is not None and self.modules.get(name) == digest
 
     def trusts(self, script: bytes, modules: Iterable[Module]) -> bool:
         """Whether the script, given by its hash, and all that travels with it are ours."""
-        known = self.modules or {}
         return script in self.scripts and all(
-            known.get(module.name) == module.digest for module in modules
+            self.has(module.name, module.digest) for module in modules
         )
 
 
 def hashes(folder: Path = FOLDER) -> Packaged:
     """Of everything that is packaged; nothing where the folder is not installed."""
     library = folder / LIBRARY
+    texts = {path.stem.encode(): path.read_bytes() for path in library.glob("*.lua")}
     return Packaged(
         frozenset(_hash(path) for path in folder.rglob("*.lua") if library not in path.parents),
-        {path.stem.encode(): _hash(path) for path in library.glob("*.lua")},
+        {name: hashlib.sha256(text).digest() for name, text in texts.items()},
+        fingerprint(texts.items()),
     )
 
 

@@ -11,7 +11,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 
 from luaworker.codes import Code
 from luaworker.demotion import Demotion
@@ -22,6 +21,7 @@ from luaworker.layers import Layer
 from luaworker.metrics import Metrics
 from luaworker.outcome import Outcome
 from luaworker.recycled import Key, Recycled
+from luaworker.rest import Rest
 from luaworker.selftest import Verdict, prove
 from luaworker.settings import Settings
 from luaworker.spawn import Child, Zygote
@@ -40,10 +40,16 @@ class Pool:
     """Runs calls on children."""
 
     def __init__(
-        self, settings: Settings, metrics: Metrics, on_ready: Callable[[bool], None] | None = None
+        self,
+        settings: Settings,
+        metrics: Metrics,
+        on_ready: Callable[[bool], None] | None = None,
+        library: int = -1,
     ) -> None:
+        """`library` is the fingerprint of the library that calls take their own modules from."""
         self._settings = settings
         self._metrics = metrics
+        self._library = library
         self._on_ready = on_ready or (lambda _ready: None)
         self._queue = FairQueue(settings.running, settings.running_per_tenant, settings.queue_limit)
         self._zygote: Zygote | None = None
@@ -53,6 +59,7 @@ class Pool:
         self._wanted: deque[asyncio.Future[Child]] = deque()
         self._lost = asyncio.Event()
         self._supervisor: asyncio.Task[None] | None = None
+        self._rest: Rest | None = None
         self._proven: Verdict | None = None
         self.problem = "the worker is starting"
         metrics.watch_pool(lambda: len(self._spares), self._queue)
@@ -75,6 +82,7 @@ class Pool:
     async def start(self) -> None:
         """Starts the zygote and proves the sandbox; returns when that succeeded or failed once."""
         first = asyncio.Event()
+        self._rest = Rest(self._settings.rest_after, self._let_go)
         self._supervisor = asyncio.create_task(self._supervise(first), name="zygote-supervisor")
         await first.wait()
 
@@ -83,6 +91,8 @@ class Pool:
         if self._supervisor is not None:
             self._supervisor.cancel()
             await asyncio.gather(self._supervisor, return_exceptions=True)
+        if self._rest is not None:
+            self._rest.end()
         for zygote in (self._zygote, *self._retired):
             if zygote is not None:
                 zygote.end()
@@ -104,6 +114,7 @@ class Pool:
         if self.problem and self._proven is None:
             raise NotReady(self.problem)
         key = self._key(call, tenant, packaged)
+        self._disturb()
         async with self._queue.place(tenant, wait):
             try:
                 return await self._attempt(call, key, began, wait, patience)
@@ -114,6 +125,8 @@ class Pool:
                 spent = time.monotonic() - began
                 left = max(0.0, patience - spent)
                 return await self._attempt(call, key, time.monotonic(), wait, left, newborn=True)
+            finally:
+                self._disturb()
 
     def _key(self, call: Call, tenant: str, packaged: bytes) -> Key | None:
         """Whom a child of this call may serve again; None where it may not."""
@@ -153,7 +166,8 @@ class Pool:
             returns = key is not None and self._may_return(outcome, child)
         finally:
             demotion.stop()
-            if not (returns and key is not None and self._recycled.offer(key, child)):
+            now = asyncio.get_running_loop().time()
+            if not (returns and key is not None and self._recycled.offer(key, child, now)):
                 self._end(child)
         return outcome, waited
 
@@ -163,12 +177,13 @@ class Pool:
         limits = call.limits
         cut = left * 1000 < limits.wall_ms
         if cut:
-            limits = replace(limits, wall_ms=max(1, int(left * 1000)))
+            limits = limits._replace(wall_ms=max(1, int(left * 1000)))
         outcome = await converse(
             child,
-            replace(call, limits=limits, again=key is not None),
+            call._replace(limits=limits, again=key is not None),
             self._settings.kill_margin,
             self._settings.without,
+            self._library,
         )
         if cut and outcome.code is Code.TIMEOUT and outcome.reason in _BY_THE_CLOCK:
             raise TooLate(f"the caller's deadline passed after {limits.wall_ms} ms of the script")
@@ -219,8 +234,25 @@ class Pool:
     def _replenish(self) -> None:
         zygote = self._zygote
         if zygote is not None and zygote.alive:
-            target = self._settings.spares + len(self._wanted)
+            target = self._stock + len(self._wanted)
             zygote.fork(target - len(self._spares) - zygote.pending)
+
+    @property
+    def _stock(self) -> int:
+        """Spares there should be."""
+        resting = self._rest is not None and self._rest.resting
+        return self._settings.spares_at_rest if resting else self._settings.spares
+
+    def _disturb(self) -> None:
+        if self._rest is not None:
+            self._rest.disturb()
+
+    def _let_go(self, since: float) -> None:
+        """Ends whoever waits for calls that do not come."""
+        self._recycled.let_go(since)
+        while len(self._spares) > self._stock:
+            self._spares.pop().discard()
+        self._replenish()
 
     def _child_arrived(self, zygote: Zygote, child: Child) -> None:
         child.exited.add_done_callback(lambda _exit: self._child_ended(zygote, child))

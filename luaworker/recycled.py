@@ -2,8 +2,8 @@
 
 Why: a fork costs more than the script does, and a packaged script is our own; only the object is a stranger's.
 Invariant: a child is given out for exactly the key it first served, and for no other, ever; only one that answered OK,
-in time, comes back; it has served at most `calls`; at most `most` wait, and the one unused longest goes first. The Lua
-state of a call is never that of another (the child sees to that).
+in time, comes back; it has served at most `calls`; at most `most` wait, and the one unused longest goes first; whoever
+is unused for long goes, too. The Lua state of a call is never that of another (the child sees to that).
 """
 
 from collections import OrderedDict
@@ -28,29 +28,38 @@ class Recycled:
         self._most = most
         self._calls = calls
         # By age: the one that came back last is at the end, and is the first to be used again.
-        self._idle: OrderedDict[Child, Key] = OrderedDict()
+        self._idle: OrderedDict[Child, tuple[Key, float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._idle)
 
     def take(self, key: Key) -> Child | None:
         """A living child that served this key before."""
-        for child in reversed([c for c, served in self._idle.items() if served == key]):
+        for child in reversed([c for c, (served, _) in self._idle.items() if served == key]):
             del self._idle[child]
             if child.alive:
                 return child
             child.discard()
         return None
 
-    def offer(self, key: Key, child: Child) -> bool:
+    def offer(self, key: Key, child: Child, now: float) -> bool:
         """Keeps the child, unless it has served enough; says whether it did."""
         if child.served >= self._calls or self._most <= 0:
             return False
-        self._idle[child] = key
+        self._idle[child] = (key, now)
         while len(self._idle) > self._most:
             oldest, _ = self._idle.popitem(last=False)
             oldest.discard()
         return True
+
+    def let_go(self, since: float) -> None:
+        """Ends those that nobody used since then."""
+        while self._idle:
+            child, (_, last) = next(iter(self._idle.items()))
+            if last > since:
+                return
+            del self._idle[child]
+            child.discard()
 
     def forget(self, child: Child) -> None:
         """The child has ended by itself."""

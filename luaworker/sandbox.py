@@ -3,30 +3,33 @@
 Invariant: no Python callable and no Python exception ever enters the state, and after a script has started the host
 calls into it exactly once and takes only byte strings and numbers out. A state serves one script; the `Kit` makes the
 next from our own compiled parts, never from anything that was near a script. The packaged library is one of these: a
-module of a call that is, byte for byte, a file of ours is loaded as the zygote compiled it; any other is compiled in
-its child, like the script. lupa alone is no sandbox; the process (child.py) confines a script.
+module of a call that is, byte for byte, a file of ours is loaded as the zygote compiled it, or was loaded by the zygote
+already; any other is compiled in its child, like the script. lupa alone is no sandbox; the process (child.py) confines
+a script.
 """
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from lupa import lua51
 
 from luaworker.codes import Code
+from luaworker.fingerprint import fingerprint
 from luaworker.layers import Layer
 from luaworker.wire import Module
 
 BACKEND = "lua51"
-_LUA = Path(__file__).parent / "lua"
-LIBRARY = Path(__file__).resolve().parent.parent / "lua_configuration" / "library"
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_LUA = os.path.join(_HERE, "lua")
+LIBRARY = os.path.join(os.path.dirname(_HERE), "lua_configuration", "library")
 _NOT_CONTROL = bytes(range(32, 256))
 _PARTS = ("prepare", "decode", "encode", "runner", "sandbox")
+_CODES = {code.name.encode(): code for code in Code}
 _COMPILE = b"local source, name = ... return string.dump(assert(loadstring(source, name)))"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The runner's return value, unchecked."""
 
     code: Code
@@ -53,24 +56,40 @@ def _runtime(*, open_door: bool = False) -> lua51.LuaRuntime:
     )
 
 
+def _read(folder: str, name: str) -> bytes:
+    # No pathlib: with what it imports itself it is a tenth of a zygote.
+    with open(os.path.join(folder, f"{name}.lua"), "rb") as file:
+        return file.read()
+
+
+def _texts(folder: str | None) -> Iterator[tuple[str, bytes]]:
+    """Name and text of each Lua file of a folder that there is."""
+    found = os.listdir(folder) if folder is not None and os.path.isdir(folder) else []
+    for name, extension in map(os.path.splitext, sorted(found)):
+        if folder is not None and extension == ".lua":
+            yield name, _read(folder, name)
+
+
 class Kit:
     """Our Lua files, compiled once, from which states are made."""
 
     def __init__(
-        self, without: frozenset[Layer] = frozenset(), library: Path | None = LIBRARY
+        self, without: frozenset[Layer] = frozenset(), library: str | None = LIBRARY
     ) -> None:
         compiler = _runtime()
 
-        def compiled(path: Path, name: str) -> bytes:
-            code: bytes = compiler.execute(_COMPILE, path.read_bytes(), f"={name}".encode())
+        def compiled(text: bytes, name: str) -> bytes:
+            code: bytes = compiler.execute(_COMPILE, text, f"={name}".encode())
             return code
 
-        self._parts = [compiled(_LUA / f"{part}.lua", part) for part in _PARTS]
+        self._parts = [compiled(_read(_LUA, part), part) for part in _PARTS]
         # By name and text: whoever sends our text under another name gets it compiled under that name.
         self._library = {
-            (path.stem.encode(), path.read_bytes()): compiled(path, f"library/{path.stem}")
-            for path in sorted(library.glob("*.lua") if library is not None else ())
+            (name.encode(), text): compiled(text, f"library/{name}")
+            for name, text in _texts(library)
         }
+        self._by_name = {name: code for (name, _), code in self._library.items()}
+        self.fingerprint = fingerprint(self._library)
         self._without = f",{','.join(without)},".encode()
         self._open_door = Layer.PYTHON_DOOR in without
 
@@ -79,9 +98,12 @@ class Kit:
         """Names and texts of the modules that no call has to compile."""
         return frozenset(self._library)
 
-    def build(self) -> "Sandbox":
-        """A fresh state."""
-        return Sandbox(self._parts, self._without, self._library, open_door=self._open_door)
+    def build(self, *, stocked: bool = False) -> "Sandbox":
+        """A fresh state. One that is `stocked` has all our modules loaded, and takes longer to make."""
+        parts = self._parts, self._without
+        stock = self._by_name if stocked else {}
+        known = self._library, self._by_name
+        return Sandbox(*parts, *known, stock, open_door=self._open_door)
 
 
 class Sandbox:
@@ -92,13 +114,18 @@ class Sandbox:
         parts: list[bytes],
         without: bytes,
         library: Mapping[tuple[bytes, bytes], bytes],
+        by_name: Mapping[bytes, bytes],
+        stock: Mapping[bytes, bytes],
         *,
         open_door: bool,
     ) -> None:
         self._library = library
+        self._by_name = by_name
+        self._stocked = bool(stock)
         self._lua = _runtime(open_door=open_door)
         prepare, *others = parts
-        self._run = self._lua.execute(prepare, *others, without)
+        loaded = (part for module in stock.items() for part in module)
+        self._run = self._lua.execute(prepare, *others, without, *loaded)
 
     def limit_memory(self, size: int) -> None:
         """Bounds what the state may hold."""
@@ -109,11 +136,14 @@ class Sandbox:
         """Bytes the state holds now."""
         return int(self._lua.get_memory_used())
 
-    def _loadable(self, modules: Sequence[Module]) -> Iterator[bytes | bool]:
+    def _loadable(self, modules: Sequence[Module]) -> list[bytes | bool]:
         """Of each module its name, its code, whether that is ours and compiled, and whether the script is to see it."""
-        for module in modules:
-            ours = self._library.get((module.name, module.text))
-            yield from (module.name, ours or module.text, ours is not None, not module.hidden)
+        loadable: list[bytes | bool] = []
+        for name, text, hidden, _, is_ours in modules:
+            ours = self._by_name[name] if is_ours else self._library.get((name, text))
+            code = text if ours is None else b"" if self._stocked else ours
+            loadable += (name, code, ours is not None, not hidden)
+        return loadable
 
     def run(
         self,
@@ -137,4 +167,4 @@ class Sandbox:
             return Answer(Code.BAD_INPUT, message=text)
         except (lua51.LuaMemoryError, MemoryError):
             return Answer(Code.MEMORY_LIMIT, message=name + b": memory limit exceeded")
-        return Answer(Code[code.decode()], result, message, traceback, int(line), path, log)
+        return Answer(_CODES[code], result, message, traceback, int(line), path, log)

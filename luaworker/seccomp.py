@@ -8,10 +8,9 @@ program is built once, in the zygote; a child only switches it on.
 
 import ctypes
 import os
-import platform
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _LD_ABS = 0x20
 _JEQ, _JGE, _JSET, _RET = 0x15, 0x35, 0x45, 0x06
@@ -29,8 +28,7 @@ _X32_BIT = 0x40000000
 CHANNEL = 3  # the one descriptor a child has
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(NamedTuple):
     """Numbers of one machine's system calls; `plain` are allowed whatever their arguments."""
 
     audit: int
@@ -138,7 +136,7 @@ class Filter:
     """A filter ready to be switched on, in this process or in any it forks."""
 
     def __init__(self, machine: str | None = None, *, timers: bool = False) -> None:
-        name = machine or platform.machine()
+        name = machine or os.uname().machine
         if name not in ARCHITECTURES:
             raise OSError(f"no system call filter for the architecture {name}")
         code = assemble(ARCHITECTURES[name], timers=timers)

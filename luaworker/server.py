@@ -7,9 +7,11 @@ call begins, those that run are finished within the drain time, and no process i
 
 import asyncio
 import ctypes
+import gc
 import logging
 import os
 import signal
+from contextlib import suppress
 
 import grpc.aio
 
@@ -27,6 +29,11 @@ from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
 
 _log = logging.getLogger(__name__)
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
+_M_ARENA_MAX = -8
+_UNLOCKED = (
+    "RUNNING WITHOUT A LOCK (%s): a hostile script can take over this process' user; "
+    "never do this outside a laptop"
+)
 _SEND_BYTES = 9 * MEGABYTE
 _CONCURRENT_RPCS = 512
 _OPTIONS = (
@@ -116,6 +123,18 @@ def _announce(
     )
 
 
+def _save_memory() -> None:
+    """One heap for all of gRPC's threads, which take turns anyway: each of its own would keep what it once needed."""
+    with suppress(AttributeError):  # another C library than glibc
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
+def _keep() -> None:
+    """Modules and what they made are here to stay: no collection has to look at them again."""
+    gc.collect()
+    gc.freeze()
+
+
 def _protect(parent: int) -> None:
     """Nobody may look into this process, and nobody leaves it behind who started it for himself."""
     prctl = ctypes.CDLL(None).prctl
@@ -130,14 +149,11 @@ def _protect(parent: int) -> None:
 async def run(settings: Settings) -> None:
     """Serves until a signal asks for the end."""
     _protect(settings.parent)
+    _save_memory()
     if settings.without:
-        _log.critical(
-            "RUNNING WITHOUT A LOCK (%s): a hostile script can take over this process' user; "
-            "never do this outside a laptop",
-            packed(settings.without),
-        )
-    metrics, health = Metrics(), Health()
-    pool = Pool(settings, metrics, health.set_serving)
+        _log.critical(_UNLOCKED, packed(settings.without))
+    metrics, health, ours = Metrics(), Health(), packaged.hashes()
+    pool = Pool(settings, metrics, health.set_serving, ours.library)
     stopping = asyncio.create_task(_until_stopped())
     pages = {"/metrics": lambda: Page(metrics.render(), content_type=CONTENT_TYPE)}
     metrics_server = await httpd.serve(settings.metrics_address, pages)
@@ -147,13 +163,14 @@ async def run(settings: Settings) -> None:
     try:
         if await _certified(settings.tls_dir, stopping):
             server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=_CONCURRENT_RPCS)
-            executor = Executor(pool, settings, metrics, packaged.hashes())
+            executor = Executor(pool, settings, metrics, ours)
             pb_grpc.add_LuaExecutorServicer_to_server(executor, server)
             await health.add_to(server)
             port = _bind(server, settings)
             try:
                 await server.start()
                 await pool.start()
+                _keep()
                 _announce(settings, pool, port, metrics_server, probe_server)
                 _log.info("stopping", extra={"signal": await stopping})
                 health.set_serving(False)

@@ -97,7 +97,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
                     code=pb.NEED_SCRIPT, message="this script is not known here: send its text"
                 )
             script = known
-        modules = tuple(_module(module) for module in request.modules)
+        modules = tuple(_module(module, self._packaged) for module in request.modules)
         own = self._cache.keep(script)
         digest = program_digest(own, modules)
         name = shown_name(request.script_name)
@@ -217,9 +217,10 @@ async def _check_sizes(script: bytes, object_json: bytes, context: _Context) -> 
             )
 
 
-def _module(module: pb.Module) -> Module:
-    digest = hashlib.sha256(module.text).digest()
-    return Module(module.name.encode(), module.text, module.hidden, digest)
+def _module(module: pb.Module, packaged: Packaged) -> Module:
+    name, text = module.name.encode(), module.text
+    digest = hashlib.sha256(text).digest()
+    return Module(name, text, module.hidden, digest, packaged.has(name, digest))
 
 
 async def _check_modules(modules: Sequence[pb.Module], context: _Context) -> None:

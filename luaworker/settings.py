@@ -22,6 +22,8 @@ NAME_CHARACTERS = 512
 _OWN_MEMORY = 80 * MEGABYTE  # server, zygote and spares
 _PROCESS_MEMORY = 32 * MEGABYTE  # of a child, beside what its script may have
 
+_SPARES_AT_REST = 2
+
 _MAX = Limits(cpu_ms=5_000, wall_ms=10_000, memory_bytes=256 * MEGABYTE, output_bytes=8 * MEGABYTE)
 # The clock of some machines ticks every 4 ms, and a state with codec and libraries needs some memory of its own.
 _MIN = Limits(cpu_ms=20, wall_ms=20, memory_bytes=16 * MEGABYTE, output_bytes=1024)
@@ -61,6 +63,7 @@ class Settings:
     recycle_forks: int = 10_000
     recycle_seconds: float = 3_600.0
     calls_per_recycled: int = 500
+    rest_after: float = 5.0  # seconds without a call; 0: never
     drain_seconds: float = 10.0
 
     @property
@@ -79,6 +82,11 @@ class Settings:
     def spares(self) -> int:
         """Children that wait, ready, for a call."""
         return self.running + 2
+
+    @property
+    def spares_at_rest(self) -> int:
+        """Children that wait while nobody calls: the first calls after a rest find one, the others a fork later."""
+        return min(self.spares, _SPARES_AT_REST)
 
     @property
     def limits(self) -> Limits:

@@ -48,9 +48,11 @@ class Child:
         exited: asyncio.Future[wire.Exit],
         spawn_seconds: float = 0.0,
         zygote: int = 0,
+        library: int = 0,
     ) -> None:
         self.pid = pid
         self.zygote = zygote
+        self.library = library
         self.spawn_seconds = spawn_seconds
         self.served = 0
         self.demoted = False
@@ -133,6 +135,7 @@ class Zygote:
     ) -> None:
         self.backend = ""
         self.landlock = 0
+        self.library = 0  # fingerprint of the modules that its children know
         self.forks = 0
         # When each child that is still to come was asked for.
         self._asked: deque[float] = deque()
@@ -259,8 +262,8 @@ class Zygote:
     def _take(self, datagram: bytes, descriptors: list[int]) -> None:
         kind = datagram[:1]
         if kind == wire.READY:
-            landlock, _, backend = datagram[1:].decode().partition(" ")
-            self.landlock, self.backend = int(landlock), backend
+            landlock, self.backend, library = datagram[1:].decode().split(" ")
+            self.landlock, self.library = int(landlock), int(library)
             if not self._ready.done():
                 self._ready.set_result(None)
         elif kind == wire.BORN:
@@ -273,6 +276,7 @@ class Zygote:
                 self._loop.create_future(),
                 time.monotonic() - asked,
                 self.pid,
+                self.library,
             )
             self._children[child.pid] = child
             self._on_child(self, child)

@@ -7,7 +7,6 @@ Invariant: made in the child, since timers are not inherited; armed anew for eac
 
 import ctypes
 import os
-import platform
 import signal
 import struct
 
@@ -15,13 +14,14 @@ _SYSTEM_CALLS = {"x86_64": (222, 223), "aarch64": (107, 110)}  # timer_create, t
 _CLOCK_PROCESS_CPUTIME_ID = 2
 _SIGEV_SIGNAL = 0
 _SIGEVENT_BYTES = 64
+_ITIMERSPEC = struct.Struct("<qqqq")
 
 
 class CpuTimer:
     """Sends SIGPROF when the process has used so much CPU. Prepared in the zygote, made in the child."""
 
     def __init__(self) -> None:
-        machine = platform.machine()
+        machine = os.uname().machine
         if machine not in _SYSTEM_CALLS:
             raise OSError(f"no CPU timer for the architecture {machine}")
         self._create, self._settime = _SYSTEM_CALLS[machine]
@@ -30,18 +30,20 @@ class CpuTimer:
         event = struct.pack("<qii", 0, signal.SIGPROF, _SIGEV_SIGNAL)
         self._event = ctypes.create_string_buffer(event, _SIGEVENT_BYTES)
         self._id = ctypes.c_int()
+        # Once for all children: to make one in a child makes a type, which writes on dozens of pages that it shares.
+        self._spec = ctypes.create_string_buffer(_ITIMERSPEC.size)
+        self._spec_address = ctypes.addressof(self._spec)
+        self._made_at = ctypes.addressof(self._event), ctypes.addressof(self._id)
 
     def make(self) -> None:
         """Once in the life of a child."""
-        where = ctypes.addressof(self._event), ctypes.addressof(self._id)
-        self._call(self._create, _CLOCK_PROCESS_CPUTIME_ID, *where, 0)
+        self._call(self._create, _CLOCK_PROCESS_CPUTIME_ID, *self._made_at, 0)
 
     def arm(self, seconds: float) -> None:
         """The signal comes after so much more CPU time; never with 0."""
         whole = int(seconds)
-        value = struct.pack("<qqqq", 0, 0, whole, int((seconds - whole) * 1e9))
-        spec = ctypes.create_string_buffer(value, len(value))
-        self._call(self._settime, self._id.value, 0, ctypes.addressof(spec), 0)
+        _ITIMERSPEC.pack_into(self._spec, 0, 0, 0, whole, int((seconds - whole) * 1e9))
+        self._call(self._settime, self._id.value, 0, self._spec_address, 0)
 
     def _call(self, number: int, *arguments: int) -> None:
         if self._syscall(number, *arguments) != 0:

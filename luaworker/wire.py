@@ -1,13 +1,13 @@
 """The protocol between server, zygote and children, byte for byte.
 
 Invariant: a length that comes from a child is checked against what that child may send before anything is read;
-nothing is ever unpickled or evaluated. Only `struct` is used, since the zygote loads this too.
+nothing is ever unpickled or evaluated. The zygote loads this too, so it imports little: no dataclasses, above all.
 """
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 MESSAGE_BYTES = 4096
 TRACEBACK_BYTES = 2048
@@ -15,10 +15,10 @@ PATH_BYTES = 512
 LOG_BYTES = 9 * 1024
 FAILED = 70  # exit status of a child that failed in our own code
 
-_REQUEST_MAGIC = b"msq2"
+_REQUEST_MAGIC = b"msq3"
 _REPLY_MAGIC = b"msr1"
 _REQUEST = struct.Struct("<4sB?IIQIHIII")
-_MODULE = struct.Struct("<HI?")
+_MODULE = struct.Struct("<HI??")
 _REPLY = struct.Struct("<4sBIQQIIIII")
 
 REQUEST_HEADER = _REQUEST.size
@@ -36,8 +36,10 @@ class Task(IntEnum):
     PROBE_MEMORY = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+_TASKS = tuple(Task)
+
+
+class Limits(NamedTuple):
     """Bounds of one call. `cpu_ms` is the polite one; the kernel's timers stop what ignores it."""
 
     cpu_ms: int
@@ -46,18 +48,17 @@ class Limits:
     output_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(NamedTuple):
     """A part of the script library that travels with a call."""
 
     name: bytes
     text: bytes
     hidden: bool = False  # only other modules see it
     digest: bytes = b""  # SHA-256 of the text, where the server has to know it
+    ours: bool = False  # the text is that of our own library
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One request to one child."""
 
     task: Task
@@ -75,8 +76,7 @@ class Call:
         return len(self.script) + len(self.object_json) + texts
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """A child's answer. Every field comes from the script's process and is not trusted."""
 
     code: int
@@ -94,17 +94,17 @@ class Garbled(Exception):
     """The peer's bytes are not of this protocol, or announce more than is allowed."""
 
 
-def pack_call(call: Call) -> bytes:
-    """A call as bytes."""
+def _module_parts(module: Module, knows_library: bool) -> tuple[bytes, bytes, bytes]:
+    by_name = knows_library and module.ours
+    text = b"" if by_name else module.text
+    return _MODULE.pack(len(module.name), len(text), module.hidden, by_name), module.name, text
+
+
+def pack_call(call: Call, *, knows_library: bool = False) -> bytes:
+    """A call as bytes; modules of our library without their texts for a child that knows these."""
     limits = call.limits
     modules = b"".join(
-        part
-        for module in call.modules
-        for part in (
-            _MODULE.pack(len(module.name), len(module.text), module.hidden),
-            module.name,
-            module.text,
-        )
+        part for module in call.modules for part in _module_parts(module, knows_library)
     )
     header = _REQUEST.pack(
         _REQUEST_MAGIC,
@@ -131,16 +131,16 @@ def read_call(read: Callable[[int], bytes]) -> Call:
         raise Garbled("not a call")
     limits = Limits(cpu, wall, memory, output)
     parts = (read(name), read(script), read(obj))
-    return Call(Task(task), limits, *parts, again, tuple(_modules(read(modules))))
+    return Call(_TASKS[task], limits, *parts, again, tuple(_modules(read(modules))))
 
 
 def _modules(data: bytes) -> Iterator[Module]:
     at = 0
     while at < len(data):
-        name, text, hidden = _MODULE.unpack_from(data, at)
+        name, text, hidden, ours = _MODULE.unpack_from(data, at)
         begin = at + _MODULE.size
         at = begin + name + text
-        yield Module(data[begin : begin + name], data[begin + name : at], hidden)
+        yield Module(data[begin : begin + name], data[begin + name : at], hidden, ours=ours)
 
 
 def pack_reply(reply: Reply) -> bytes:
@@ -158,8 +158,7 @@ def pack_reply(reply: Reply) -> bytes:
     return b"".join((header, *parts))
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyHeader:
+class ReplyHeader(NamedTuple):
     """The fixed part of a reply, checked."""
 
     code: int
@@ -207,8 +206,7 @@ _BORN = struct.Struct("<cI")
 _EXITED = struct.Struct("<cIiQQQ")
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(NamedTuple):
     """How a child ended: raw wait status, and what it used."""
 
     pid: int

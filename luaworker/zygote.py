@@ -6,26 +6,36 @@ reads a byte that a user wrote: it gets one-byte commands, and hands every child
 It reaps all children and reports how they ended; when the server goes, it goes, and its children with it.
 """
 
+import _socket
+import array
 import ctypes
 import gc
 import os
 import select
 import signal
-import socket
 import sys
 from contextlib import suppress
 from typing import NoReturn
 
 from luaworker import wire
-from luaworker.child import Inherited, live
+from luaworker.child import Inherited, live, locks, rehearse
 from luaworker.landlock import deny_all
 from luaworker.layers import Layer, unpacked
 from luaworker.sandbox import BACKEND, Kit
 from luaworker.seccomp import Filter, forbid_new_privileges
 from luaworker.timers import CpuTimer
+from luaworker.wire import Call, Limits, Module, Task
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
-_WARM_UP = b"local t = {} for k, v in pairs(obj) do t[k] = v end return t"
+_WARM_UP = Call(
+    Task.EXECUTE,
+    Limits(1000, 10_000, 16 << 20, 4096),
+    b"warm-up",
+    b"local t = {} for k, v in pairs(obj) do t[k] = v end return t",
+    b'{"a":[1,null,{}],"b":1e2}',
+    modules=(Module(b"sums", b"return {}"),),
+)
+_REHEARSALS = 20
 _OOM_SCORE = b"900"
 
 
@@ -47,20 +57,21 @@ def _harden() -> None:
 def _prepare(without: frozenset[Layer]) -> tuple[Inherited, int]:
     """Builds what children inherit, then gives up the file system; returns it with the Landlock version."""
     # A state is good for one script, so the warm-up (lazy symbols, caches) has one of its own.
-    kit = Kit(without)
-    kit.build().run(_WARM_UP, b"warm-up", b'{"a":[1,null,{}],"b":1e2}', 1000, 1000)
+    kit, closed = Kit(without), locks(without)
+    for _ in range(_REHEARSALS):
+        rehearse(kit, _WARM_UP, closed)
     forbid_new_privileges()
     filtered = Layer.SECCOMP not in without
     prepared = Inherited(
         kit,
-        kit.build(),
+        kit.build(stocked=True),
         Filter() if filtered else None,
         Filter(timers=True) if filtered else None,
         CpuTimer(),
         _own_memory(),
         os.getpid(),
         ctypes.CDLL(None).prctl,
-        without,
+        closed,
     )
     landlock = 0 if Layer.LANDLOCK in without else deny_all()
     gc.collect()
@@ -69,25 +80,33 @@ def _prepare(without: frozenset[Layer]) -> tuple[Inherited, int]:
     return prepared, landlock
 
 
-def _fork(control: socket.socket, prepared: Inherited) -> None:
+def _fork(control: _socket.socket, prepared: Inherited) -> None:
     """One more child; its end of the channel goes to the server."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        try:
-            pid = os.fork()
-        except OSError as problem:
-            control.send(wire.FORK_FAILED + str(problem).encode())
-            return
-        if pid == 0:
-            live(theirs.fileno(), prepared)
-        pidfd = os.pidfd_open(pid)
-        try:
-            socket.send_fds(control, [wire.pack_born(pid)], [ours.fileno(), pidfd])
-        finally:
-            os.close(pidfd)
+    ours, theirs = _socket.socketpair()
+    try:
+        pid = os.fork()
+    except OSError as problem:
+        control.send(wire.FORK_FAILED + str(problem).encode())
+        pid = -1
+    if pid == 0:
+        live(theirs.fileno(), prepared)
+    theirs.close()
+    if pid > 0:
+        _hand_over(control, pid, ours)
+    ours.close()
 
 
-def _reap(control: socket.socket) -> None:
+def _hand_over(control: _socket.socket, pid: int, channel: _socket.socket) -> None:
+    pidfd = os.pidfd_open(pid)
+    try:
+        descriptors = array.array("i", (channel.fileno(), pidfd))
+        rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)
+        control.sendmsg([wire.pack_born(pid)], [rights])
+    finally:
+        os.close(pidfd)
+
+
+def _reap(control: _socket.socket) -> None:
     """Reports every child that ended since the last time."""
     while True:
         try:
@@ -109,7 +128,7 @@ def _reap(control: socket.socket) -> None:
         )
 
 
-def _serve(control: socket.socket, prepared: Inherited) -> None:
+def _serve(control: _socket.socket, prepared: Inherited) -> None:
     """Forks on command and reaps, until the server closes the control socket."""
     bell_read, bell_write = os.pipe()
     for descriptor in (bell_read, bell_write):
@@ -136,7 +155,7 @@ def main(control_fd: int, without: str) -> NoReturn:
     """Prepares, says so, serves; ends with the server. `without` is what `layers.packed` made."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _harden()
-    control = socket.socket(fileno=control_fd)
+    control = _socket.socket(fileno=control_fd)
     try:
         prepared, landlock = _prepare(unpacked(without))
     except Exception as problem:
@@ -144,7 +163,8 @@ def main(control_fd: int, without: str) -> NoReturn:
             control.send(wire.UNFIT + str(problem).encode()[:512])
         os._exit(1)
     with suppress(BrokenPipeError, ConnectionResetError):
-        control.send(wire.READY + f"{landlock} {BACKEND}".encode())
+        library = prepared.kit.fingerprint
+        control.send(wire.READY + f"{landlock} {BACKEND} {library}".encode())
         _serve(control, prepared)
     sys.stderr.flush()
     os._exit(0)

@@ -4,9 +4,10 @@
 -- crosses. Everything that can be too long is cut here. The limits kept here are the polite ones, those that can name a
 -- line; the child's timers and its parent keep the others.
 --
--- Arguments: decode, encode, log; hooked, protected (false in tests of what stands behind). Returns: run.
+-- Arguments: decode, encode, log, stock (modules of ours that are loaded, by name); hooked, protected (false in tests of what
+-- stands behind). Returns: run.
 
-local decode, encode, log, hooked, protected = ...
+local decode, encode, log, stock, hooked, protected = ...
 
 local HOOK_EVERY = 20000
 local MAX_DEPTH, MAX_NODES = 100, 1e6
@@ -157,6 +158,7 @@ local function compiled_module(module, code, ours)
     failure = {code = 'SYNTAX_ERROR', message = name .. ': the module ' .. module .. ' is a binary chunk, which is not accepted'}
     return nil
   end
+  if ours and stock[module] then return stock[module] end
   local chunk, problem = loadstring(code, '=library/' .. module)
   if not chunk and problem ~= 'not enough memory' then
     problem = 'the module ' .. module .. ' does not compile: ' .. problem

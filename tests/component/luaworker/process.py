@@ -162,14 +162,18 @@ async def worker(
     address: str = "",
     command: Sequence[str] = (sys.executable, "-m", "luaworker"),
     demotes: bool = False,
+    rests: bool = False,
 ) -> AsyncIterator[Worker]:
     """A worker that has answered its self-test, stopped at the end whatever happens.
 
     Nobody is demoted unless asked for: on a busy machine a demoted script gets no CPU at all, and what then ends it is
-    the wall clock, whatever the test was about."""
+    the wall clock, whatever the test was about. Nor does anybody rest: how soon a test counts processes is uncertain.
+    """
     command = [*command, "--listen", listen, *flags]
     if not demotes:
         command += ["--demote-after-ms", "600000"]
+    if not rests:
+        command += ["--rest-after", "0"]
     command += ["--metrics-bind-address", metrics, "--health-probe-bind-address", probes]
     process = await asyncio.create_subprocess_exec(
         *command, cwd=ROOT, stderr=asyncio.subprocess.PIPE, env=dict(os.environ)

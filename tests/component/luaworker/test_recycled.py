@@ -18,7 +18,7 @@ from luaworker.pool import Pool
 from luaworker.settings import Settings
 from luaworker.wire import Call, Module, Task
 from protos.luaworker.v1 import luaworker_pb2 as pb
-from tests.component.luaworker.process import children_of, worker
+from tests.component.luaworker.process import children_of, eventually, worker
 from tests.component.luaworker.test_service import fetch
 from tests.unit.lua_configuration.cases import FOLDER, packaged
 
@@ -33,9 +33,10 @@ _OBJECT = (
 class Trusting:
     """A pool, and what it did."""
 
-    def __init__(self, **settings: int) -> None:
-        # Nobody is demoted: on a busy machine a demoted child gets no CPU, not even to end.
-        self.settings = Settings(listen="", concurrency=4, demote_after=600, **settings)  # type: ignore[arg-type] # numbers only
+    def __init__(self, **settings: float) -> None:
+        # Nobody is demoted: on a busy machine a demoted child gets no CPU, not even to end. Nor does anybody rest.
+        rest: dict[str, float] = {"rest_after": 0, **settings}
+        self.settings = Settings(listen="", concurrency=4, demote_after=600, **rest)  # type: ignore[arg-type] # numbers only
         self.metrics = Metrics()
         self.pool = Pool(self.settings, self.metrics)
 
@@ -65,7 +66,7 @@ class Trusting:
 
 
 @asynccontextmanager
-async def trusting(**settings: int) -> AsyncIterator[Trusting]:
+async def trusting(**settings: float) -> AsyncIterator[Trusting]:
     pool = Trusting(**settings)
     try:
         await pool.pool.start()
@@ -150,6 +151,16 @@ async def test_idle_children_do_not_outlive_the_zygote() -> None:
     async with trusting() as pool:
         await pool.run(_COUNT)
         os.kill(pool.pool.zygote_pid, signal.SIGKILL)
+        assert (await pool.run(_COUNT)).code is Code.OK
+
+
+async def test_whoever_waits_for_calls_that_do_not_come_ends_but_two() -> None:
+    async with trusting(rest_after=0.05) as pool:
+        await asyncio.gather(*(pool.run(_COUNT) for _ in range(2)))
+        await eventually(
+            lambda: len(children_of(pool.pool.zygote_pid)) == pool.settings.spares_at_rest, "a rest"
+        )
+        assert pool.settings.spares_at_rest == 2
         assert (await pool.run(_COUNT)).code is Code.OK
 
 

@@ -88,7 +88,7 @@ async def test_a_pool_that_was_told_to_do_without_the_filter_runs() -> None:
 async def test_a_zygote_that_cannot_prepare_its_locks_says_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    elsewhere = "import platform; platform.machine = lambda: 'riscv64'; "
+    elsewhere = "import os, types; os.uname = lambda: types.SimpleNamespace(machine='riscv64'); "
     monkeypatch.setattr(spawn, "_BOOT", elsewhere + spawn._BOOT)
     pool = Pool(Settings(listen=""), Metrics())
     try:

@@ -1,6 +1,7 @@
 """Modules of the script library in the state of a call."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -91,7 +92,7 @@ def test_a_module_that_is_none_is_refused(module: Module, code: Code, message: b
 
 
 def test_our_own_modules_are_compiled_before_any_call_and_answer_as_if_they_were_not() -> None:
-    text = (LIBRARY / "tables.lua").read_bytes()
+    text = (Path(LIBRARY) / "tables.lua").read_bytes()
     script = b"return tables.copy(obj)"
     kits = (Kit(), Kit(library=None))
     answers = [
@@ -103,7 +104,29 @@ def test_our_own_modules_are_compiled_before_any_call_and_answer_as_if_they_were
     assert kits[1].compiled == frozenset()
 
 
+@pytest.mark.parametrize("stocked", [False, True])
+def test_our_own_modules_answer_alike_by_name_by_text_and_from_stock(stocked: bool) -> None:
+    text = (Path(LIBRARY) / "tables.lua").read_bytes()
+    script = b"return {tables.copy(obj), tostring(tables), pcall(tables.copy, 1, 2, 3)}"
+    kit = Kit()
+    sent = (Module(b"tables", text), Module(b"tables", b"", ours=True))
+    answers = {
+        kit.build(stocked=stocked).run(script, b"s", b'{"a":[1]}', 60_000, 1000, (module,))
+        for module in sent
+    }
+    (answer,) = answers
+    assert answer.result.startswith(b'[{"a":[1]},"table: 0x0001",')
+
+
+def test_somebody_elses_module_of_a_name_of_ours_is_not_taken_from_stock() -> None:
+    module = Module(b"tables", b"return {mine = function() return true end}")
+    answer = (
+        Kit().build(stocked=True).run(b"return {tables.mine()}", b"s", b"{}", 60_000, 99, (module,))
+    )
+    assert answer.result == b"[true]"
+
+
 def test_our_text_under_another_name_is_compiled_under_that_name() -> None:
-    text = (LIBRARY / "tables.lua").read_bytes()
+    text = (Path(LIBRARY) / "tables.lua").read_bytes()
     answer = run("other.put(nil, 1)\nreturn {}", modules=(Module(b"other", text),))
     assert b"library/other:" in answer.message

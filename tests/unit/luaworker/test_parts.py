@@ -1,9 +1,9 @@
 """The small pure parts: frames, outcomes of ends, the memory of scripts, addresses, limits."""
 
 import hashlib
+import io
 import logging
 import signal
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +11,11 @@ import pytest
 from luaworker import httpd, logs, packaged, wire
 from luaworker.codes import Code
 from luaworker.errors import BrokenChild
+from luaworker.fingerprint import fingerprint
 from luaworker.layers import Layer, packed, unpacked
 from luaworker.memory import Breaker, ScriptCache, program_digest
 from luaworker.outcome import of_exit, of_reply
+from luaworker.sandbox import Kit
 from luaworker.settings import MEGABYTE, Settings
 from luaworker.wire import Call, Exit, Garbled, Limits, Module, Reply, Task
 
@@ -34,6 +36,28 @@ def test_a_call_survives_the_wire() -> None:
 
     assert wire.read_call(read) == call
     assert data == b""
+
+
+def test_modules_of_our_library_travel_without_their_texts_to_a_child_that_knows_them() -> None:
+    ours, other = Module(b"ours", b"return {}", ours=True), Module(b"other", b"return {a = 1}")
+    call = Call(Task.EXECUTE, LIMITS, b"name", b"return {}", b"{}", modules=(ours, other))
+    brief, whole = wire.pack_call(call, knows_library=True), wire.pack_call(call)
+    assert ours.text not in brief.replace(call.script, b"", 1)
+    assert wire.read_call(io.BytesIO(brief).read).modules == (ours._replace(text=b""), other)
+    assert wire.read_call(io.BytesIO(whole).read).modules == (ours._replace(ours=False), other)
+
+
+def test_two_libraries_that_differ_have_different_fingerprints() -> None:
+    one = {(b"a", b"1"), (b"b", b"2")}
+    others = [set(), {(b"a", b"1")}, {(b"a", b"2"), (b"b", b"1")}, {(b"a", b"1b"), (b"", b"2")}]
+    marks = {fingerprint(library) for library in (one, *others)}
+    assert len(marks) == 1 + len(others)
+    assert fingerprint(sorted(one, reverse=True)) == fingerprint(one)
+    assert 0 not in marks
+
+
+def test_server_and_zygote_find_the_same_library() -> None:
+    assert packaged.hashes().library == Kit().fingerprint
 
 
 def test_a_reply_survives_the_wire_with_its_texts_cut() -> None:
@@ -140,7 +164,8 @@ def test_limits_are_clamped() -> None:
 
 def test_packaged_scripts_are_known_by_their_hashes(tmp_path: Path) -> None:
     assert len(packaged.hashes().scripts) >= 2
-    assert packaged.hashes(tmp_path / "absent") == packaged.Packaged(frozenset(), {})
+    nothing = packaged.hashes(tmp_path / "absent")
+    assert (nothing.scripts, nothing.modules) == (frozenset(), {})
 
 
 def test_a_script_is_trusted_only_with_modules_that_are_ours() -> None:
@@ -162,7 +187,7 @@ def test_a_script_is_trusted_only_with_modules_that_are_ours() -> None:
 
 def test_a_script_has_another_hash_with_every_other_set_of_modules() -> None:
     one, other = Module(b"a", b"return {}", digest=b"1" * 32), Module(b"b", b"", digest=b"1" * 32)
-    changed = (replace(one, hidden=True), replace(one, digest=b"2" * 32))
+    changed = (one._replace(hidden=True), one._replace(digest=b"2" * 32))
     sets = [(), (one,), (other,), (one, other), (other, one), *((module,) for module in changed)]
     own = hashlib.sha256(b"script").digest()
     assert len({program_digest(own, modules) for modules in sets}) == len(sets)
