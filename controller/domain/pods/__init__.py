@@ -1,1 +1,1 @@
-"""Which pods: batch sizes, readiness, labels, and the pacing of a Deployment. Returns plans, never actions."""
+"""Arithmetic of pods: batch sizes, readiness, labels, and the pacing of a Deployment. Returns plans, never actions."""

@@ -1,8 +1,8 @@
 """The extra Deployment of canary style: the workload's new template beside the workload.
 
-Invariant: its name follows from the release, so making it twice makes one; it carries the Rollout's UID
-as a label and no ownerReference (a foreground deletion would take it before the routes are restored); it
-never carries the label that admission selects workloads by.
+Invariant: its name is computed from the release, so it is created only once; it has the Rollout's UID as a label and no
+ownerReference (a foreground deletion would delete it before the routes are restored); it never has the label that
+admission selects workloads by.
 """
 
 import msgspec

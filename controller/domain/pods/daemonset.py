@@ -2,7 +2,7 @@
 
 A DaemonSet under release is of type OnDelete: a deleted pod returns with the new revision. Invariants: deletions never
 leave more nodes without a ready pod than the owner's maxUnavailable allows; a node whose pod is being deleted, or that
-has none, counts as changing to the new revision (the original deletes dying pods again and exceeds a batch, D40).
+has none, counts as changing to the new revision (the original deletes terminating pods again and exceeds a batch, D40).
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,10 @@
-"""Reads a Deployment in mid-release: who paused it, its owner's own values, its rolling update limits.
+"""Reads a Deployment in mid-release: whether its owner paused it, its owner's own values, its rolling update limits.
 
 Two means hold a Deployment (docs/architecture.md, "Moving pods"). The *availability freeze* is a minReadySeconds that
 no pod reaches, so that the Deployment's controller creates exactly the allowed surge and stops. The *admission pause*
 is `paused` with a token of ours, from the admission of a template change until our first move.
-Invariants: a Deployment that is paused without our token was paused by its owner; so was one whose record of its
-owner's own values says so, with our token beside it.
+Invariants: a Deployment that is paused without our token was paused by its owner; so was one with our token whose
+record says that its owner had paused it.
 """
 
 import msgspec
@@ -22,7 +22,7 @@ def admission_paused(deployment: Deployment) -> bool:
 
 
 def paused_by_its_owner(deployment: Deployment) -> bool:
-    """Paused, and not by us alone: its owner had paused it when another template came."""
+    """Paused, and not only by us: its owner had paused it when another template came."""
     if not deployment.spec.paused:
         return False
     if ADMISSION_PAUSE not in deployment.metadata.annotations:

@@ -3,9 +3,9 @@
 `maxSurge` alone is not enough: surge ends when as many pods are of the new revision as the partition allows, so from
 half of the pods on no further one is created, and a lost old pod returns as a new one. But pods named in
 `scaleStrategy.podsToDelete` are replaced by surge before they are deleted, and with `maxUnavailable: 0` and a
-minReadySeconds that no pod reaches they are never deleted. So as many pods are named as there should be in addition to
-the old ones: old ones while new ones are missing, and the new ones, once they are ready, under a partition that keeps
-every old pod.
+minReadySeconds that no pod reaches they are never deleted. So the number of named pods is the number of pods wanted in
+addition to the old ones. While new pods are missing, old ones are named; new ones are named once they are ready, under
+a partition that keeps every old pod.
 
 Seen on OpenKruise 1.8: a lost pod returns with its own revision. A named pod that its controller sees unready is
 deleted at once. So an old pod is named only while it is being replaced, the oldest first, and a new pod only when the

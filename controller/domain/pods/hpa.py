@@ -20,7 +20,7 @@ STILL: JsonObject = {
 
 
 def saved(autoscaler: Autoscaler) -> bool:
-    """We have paused it, or had paused it."""
+    """It has our saved behavior: we paused it, now or earlier."""
     return ORIGINAL_BEHAVIOR in autoscaler.metadata.annotations
 
 

@@ -1,11 +1,9 @@
-"""A freeze of ours on a workload that no longer says what it replaced: its owner's own values, as well as they can be
-told.
+"""Recovers the owner's own values of a workload that has our freeze and has lost its record.
 
-Why: an undo that no webhook hears drops all annotations, our record among them, and the freeze stays. A workload with
-the freeze never counts a pod as available, so every later update of it would stand still. Invariant: values of the
-freeze are never taken for the owner's; values that an owner may have written are never taken for ours.
-The release's own status is asked first, then the manifest that was applied last, then the ReplicaSets; a value that
-none of them tells is Kubernetes' default.
+Why: an undo while no webhook answers drops all annotations, also our record, and the freeze stays. A workload with the
+freeze never counts a pod as available, so every later update of it would stand still. Invariant: values of the freeze
+are never taken for the owner's; values that an owner may have written are never taken for ours.
+The sources are, in this order: the release's status, the last applied manifest, the ReplicaSets, Kubernetes' defaults.
 """
 
 import msgspec
@@ -28,9 +26,9 @@ DEFAULT_STRATEGY: JsonObject = {
     "type": "RollingUpdate",
     "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"},
 }
-"""What Kubernetes gives a Deployment that names no strategy."""
+"""Kubernetes' default for a Deployment without a strategy."""
 IN_THE_WAY = frozenset({32767})
-"""Partitions that nobody but Moonshift writes; a CloneSet's `100%` may be its owner's."""
+"""Partitions that only Moonshift writes; a CloneSet's `100%` may be its owner's."""
 
 
 def values_left_behind(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
@@ -46,14 +44,14 @@ def values_left_behind(workload: WorkloadSeen, kept: str) -> OwnersRecord | None
 
 
 def values_are_told(workload: WorkloadSeen) -> bool:
-    """The manifest that was applied last says them; where it does not, Kubernetes' defaults stand in."""
+    """The last applied manifest has the values, or leaves them to Kubernetes' defaults."""
     return applied_manifest(workload.object.metadata) is not None
 
 
 def _of_deployment(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
     found, known = workload.deployment, read_record(kept)
     if found.spec.min_ready_seconds != FREEZE_MIN_READY_SECONDS:
-        # The freeze may end before limits and pause do. Our label without our mark says that the record is lost.
+        # The freeze may end before limits and pause do. Our label without our mark means that the record is lost.
         lost = STABLE_REVISION in found.metadata.labels and not marked_for(found)
         return known if lost else None
     if known is not None:
@@ -73,14 +71,14 @@ def _of_deployment(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
 
 
 def _pods_time(workload: WorkloadSeen) -> int:
-    """minReadySeconds of the newest ReplicaSet that has not taken the freeze over from its Deployment."""
+    """minReadySeconds of the newest ReplicaSet without the freeze."""
     times = [found.spec.min_ready_seconds for found, _ in workload.replica_sets]
     own = [seconds for seconds in times if seconds != FREEZE_MIN_READY_SECONDS]
     return own[-1] if own else 0
 
 
 def _of_set(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
-    """Its own controller moves no pod that our partition keeps; only the manifest tells the owner's partition."""
+    """The values of a set: its owner's partition is known only from the manifest."""
     found, kind = workload.pod_set, workload.kind
     if marked_for(found):
         return None
@@ -104,14 +102,14 @@ def _of_set(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
 
 
 def _holds(kind: WorkloadKind, live: JsonObject, own: JsonObject) -> bool:
-    """The strategy in force keeps pods back that the owner's own does not."""
+    """The present strategy holds pods that the owner's own would not hold."""
     if kind is WorkloadKind.DAEMON_SET:
         return text(live, "type") == "OnDelete" != text(own, "type")
     return partition_of(kind, live) != partition_of(kind, own)
 
 
 def applied_manifest(meta: ObjectMeta) -> JsonObject | None:
-    """The manifest that `kubectl apply` wrote down; None where nobody applied one so."""
+    """The manifest that `kubectl apply` stored; None if the workload was written in another way."""
     try:
         return msgspec.json.decode(meta.annotations.get(LAST_APPLIED, ""), type=JsonObject)
     except msgspec.DecodeError:

@@ -53,7 +53,7 @@ def moved_by_the_original(workload: Marked, rollout: str) -> bool:
 
 
 def originals_values(text: str) -> OriginalsValues | None:
-    """The values that the original kept; None where the text is none of its annotations."""
+    """The values that the original kept; None if the text is not one of its annotations."""
     try:
         return msgspec.json.decode(text, type=OriginalsValues)
     except msgspec.DecodeError:

@@ -96,10 +96,10 @@ def counted_partition(replicas: int, new: int, *, percent: bool) -> IntOrPercent
 
 
 def ordered_partition(replicas: int, wanted: int, new: Collection[int]) -> int:
-    """The partition of a StatefulSet that makes `wanted` pods new ones; `new` are the ordinals that are already.
+    """The partition of a StatefulSet under which `wanted` pods are new; `new` are the ordinals that are new already.
 
-    Pods are taken from the top. New ones below the partition count too: they are there after the set was scaled up, and
-    without looking at them every pod that was added would come out new, unapproved.
+    Pods become new from the highest ordinal down. New pods below the partition count too: they exist after the set was
+    scaled up, and if they did not count, every added pod would be new without approval.
     """
     partition, there = replicas, sum(1 for ordinal in new if ordinal < replicas)
     while there < wanted and partition > 0:

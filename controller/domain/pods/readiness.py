@@ -1,7 +1,7 @@
 """Which pods are ready by the owner's own minReadySeconds.
 
-Why not the workload's counters: while a Deployment is held no pod ever counts as available, and `readyReplicas` knows
-nothing of minReadySeconds. Invariant: time is an argument; the answer names the instant at which it may change.
+Why not the workload's counters: while a Deployment is held no pod ever counts as available, and `readyReplicas` ignores
+minReadySeconds. Invariant: time is an argument; the answer names the instant at which it may change.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from controller.api.workloads import Pod
 
 
 class Readiness(msgspec.Struct, frozen=True):
-    """Pods of one revision: how many there are, how many count as ready, and when the next one will."""
+    """Pods of one revision: how many there are, how many count as ready, and the time of the next change."""
 
     pods: int
     ready: int

@@ -1,7 +1,7 @@
 """The size of a workload of any kind, its running revisions, and the present one of them.
 
-Why: a Deployment keeps its revisions in ReplicaSets, a set of pods in ControllerRevisions and in its status; what
-happens next to a release depends on none of that. Invariant: revisions are named as the pods' label names them, so that
+Why: a Deployment keeps its revisions in ReplicaSets, a set of pods in ControllerRevisions and in its status; the
+decisions of a release must not depend on that difference. Invariant: revisions are named as the pods' label names them, so that
 a Service can be pinned by the name; a template that is not known has an empty hash, never a wrong one.
 """
 
@@ -19,7 +19,7 @@ from controller.domain.pods.marks import OwnersRecord
 
 
 class Running(msgspec.Struct, frozen=True):
-    """A revision that has pods: its name, its template's identity (empty: not known), and how many it wants."""
+    """A revision that has pods: its name, the hash of its template (empty: not known), and the number of pods it wants."""
 
     name: str
     template_hash: str
@@ -27,7 +27,7 @@ class Running(msgspec.Struct, frozen=True):
 
 
 def size_of(seen: WorkloadSeen) -> int:
-    """How many pods the workload wants in all."""
+    """The number of pods that the workload wants in all."""
     if isinstance(seen.object, Deployment):
         return seen.object.spec.replicas
     if not seen.kind.has_replicas:
@@ -37,7 +37,7 @@ def size_of(seen: WorkloadSeen) -> int:
 
 
 def min_ready_seconds(pod_set: PodSet) -> int:
-    """How long a pod of a set has to be ready until it counts; an Advanced StatefulSet says so in its strategy."""
+    """The time for which a pod of a set has to be ready until it counts; an Advanced StatefulSet has it in its strategy."""
     if pod_set.spec.min_ready_seconds is not None:
         return pod_set.spec.min_ready_seconds
     rolling = update_strategy(pod_set).rolling_update
@@ -98,10 +98,10 @@ def template_of(seen: WorkloadSeen, revision: str) -> str:
 
 
 def stable_of_set(seen: WorkloadSeen, record: OwnersRecord | None) -> tuple[str, str]:
-    """Revision and template hash of what ran when a release of a set of pods was admitted.
+    """Revision and template hash of the pods that ran when a release of a set of pods was admitted.
 
-    A set that was in the middle of another update has two; its own controller goes back to the one it calls current
-    whenever a held pod is replaced, so that one is stable.
+    A set in the middle of another update has two revisions. Its own controller creates the one that it calls current
+    whenever it replaces a held pod, so that one is stable.
     """
     kept = (record.stable_template or "") if record is not None else ""
     named = (record.stable_revision if record is not None else "") or next(
@@ -113,7 +113,7 @@ def stable_of_set(seen: WorkloadSeen, record: OwnersRecord | None) -> tuple[str,
 
 
 def returns_by_itself(seen: WorkloadSeen, revision: str) -> bool:
-    """A set's own controller makes pods of this revision again: it is the one that the controller calls current."""
+    """The set's own controller creates pods of this revision again: it is its current one."""
     if isinstance(seen.object, Deployment):
         return False
     current = short(seen.kind, seen.pod_set.status.current_revision)

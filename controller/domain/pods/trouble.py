@@ -1,7 +1,7 @@
-"""Why pods are not made, or are made and not ready: in the words of the conditions of workloads and pods.
+"""Why pods are not created, or not ready, in the words of the conditions of workloads and pods.
 
-Invariant: pure; a pod that only takes its usual time is in no trouble. Of many troubles one is told: that no pod can be
-made, else that of the pod that has had it longest, so that the same facts give the same words.
+Invariant: pure; a pod that only takes its usual time has no problem. Of several problems one is reported: that no pod
+can be created, else that of the pod that has had its problem longest, so that the same facts give the same message.
 """
 
 import re
@@ -14,13 +14,13 @@ from controller.domain.decision import Value
 NOT_MADE = frozenset(
     {"ReplicaFailure", "FailedCreatePod", "FailedUpdatePod", "FailedScale", "FailedUpdate"}
 )
-"""Conditions by which Deployments, ReplicaSets, OpenKruise's StatefulSets and CloneSets say it."""
+"""Conditions in which Deployments, ReplicaSets, OpenKruise's StatefulSets and CloneSets report it."""
 IMAGE = "ImagePullBackOff"
 CRASH = "CrashLoopBackOff"
 UNREADY = "ReadinessProbeFailing"
 _STARTING = frozenset({"ContainerCreating", "PodInitializing"})
 _NAME = re.compile(r'(pods? "[^"]*?)-[a-z0-9]{5}"')
-"""The name of a pod that was never made is another at each try."""
+"""Matches the random name of a pod that was never created: every try has another one."""
 
 
 class Trouble(Value, frozen=True):
@@ -42,7 +42,7 @@ def not_made(conditions: Iterable[StatusCondition]) -> Trouble | None:
 
 
 def of_pods(pods: Iterable[Pod]) -> Trouble | None:
-    """The trouble of one of these pods that are not ready."""
+    """The problem of one of these unready pods."""
     unready = sorted(
         (pod for pod in pods if pod.ready_since is None and not pod.metadata.deleting),
         key=lambda pod: pod.metadata.name,
@@ -85,7 +85,7 @@ def _of_pod(pod: Pod) -> Trouble | None:
 
 
 def _of_container(container: ContainerStatus) -> tuple[str, str] | None:
-    """Reason and text; a container that crashes and runs in turn is told of in the same words in between."""
+    """Reason and text; a container that crashes and runs in turn gives the same text in both states."""
     named = f"container {container.name}"
     waiting, before = container.state.waiting, container.last_state.terminated
     ended = container.state.terminated or before

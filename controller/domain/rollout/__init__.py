@@ -1,1 +1,1 @@
-"""What happens next to a Rollout: phases, steps, pauses, disturbances, the end. Turns plans into actions."""
+"""Decides the next actions for a Rollout: phases, steps, pauses, disturbances, the end."""

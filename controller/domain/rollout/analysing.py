@@ -113,7 +113,7 @@ def holding_run(context: ReleaseContext, status: RolloutStatus) -> AnalysisRun |
 
 
 def held_by_gate(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
-    """Why a person is waited for, and what may be done."""
+    """The message to the person for whom the release waits, with the possible commands."""
     run = holding_run(context, status)
     if run is None:
         return None
@@ -131,7 +131,7 @@ def held_by_gate(context: ReleaseContext, status: RolloutStatus) -> Refusal | No
 
 
 def kept_runs(runs: tuple[AnalysisRun, ...]) -> tuple[AnalysisRun, ...]:
-    """The gates that go on when the release goes to another step: the one in the background, unless it held it."""
+    """The gates that continue at another step: the background gate, unless it held the release."""
     going = (Verdict.RUNNING, Verdict.PASSED)
     return tuple(run for run in runs if run.step == BACKGROUND and run.verdict in going)
 
@@ -199,7 +199,7 @@ def _run_of(context: ReleaseContext, status: RolloutStatus, index: int) -> Analy
 def _looked_at(
     context: ReleaseContext, status: RolloutStatus, analysis: Analysis, index: int
 ) -> tuple[RolloutStatus, AnalysisRun, Stop] | Stop:
-    """The gate with what came counted; or the stop that says why it cannot be asked."""
+    """The gate with the new measurements counted; or a stop with the reason why it cannot be asked."""
     asked = asked_of(context, status, analysis)
     if isinstance(asked, Refusal):
         return Stop(status, problem=asked)
@@ -215,7 +215,7 @@ def _looked_at(
 def asked_of(
     context: ReleaseContext, status: RolloutStatus, analysis: Analysis
 ) -> tuple[Asked, ...] | Refusal:
-    """Every metric as it is asked, or what is wrong with one of them."""
+    """Every metric as it is sent, or the problem of one of them."""
     seen = context.seen
     return asked_about(
         analysis, seen.templates, context.meta, words_of(context, status), seen.golden

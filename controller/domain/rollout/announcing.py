@@ -20,10 +20,11 @@ from controller.domain.rollout.transition import Stop
 from controller.domain.traffic.plan.traffic_plan import announcement, route_plan
 
 WITHDRAWN_FOR = timedelta(seconds=10)
-"""A script that goes on failing keeps an object from being restored for so long, not for ever."""
+"""The longest time in which a failing script can delay the restoring of an object."""
 NAMED_FOR = timedelta(seconds=60)
-"""A script that names nothing delays the first share for so long. Nothing is lost meanwhile, but much is when the share
-comes unannounced: after ten seconds it did, of a controller that was killed at each of its writes."""
+"""The longest time in which a script that names nothing can delay the first share. The wait loses no request, and a
+share that comes unannounced loses many: with ten seconds that happened to a controller that was killed at each write.
+"""
 REPEATED_AFTER = timedelta(seconds=1)
 
 
@@ -67,7 +68,7 @@ def announce(
 
 
 def named_before_share(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """The objects that announce Services have named them for the grace period; None also where they cannot."""
+    """The objects that announce Services have named them for the grace period; None also if no object can announce."""
     ours, plan = moonshift_status(status), _plan(context, status)
     if ours.announced_at is None:
         return None
@@ -123,7 +124,7 @@ def _followed_since(status: RolloutStatus, plan: RoutePlan) -> datetime | None:
 def _repeated(
     context: ReleaseContext, status: RolloutStatus, plan: RoutePlan, *, until: datetime
 ) -> Stop | None:
-    """Write once more what no object shows; None when it was tried for long enough.
+    """Write the announcement again if no object has it; None when that was tried for long enough.
 
     A worker that was just restarting refused the first write, and requests were lost (seen with real requests).
     """

@@ -1,4 +1,4 @@
-"""The pods of a step, however they are moved: which batch made them, and whether there are enough that are ready."""
+"""The pods of a step, for every mechanism: their batch numbers, and whether enough of them are ready."""
 
 from controller.api.rollout import RolloutStatus
 from controller.api.workloads import Pod

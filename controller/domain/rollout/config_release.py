@@ -1,7 +1,7 @@
 """Releases changes of configuration: a changed ConfigMap or Secret is released like a change of the template.
 
 How: a digest of the content is stamped into the pod template, through admission's own rules, so that all rules for
-templates (the freeze, a third revision, the way back) apply to content as well. Invariant: two people have to ask for
+templates (the freeze, a third revision, the rollback) apply to content as well. Invariant: two people have to ask for
 it, the administrator by a flag and the owner by the Rollout's annotation; otherwise nothing is read or written. A
 rollback never waits for content.
 """
@@ -63,7 +63,7 @@ def record_of(status: RolloutStatus) -> TrackedConfig:
 
 
 def without_config(status: RolloutStatus) -> RolloutStatus:
-    """The record is removed: from now on pods read content that no release was about."""
+    """Remove the record: from now on pods read content that no release has approved."""
     return (
         with_moonshift_status(status, config=None)
         if moonshift_status(status).config is not None
@@ -192,7 +192,7 @@ def _may_be_released(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def config_housekeeping(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
-    """Restore content before a way back begins; while there is none, keep copies for one."""
+    """Restore content before a rollback begins; at other times, keep copies for a rollback."""
     seen = context.seen.config
     if not isinstance(seen, ConfigWatched) or context.seen.workload is None:
         return ()

@@ -112,7 +112,7 @@ def _first_began(status: RolloutStatus) -> datetime | None:
     if ours.state not in _WORKING or not ours.visits:
         return None
     present = ours.visits[-1]
-    # A step that was ready once and lost its pods starts its work anew then, however long it had waited for people.
+    # A step that was ready once and lost its pods starts its work anew then, even after a long wait for people.
     return present.started_at if present.ready_at is None else ours.state_since
 
 

@@ -235,12 +235,12 @@ def _lead_back(
 ) -> tuple[Action, ...]:
     """Pins that were removed are restored while the release wants them; routes follow their step again."""
     ours = moonshift_status(status)
-    # With the workload its releases end: the routes and Services are given back, and led nowhere.
+    # A release ends with its workload: routes and Services are restored, and no share is moved.
     if context.seen.workload is None or not any(side.half is Half.STABLE for side in back):
         return ()
     if ours.goal in PINNED_ON and context.owners is not None:
-        # Only where stable pods answer again: a record that is over for another reason leaves the Service un-pinned,
-        # or every other pass would pin it to nobody.
+        # Only if stable pods are ready again: a record that ended for another reason leaves the Service un-pinned,
+        # or every second pass would pin it to a revision without pods.
         answer = any(answers(context, status, side) for side in back if side.half is Half.STABLE)
         return services.pinned(context, status) if answer else ()
     if ours.goal or not ours.release:

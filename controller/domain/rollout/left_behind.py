@@ -1,9 +1,9 @@
-"""A freeze of ours on a workload that no release holds: taken off, or made a release of.
+"""A freeze of ours on a workload without a release: removes the freeze, or begins a release.
 
-Why: label and marks can be lost between admission and our first look, while no webhook answers. The workload's own
-controller would then wait for ever for pods that count as available. Invariant: the freeze is taken off only where no
-other revision runs; otherwise the template is one that nobody has approved, and the workload is marked for its release
-as admission marked it.
+Why: label and marks can be lost between admission and our first pass, while no webhook answers. The workload's own
+controller would then wait for ever for pods that count as available. Invariant: the freeze is removed only if no
+other revision runs; otherwise nobody has approved the template, and the workload gets the marks of a release that
+admission would have written.
 """
 
 import msgspec
@@ -24,7 +24,7 @@ from controller.domain.rollout.transition import Stop
 
 
 def without_a_release(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Take a freeze off a workload without a mark, or release its template; None without a freeze."""
+    """Remove the freeze of a workload without a mark, or release its template; None without a freeze."""
     record = context.values_to_restore
     if record is None:
         return None

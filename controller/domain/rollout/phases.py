@@ -135,8 +135,8 @@ def _decision(context: ReleaseContext, stop: Stop, notes: tuple[Note, ...]) -> D
 
 
 def _housekeeping(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
-    """The first duties for every living Rollout: finalizer, plan hash, the label that admission selects by,
-    configuration.
+    """The housekeeping of every Rollout that is not being deleted: finalizer, plan hash, the label that admission
+    selects by, configuration.
     """
     meta = context.seen.rollout.metadata
     if meta.deleting:

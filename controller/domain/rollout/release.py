@@ -228,7 +228,7 @@ def _go_on(context: ReleaseContext, status: RolloutStatus) -> Transition:
 def _is_admitted_again_without_its_pods(context: ReleaseContext, status: RolloutStatus) -> bool:
     """Admission has paused the workload once more, past the move of this step, and the step's pods are gone.
 
-    A Deployment whose ReplicaSets were deleted, and whose template changed away and back before anybody looked, kept
+    A Deployment whose ReplicaSets were deleted, and whose template changed away and back before the next pass, kept
     the pause and had no pod at all.
     """
     ours = moonshift_status(status)

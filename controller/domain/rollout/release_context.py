@@ -227,8 +227,8 @@ class ReleaseContext(Value, frozen=True):
 
     @property
     def left_behind(self) -> OwnersRecord | None:
-        """The owner's own values of a workload with a freeze of ours and no record of them, as well as they can be
-        told.
+        """The owner's own values of a workload with our freeze and without a record, as far as other sources have
+        them.
         """
         ours = moonshift_status(self.seen.rollout.status)
         known = ours.owners_record if ours.workload_uid == self.meta.uid else ""

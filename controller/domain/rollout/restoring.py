@@ -56,7 +56,7 @@ def _stable_gone(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 
 
 def give_back_what_leads(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
-    """Restore objects that nothing refers to; nothing yet where the stored status says that they were restored
+    """Restore objects that no other object names; no action if the stored status says that they were restored
     before.
     """
     known = moonshift_status(context.seen.rollout.status).route_plan

@@ -1,9 +1,9 @@
-"""The way back in batches: releases the stable revision step by step over the revision that was given up.
+"""Rollback in batches: releases the stable revision step by step over the revision that was given up.
 
 An annotation of the Rollout asks for it; without it, and where it has no effect, a rollback is immediate. Invariants:
-steps, pauses and approvals are those of the plan; the stable revision does not change; removing the annotation ends the
-way back, and the rest follows at once. A release that was given up automatically never waits for a person on its way
-back.
+steps, pauses and approvals are those of the plan; the stable revision does not change; if the annotation is removed,
+the remaining pods return at once. A release that was given up automatically never waits for a person during its
+rollback.
 """
 
 from controller.api import names
@@ -36,13 +36,13 @@ def may_return_in_batches(context: ReleaseContext) -> bool:
 
 
 def returns_in_batches(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """A template that is the stable one again begins a way back in batches: there are pods to bring back."""
+    """The stable template came back and begins a rollback in batches: there are new pods to replace."""
     given_up = moonshift_status(status).failed_template == known_template(status)
     return may_return_in_batches(context) and context.old_revision_runs and not given_up
 
 
 def goes_on_returning(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """A way back in batches is under way, and still asked for."""
+    """A rollback in batches is under way, and the annotation still asks for it."""
     return moonshift_status(status).returning and may_return_in_batches(context)
 
 
@@ -58,7 +58,7 @@ def observed_id(context: ReleaseContext, status: RolloutStatus) -> str:
 
 
 def mark_those_that_stayed(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Before the first move, mark every pod of the stable revision that was never replaced."""
+    """Before the first move, mark every pod of the stable revision that no step has replaced."""
     if not (context.returning and context.admission_paused):
         return None
     rollout_id = canary_status(status).observed_rollout_id

@@ -34,7 +34,7 @@ from controller.domain.traffic.validation.services import shared_service_tells_a
 
 GATEWAY_OBJECT_IN_USE = "GatewayObjectInUse"
 GIVEN_BACK = "given-back-above-"
-"""Stands before the depth of the objects in use, when all objects above them are restored."""
+"""Prefix of the recorded plan when objects are restored: the depth of the objects still in use follows it."""
 SEVERAL = "several"
 """Recorded instead of a plan while the objects follow different plans."""
 
@@ -51,7 +51,7 @@ def follows_pods(context: ReleaseContext, index: int) -> bool:
 
 
 OF_THE_ORIGINAL = "of the original"
-"""The plan of gateway objects that the original controller leads: which one that is, they do not say."""
+"""Recorded for gateway objects that the original controller wrote: they do not name a plan."""
 
 
 def observed_plan(context: ReleaseContext) -> str | None:
@@ -82,7 +82,7 @@ def noted_routes(context: ReleaseContext, status: RolloutStatus) -> RolloutStatu
     """Record the instant at which the gateway objects were first seen to follow their present plan."""
     plan, known = observed_plan(context), moonshift_status(status)
     if plan is None:
-        # The objects may be used again: their next restore has to be seen as new.
+        # The objects may be used again: their next restore must count as a new one.
         plan = SEVERAL if says_given_back(known.route_plan) else known.route_plan
     lost = says_given_back(plan) and known.routed_at is None
     if plan == known.route_plan and not lost:
@@ -203,7 +203,7 @@ def _left_out(context: ReleaseContext, step: Step) -> tuple[Reference, ...]:
 
 
 def _partly(context: ReleaseContext, step: Step) -> tuple[PartlySaid, ...]:
-    """Gateway objects that can say some alternatives of the step, while another one can say all."""
+    """Gateway objects that can express some alternatives of the step, while another one can express all."""
     return partly(step, [(route.reference, route.can) for route in context.seen.routes])
 
 
@@ -239,8 +239,8 @@ def ensure_routes(context: ReleaseContext, status: RolloutStatus, index: int) ->
 def rehearsal(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
     """Before the first new pod: run the scripts of the first step with traffic, without writing.
 
-    A refusal by a script (no rule leads to stable, a defect of the script) would otherwise stop the release with pods
-    that nobody needs; the original finds out only then.
+    A refusal by a script (no rule routes to stable, a defect of the script) would otherwise stop the release after it
+    created pods in vain, as it does in the original.
     """
     if context.new_pods or context.routes_in_use or not context.seen.routes:
         return ()

@@ -1,8 +1,8 @@
 """The Services of a release: the pin of each stable Service, and the canary Services beside them.
 
 Why: while a release routes traffic, the stable Service selects the stable revision only, and a copy of it, the canary
-Service, selects the new one. Invariant: nothing behind a Service is given up while a route may still lead there; the
-instants of routes are `routing`'s. Must not plan or move routes.
+Service, selects the new one. Invariant: a Service loses no pods and is not deleted while a route may still lead to
+it; `routing` keeps the instants of routes. Must not plan or move routes.
 """
 
 from controller.api import names
@@ -171,7 +171,7 @@ def _own_canary_services(context: ReleaseContext) -> tuple[Service, ...]:
 def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
     """Canary Services that are missing, or select another revision.
 
-    None beside a Service that lost its selector: its copy would select pods of any workload.
+    No copy of a Service that lost its selector: the copy would select pods of any workload.
     """
     revision = context.new_revision
     if context.shared or not revision:
@@ -196,7 +196,7 @@ def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
 
 
 def _may_be_copied(context: ReleaseContext, stable: str) -> bool:
-    """A Service that is not there is told by the one who copies it."""
+    """A missing Service is reported by the effect that copies it."""
     found = context.service(stable)
     return found is None or selects_pods(found, (context.revision_label,))
 

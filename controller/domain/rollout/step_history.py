@@ -1,7 +1,7 @@
 """The visits of a release to its steps: when each was begun, completed its work, and was left.
 
 Invariant: functions of the visits alone. Only deadlines read them, for the time that the present step has taken. A
-visit without `ready_at` was left, or is still, before its pods and routes were in place.
+visit without `ready_at` ended before its pods and routes were in place, or has not reached that yet.
 """
 
 from datetime import datetime

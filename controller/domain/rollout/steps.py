@@ -114,11 +114,11 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
 
 
 def _position_comes_first(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """The step asks for pods that would be taken for people's deeds at the step that is stored.
+    """The step's pods would look like changes by people while the status still has the step before.
 
-    A controller that was killed between the move and its status found no stable pod at a step that leaves some, took
-    that for a workload that had been at zero replicas, and began the release again. Of a DaemonSet it took the new
-    pods for those of nodes that had joined, and gave them back.
+    So the step is stored first. A controller that was killed between the move and its status found no stable pod at a
+    step that leaves some, concluded that the workload had been at zero replicas, and began the release again. For a
+    DaemonSet it concluded that nodes had joined, and replaced the new pods.
     """
     stored = context.seen.rollout.status
     if nodes_from_zero.is_daemon_set(context):
@@ -206,7 +206,7 @@ def _analyse(context: ReleaseContext, status: RolloutStatus) -> Transition:
 
 
 def _paused(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    """The end of a step; its pods, Services and routes are kept as they are."""
+    """The end of a step; its pods, Services and routes are kept and repaired."""
     transition = pause.decide_pause(context, status)
     return transition if isinstance(transition, Continue) else _with_all_kept(context, transition)
 
@@ -227,7 +227,7 @@ def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
 
 
 def _with_routes(context: ReleaseContext, transition: Stop, index: int) -> Stop:
-    """The same stop, with the routes kept as written; or left alone where another writer insists."""
+    """The same stop, with repairs of the routes; or without, where another writer changed them again."""
     drift = drift_of(context)
     status, notes = noted(transition.status, drift, context.now)
     if drift.held is not None:

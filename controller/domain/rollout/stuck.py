@@ -21,7 +21,7 @@ from controller.domain.rollout.status import condition
 from controller.domain.rollout.transition import Stop
 
 TROUBLE_TOLERATED_FOR = timedelta(minutes=1)
-"""How long pods may take before their trouble stalls the release."""
+"""The time after which a problem of pods stalls the release."""
 
 
 def with_trouble(context: ReleaseContext, stop: Stop, began: datetime) -> Stop:

@@ -1,11 +1,10 @@
-"""A release that the original controller began and left: it goes on here, at the step and with the pods that it has.
+"""Continues a release that the original controller began, at its step and with its pods.
 
-Two passes: first everything that the original holds becomes ours (the workload last, so that a crash in between repeats
-the rest), then the status gets our part of it. The step that was under way is walked through again from its beginning,
-which changes nothing that is as the step wants it, and is approved anew; an approval that the original had not followed
-yet counts.
-Invariant: the new revision gets no pod and no share beyond the step that the original was at. A revision that
-cannot be told for certain counts as another one: its release begins at step 1.
+It takes two passes: first all objects that the original holds become ours (the workload last, so that a crash in
+between repeats the rest), then our part of the status is written. The present step starts again from its beginning,
+which changes nothing that is already as the step wants it, and needs a new approval; an approval that the original had
+not yet acted on counts. Invariant: the new revision gets no pod and no share beyond the step that the original was at.
+A revision that is not certain counts as another one: its release begins at step 1.
 """
 
 import msgspec
@@ -81,7 +80,7 @@ def _holds(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def _left_by_the_original(status: RolloutStatus) -> bool:
-    """The status says that a release is under way, and nothing of it is ours."""
+    """The status has a release under way, without our part."""
     inner = status.of_release
     said = condition(status, "Progressing")
     if inner is None or not inner.current_step_index or status.phase not in _BUSY:
@@ -141,7 +140,7 @@ def _autoscaler(context: ReleaseContext, found: Autoscaler) -> TakeOverAutoscale
 
 
 def _routes(context: ReleaseContext) -> tuple[TakeOverRoute, ...]:
-    """The gateway objects of whose original the original controller keeps nothing."""
+    """The gateway objects whose original the original controller does not store."""
     found = []
     for route in context.seen.routes:
         if not isinstance(route.state, RoutePresent) or route.state.in_use:
@@ -154,7 +153,7 @@ def _routes(context: ReleaseContext) -> tuple[TakeOverRoute, ...]:
 
 
 def _pins(context: ReleaseContext) -> tuple[PinService, ...]:
-    """The stable Services that the original narrowed to one revision, which it notes nowhere."""
+    """The stable Services that the original pinned to one revision without recording it."""
     label = context.revision_label
     seen = (context.service(name) for name in context.stable_services)
     return tuple(
@@ -212,7 +211,7 @@ def _resumed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
 
 
 def _without_workload(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    """The workload went while nobody looked: only routes and Services are left to restore."""
+    """The workload was deleted while no controller ran: only routes and Services are left to restore."""
     inner = status.of_release or CanaryStatus()
     ours = MoonshiftStatus(
         release=inner.canary_revision or names.CONTROL_INFO,
@@ -226,7 +225,7 @@ def _without_workload(context: ReleaseContext, status: RolloutStatus) -> Rollout
 
 
 def _state(said: str) -> StepState:
-    """Where the step is gone on with: from its beginning, unless it was approved or was the end."""
+    """The state in which the step continues: its first one, unless it was approved or was the end."""
     if said in (StepState.STEP_READY, StepState.COMPLETED):
         return StepState(said)
     return StepState.BEFORE_STEP_UPGRADE
@@ -249,7 +248,7 @@ def _replicas(context: ReleaseContext, index: int) -> int | str | None:
 
 
 def _stable(context: ReleaseContext, inner: CanaryStatus) -> tuple[str, str]:
-    """Revision and template hash of what ran when the release began, as the original noted them."""
+    """Revision and template hash of the pods that ran when the release began, as the original recorded them."""
     label = context.meta.labels.get(names.STABLE_REVISION, "")
     for revision in filter(None, (inner.stable_revision, label)):
         template = template_of(context.workload, revision)
@@ -259,7 +258,7 @@ def _stable(context: ReleaseContext, inner: CanaryStatus) -> tuple[str, str]:
 
 
 def _is_about_this_template(context: ReleaseContext, inner: CanaryStatus) -> bool:
-    """The step that the original notes was reached with the workload's present template."""
+    """The step in the original's record was reached with the workload's present template."""
     if context.kind is WorkloadKind.DEPLOYMENT:
         if inner.canary_revision == context.template_name:
             return True

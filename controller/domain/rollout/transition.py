@@ -1,4 +1,4 @@
-"""The outcome of one look at a state: continue deciding, or stop here with actions or a wait.
+"""The outcome of one state: continue deciding, or stop here with actions or a wait.
 
 Invariant: a state that needs nothing is passed through without a write, so a pass continues until it meets an action or
 a wait. `None` from a part of a state means that this part needs nothing.
@@ -31,7 +31,7 @@ class Stop(Value, frozen=True):
     notes: tuple[Note, ...] = ()
     problem: Refusal | None = None
     brief: bool = False
-    """What is waited for comes in a moment, as a rule: the status can be written together with it."""
+    """The awaited change usually comes within moments, so this status need not be written before it."""
     urgent: tuple[Action, ...] = ()
     """Executed before all other actions, so that a refusal of another action cannot keep requests on a side without
     pods.

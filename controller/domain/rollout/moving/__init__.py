@@ -1,4 +1,4 @@
 """How pods are moved: one mechanism per kind of workload and style, all behind one Protocol.
 
-Invariant: what happens next to a release (steps, disturbances, the end) asks the mechanism and never the kind.
+Invariant: the code of a release (steps, disturbances, the end) calls the mechanism and never looks at the kind.
 """

@@ -1,9 +1,9 @@
-"""Blue-green of a native Deployment: new pods by surge alone, so that every old one stays until the end.
+"""Blue-green of a native Deployment: new pods by surge alone, so that every old pod stays until the end.
 
-The hold is partition style's: no new pod counts as available, and with maxUnavailable 0 the Deployment's controller
-then takes no old one away. The owner's own maxSurge does not limit the number: blue-green asks for all new pods
-beside all old ones.
-Invariant: nothing is sized by an autoscaler while the pods are doubled.
+The hold is that of partition style: no new pod counts as available, and with maxUnavailable 0 the Deployment's
+controller then removes no old one. The owner's own maxSurge does not limit the number: blue-green needs all new pods
+in addition to all old ones.
+Invariant: no autoscaler changes the size while the pods are doubled.
 """
 
 from controller.api import names
@@ -23,7 +23,7 @@ class BlueGreenDeployment(Deployments):
     """The surge follows the steps."""
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """As for partition style, once no autoscaler is at work."""
+        """As for partition style, once all autoscalers are paused."""
         held = (*autoscalers.pause_all(context), *_freeze_stable(context, status))
         if held:
             return Stop(status=status, actions=held)
@@ -35,7 +35,7 @@ class BlueGreenDeployment(Deployments):
     def grow(
         self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
-        """As much surge as the step wants new pods; a step back takes none away."""
+        """As much surge as the step wants new pods; a jump back removes none."""
         values = WrittenLimits(_surge(context, index), 0)
         if not admission_paused(context.deployment) and written(context.deployment, values):
             return ()
@@ -52,7 +52,7 @@ class BlueGreenDeployment(Deployments):
         )
 
     def regrow(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
-        """Nothing: the Deployment's own controller brings its pods back."""
+        """Nothing: the Deployment's own controller restores its pods."""
         return ()
 
     def old_share(self, context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
@@ -67,7 +67,7 @@ class BlueGreenDeployment(Deployments):
         return (*held, *self.grow(context, index, Readiness(0, 0), give_back=False))
 
     def clear_abandoned(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """Scale them away; the old pods are all there, so v1 → v2 → v3 is no different from v1 → v2."""
+        """Scale them to zero. All old pods exist, so v1 → v2 → v3 works like v1 → v2."""
         return blocked_workload(context, status) or clear_abandoned(context, status)
 
     def scale_up_stable(
@@ -78,10 +78,10 @@ class BlueGreenDeployment(Deployments):
 
 
 def _surge(context: ReleaseContext, index: int) -> IntOrPercent:
-    """The step's own share, as its owner wrote it: of every size its rounding is then the plan's.
+    """The step's own share, as the owner wrote it: then its rounding follows the plan at every size.
 
-    A percentage reckoned from pods (3 of 5 are 60 %) would make one too many of the next size, and keep it for ever.
-    A larger number of an earlier step stays.
+    A percentage computed from pods (3 of 5 are 60 %) would create one pod too many at another size, and keep it for
+    ever. A larger number of an earlier step stays.
     """
     asked = context.step(index).replicas
     share: IntOrPercent = asked if isinstance(asked, str) else context.batch(index)
@@ -92,10 +92,10 @@ def _surge(context: ReleaseContext, index: int) -> IntOrPercent:
 
 
 def _freeze_stable(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
-    """The stable ReplicaSet's pods do not count as available either.
+    """Pods of the stable ReplicaSet must not count as available either.
 
-    A whole one that does is "saturated" to the Deployment's controller: on the way back, at the moment its template is
-    applied, it would take the new pods away before the traffic has left them, paused or not.
+    Kubernetes calls a ReplicaSet with all its pods available "saturated". On a rollback, when the stable template is
+    applied, the Deployment's controller would remove the new pods before the traffic has left them, paused or not.
     """
     return tuple(
         FreezeReplicaSet(found.metadata.key, found.metadata.uid)

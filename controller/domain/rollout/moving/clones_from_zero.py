@@ -1,11 +1,11 @@
-"""A CloneSet that is scaled to zero in mid-release, and back: it comes back as its stable revision.
+"""A CloneSet that is scaled to zero in mid-release, and up again: it returns as its stable revision.
 
-Its own controller calls the new revision its current one as soon as every pod it wants is of that, so also when it
-wants none; whatever the partition says, pods then come back as that. So at zero it may make no pod
-(`scaleStrategy.maxUnavailable: 0`). Once it wants pods and has too few, it changes nothing of what it calls current:
-the stable revision is named again in its status, and then it may make pods. Where it was back before anybody looked,
-one new pod makes room for that, and the others are replaced as the stable ones become ready.
-Invariant: which revision is stable is not decided again.
+Its own controller calls the new revision the current one as soon as all wanted pods have it, so also when it wants no
+pod. Pods are then created as that revision, whatever the partition says. So at zero it may create no pod
+(`scaleStrategy.maxUnavailable: 0`). While it wants pods and has too few, it does not change its current revision: we
+write the stable revision into its status, and then let it create pods. If it was scaled up before our next pass, one
+new pod is deleted to make room, and the others are replaced as stable ones become ready.
+Invariant: the stable revision is not decided again.
 """
 
 from msgspec import Raw, json
@@ -48,7 +48,7 @@ def returned_as_new(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """The stable revision is the current one, and every pod is of it, and ready."""
+    """Make the stable revision the current one; wait until every pod has it and is ready."""
     name = _revision(context, status)
     if not name:
         return None
@@ -68,7 +68,7 @@ def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | 
 def opened(
     context: ReleaseContext, named: tuple[str, ...] | None = None
 ) -> tuple[FieldOfSpec, ...]:
-    """A CloneSet that was closed may make pods again; and with `named` given, exactly these pods are to be deleted."""
+    """A CloneSet that was closed may create pods again; with `named` given, exactly these pods are to be deleted."""
     if context.kind is not WorkloadKind.CLONE_SET:
         return ()
     live = _scale_strategy(context)
@@ -77,7 +77,7 @@ def opened(
 
 
 def _named_again(context: ReleaseContext, name: str) -> tuple[Action, ...]:
-    """Closed, and with a pod too few: then the status may be written, and stays."""
+    """Write the stable revision into the status; while the set is closed and has a pod too few, the value stays."""
     closing = _held(context, CLOSED)
     if closing or not context.observed:
         return closing
@@ -108,7 +108,7 @@ def _is_current(context: ReleaseContext, stable: str) -> bool:
 
 
 def _held(context: ReleaseContext, limit: IntOrPercent | None) -> tuple[Action, ...]:
-    """The strategy that keeps every pod old, with this limit of pods that may be missing while it grows."""
+    """The strategy that keeps every pod old, with this limit of missing pods while it grows."""
     own = owners_strategy(context)
     if context.style is Style.BLUE_GREEN:
         strategy = surging(own, MOVES_NO_POD[WorkloadKind.CLONE_SET], Doubling().surge)
@@ -137,7 +137,7 @@ def _alive(context: ReleaseContext) -> list[Pod]:
 
 
 def _replaced(context: ReleaseContext, stable: str) -> tuple[DeletePod, ...]:
-    """Pods that did not come back as stable ones: those that serve nobody at once, the others one after another."""
+    """Pods that did not return as stable ones: unready ones at once, the others one after another."""
     alive = _alive(context)
     wrong = [pod for pod in alive if pod.revision != stable]
     unready = [pod for pod in wrong if pod.ready_since is None]

@@ -19,7 +19,7 @@ def marks_to_remove(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Annotations and labels of ours that the workload carries and should not carry any more.
 
-    On a kind that is known by its label alone, the label is its owner's.
+    If only the label makes the kind known, the label belongs to the owner.
     """
     annotations = {names.ORIGINAL_STRATEGY, names.ADMISSION_PAUSE, names.EXTRA_STATUS}
     labels: set[str] = set()
@@ -45,7 +45,7 @@ class Deployments(FromZero):
     def release(
         self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
     ) -> Action:
-        """Strategy, times and `paused` as their owner has them."""
+        """Restore strategy, times and `paused` as the owner wrote them."""
         annotations, labels = marks_to_remove(context, keep_mark=keep_mark, drop_label=drop_label)
         record, metadata = context.values_to_restore, context.deployment.metadata
         return ReleaseDeployment(
@@ -63,7 +63,7 @@ class Deployments(FromZero):
         )
 
     def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """All pods are of the template, and as many are available as the owner asks for."""
+        """All pods have the template, and as many are available as the owner asks for."""
         deployment = context.deployment
         seen = deployment.status
         limits = owners_limits(context.owners_values, context.replicas)

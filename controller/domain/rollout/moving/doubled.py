@@ -1,6 +1,6 @@
 """Blue-green of a CloneSet: new pods by its own surge, frozen so that every old pod stays until the end.
 
-The arithmetic, and why `maxSurge` alone is not enough, is in `pods/doubling`. Invariants: no autoscaler changes the
+`pods/doubling` has the arithmetic, and says why `maxSurge` alone is not enough. Invariants: no autoscaler changes the
 size while the pods are doubled. The freeze keeps the CloneSet's controller from deleting any pod, so surplus pods after
 scaling in are deleted here.
 """

@@ -61,8 +61,8 @@ class ExtraDeployment(Deployments):
     def scale_up_stable(
         self, context: ReleaseContext, stable: Readiness
     ) -> tuple[Action, ...] | None:
-        """The stable Deployment has never shrunk. Only where its ReplicaSet was deleted it is resumed: paused, it makes
-        no other.
+        """The stable Deployment has never shrunk. If its ReplicaSet was deleted, resume it: a paused one creates no
+        other.
         """
         whole = any(found.active for found, _ in context.workload.replica_sets)
         if whole or not context.admission_paused or kept_paused(context) is not None:

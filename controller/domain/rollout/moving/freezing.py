@@ -39,14 +39,14 @@ def values_are_lost(context: ReleaseContext, status: RolloutStatus) -> Refusal |
 
 
 def _is_its_owners(context: ReleaseContext) -> bool:
-    """A Deployment that is not frozen has its owner's own values in its spec."""
+    """True for a Deployment that is not frozen: its spec has its owner's own values."""
     if context.kind is not WorkloadKind.DEPLOYMENT:
         return False
     return context.deployment.spec.min_ready_seconds != names.FREEZE_MIN_READY_SECONDS
 
 
 def _moves_freely(context: ReleaseContext) -> bool:
-    """A set whose strategy keeps no pod back has its owner's own values in its spec."""
+    """True for a set whose strategy holds no pod: its spec has its owner's own values."""
     found, kind = context.workload.object, context.workload.kind
     if not isinstance(found, PodSet):
         return False
@@ -120,6 +120,6 @@ def lost_its_record(context: ReleaseContext) -> bool:
 
 
 def _was_resumed_unheard(context: ReleaseContext) -> bool:
-    """Its owner paused it, and took the pause back while no webhook was asked: the release would wait for ever."""
+    """The owner removed a pause of theirs while no webhook answered: the release would wait for ever."""
     known = context.owners is not None and context.owners.paused
     return known and not context.deployment.spec.paused

@@ -71,7 +71,7 @@ def _been_at(status: RolloutStatus) -> set[int]:
 
 
 class FromZero:
-    """The order in which revisions return from zero replicas."""
+    """The order in which revisions return from zero replicas, for a Deployment."""
 
     def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """The Deployment is paused, and no ReplicaSet is newer than the stable one."""
@@ -86,10 +86,10 @@ class FromZero:
         return Stop(status, first) if first else None
 
     def returned_as_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
-        """No stable pod is wanted, and others are: of an abandoned revision, or of the new one at a step that leaves
-        stable pods. Only scaling from zero causes that, where the Deployment is frozen: a lost freeze comes back first.
+        """No stable pod is wanted, but pods of another revision are: an abandoned one, or the new one at a step that
+        leaves stable pods. In a frozen Deployment only scaling from zero causes that; a lost freeze is restored first.
 
-        Not where the Deployment went on by itself while it was not frozen: then people decide (`stable_gone`).
+        Not if the Deployment's controller continued while it was not frozen: then people decide (`stable_gone`).
         """
         stable = stable_replica_set(context, status)
         if stable is None or stable.active or moonshift_status(status).went_on:
@@ -100,7 +100,7 @@ class FromZero:
     def stable_returns_first(
         self, context: ReleaseContext, status: RolloutStatus, *, returning: bool
     ) -> bool:
-        """Others run in its place, which no step gave them, or only until it is back."""
+        """Pods of another revision run in place of stable ones, although no step gave them that place."""
         stable = stable_replica_set(context, status)
         if stable is None or not context.replicas or not stays_stable(context, status):
             return False
@@ -166,7 +166,7 @@ def _stable_beside(
 
 
 def _emptied(context: ReleaseContext, stable: ReplicaSet) -> tuple[ScaleReplicaSet, ...]:
-    """No other ReplicaSet wants a pod."""
+    """True when no other ReplicaSet wants a pod."""
     return tuple(
         ScaleReplicaSet(rs.metadata.key, rs.metadata.uid, 0)
         for rs in _others(context, stable)

@@ -3,8 +3,8 @@
 A DaemonSet's controller creates every pod from the present template, whatever the strategy says: on a node that joins,
 and on all nodes when the pods return. So the set gets its stable template for as long as it takes to replace the
 surplus pods, frozen all the time, and then the release's own template again. Invariants: the status records a change of
-the template before it is written, so that our own stable template is never taken for a rollback; no template is swapped
-where the ControllerRevision of either one might be lost.
+the template before it is written, so that our own stable template is never taken for a rollback; no template is
+exchanged where the ControllerRevision of either one might be lost.
 """
 
 import msgspec
@@ -58,7 +58,7 @@ def lend(status: RolloutStatus) -> Stop:
 
 
 def lent(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """The next part of the swap; None once the set has the release's own template again, or a third one."""
+    """The next part of the exchange; None once the set has the release's own template again, or a third one."""
     ours = moonshift_status(status)
     new, stable = _kept(context, status)
     if ours.workload_uid != context.meta.uid:

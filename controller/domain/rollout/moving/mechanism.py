@@ -55,8 +55,8 @@ class Mechanism(Protocol):
     def stable_returns_first(
         self, context: ReleaseContext, status: RolloutStatus, *, returning: bool
     ) -> bool:
-        """Another revision came, and pods of an abandoned one run in the place of stable ones, which return before
-        anything is abandoned; `returning`: they are on their way.
+        """Another revision came, and pods of an abandoned one run in the place of stable ones. The stable pods return
+        before anything is abandoned; `returning` says that they already do.
         """
         ...
 

@@ -1,7 +1,7 @@
 """A native DaemonSet: held as OnDelete, its pods deleted node by node within its owner's maxUnavailable.
 
-The arithmetic is in `pods/daemonset`. Invariant: a pod is deleted only by its UID, and only while the set is held: else
-its own controller would delete others at the same time.
+The arithmetic is in `pods/daemonset`. Invariant: a pod is deleted only by its UID, and only while the set is held;
+otherwise its own controller would delete other pods at the same time.
 """
 
 from controller.api.rollout import RolloutStatus
@@ -22,7 +22,7 @@ from controller.domain.rollout.transition import Stop
 
 
 class NodeByNode(Sets):
-    """Pods go node by node."""
+    """Pods are replaced node by node."""
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """The controller has caught up: it knows the revision with which deleted pods return."""
@@ -38,7 +38,7 @@ class NodeByNode(Sets):
         return holding or _deletions(context, index)
 
     def keep(self, context: ReleaseContext, index: int) -> tuple[Action, ...]:
-        """An added node got a new pod already; a strategy that was edited by hand is corrected."""
+        """Correct a strategy that was edited by hand; a node that joined has a new pod already."""
         return (
             self.grow(context, index, Readiness(0, 0), give_back=True) if context.observed else ()
         )

@@ -1,7 +1,7 @@
-"""A DaemonSet whose nodes were all away in mid-release, and came back: stable pods take the place of the new ones.
+"""A DaemonSet whose nodes all left in mid-release, and returned: stable pods replace the new ones.
 
-Its controller makes new pods on every node that comes back, before anybody can look; see `lending` for what is done
-about them. Invariant: which revision is stable is not decided again.
+Its controller creates new pods on every node that returns, before any pass; `lending` replaces them. Invariant: the
+stable revision is not decided again.
 """
 
 from controller.api.rollout import RolloutStatus
@@ -13,14 +13,14 @@ from controller.domain.rollout.transition import Stop
 
 
 def returned_as_new(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """No pod is stable, although no step was to take all: all nodes were away."""
+    """No pod is stable, although no step replaces all pods: all nodes had left."""
     stable = context.pods_of(moonshift_status(status).stable_revision)
     leaves_some = not stable and leaves_stable_pods(context, status)
     return leaves_some and lending.too_many_are_new(context, status)
 
 
 def too_many_are_new(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """Nodes joined, and their pods are more than the step's share; of any other kind of workload never."""
+    """Nodes joined, and more pods are new than the step's share; never true for another kind of workload."""
     return is_daemon_set(context) and lending.too_many_are_new(context, status)
 
 
@@ -30,10 +30,10 @@ def is_daemon_set(context: ReleaseContext) -> bool:
 
 
 def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Every node has a ready pod, and none is new.
+    """Wait until every node has a ready pod, and none is new.
 
-    A pod of a revision before the stable one stays: nothing replaces it before a step does. A release that waited for
-    stable pods alone never went on.
+    A pod of a revision before the stable one stays until a step replaces it. A release that waited for stable pods
+    alone waited for ever.
     """
     if not lending.can_be_lent(context, status):
         return None

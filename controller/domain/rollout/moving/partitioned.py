@@ -1,4 +1,4 @@
-"""Partition style of a StatefulSet, CloneSet or Advanced DaemonSet: its own controller works up to a partition.
+"""Partition style of a StatefulSet, CloneSet or Advanced DaemonSet: its own controller updates pods up to a partition.
 
 Invariant: pods of an abandoned revision never block another one.
 """
@@ -105,7 +105,7 @@ class PartitionedSet(Sets):
 
 
 def _unstuck(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """On a way back in batches the other pods wait for their turn; broken ones would block a StatefulSet for ever."""
+    """In a rollback in batches, broken pods are deleted at once: they would block a StatefulSet for ever."""
     return make_way(context, status) if context.workload.kind is WorkloadKind.STATEFUL_SET else None
 
 

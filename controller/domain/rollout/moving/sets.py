@@ -1,7 +1,7 @@
 """The common part of all mechanisms for sets of pods: the owner's strategy, the first move, the restore.
 
-A set is held by its update strategy alone, so the admission pause is only a mark here: it says that nothing was moved
-since admission. Invariant: the strategy that we write is always the owner's own with our part in it.
+A set is held by its update strategy alone. So the admission pause is only a mark here: no pod was moved since
+admission. Invariant: the strategy that we write is always the owner's own with our part in it.
 """
 
 import msgspec
@@ -49,7 +49,7 @@ def live_strategy(context: ReleaseContext) -> JsonObject:
 def set_strategy(
     context: ReleaseContext, strategy: JsonObject, fields: tuple[FieldOfSpec, ...] = ()
 ) -> tuple[Action, ...]:
-    """Write an update strategy and these fields, and end the admission pause; nothing when all is so already."""
+    """Write an update strategy and these fields, and end the admission pause; no action if all is so already."""
     if not context.admission_paused and not fields and same(strategy, live_strategy(context)):
         return ()
     return (
@@ -97,7 +97,7 @@ class Sets:
     def stable_returns_first(
         self, context: ReleaseContext, status: RolloutStatus, *, returning: bool
     ) -> bool:
-        """No: under a partition the set's own controller makes the pods of another revision from the stable ones."""
+        """False: under a partition the set's own controller makes pods of another revision from the stable ones."""
         return False
 
     def too_many_are_new(self, context: ReleaseContext, status: RolloutStatus) -> bool:
@@ -129,7 +129,7 @@ class Sets:
     def release(
         self, context: ReleaseContext, *, keep_mark: bool, drop_label: bool = False
     ) -> Action:
-        """The update strategy of its owner, with the pause field that clients of the original read."""
+        """Restore the owner's update strategy, with the pause field that clients of the original read."""
         annotations, labels = marks_to_remove(context, keep_mark=keep_mark, drop_label=drop_label)
         record = context.values_to_restore
         return ReleaseSet(
@@ -147,7 +147,7 @@ class Sets:
         return ()
 
     def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """All pods that the owner wants updated are of the template, and as many are ready as the owner asks for."""
+        """All pods that the owner wants updated have the template, and as many are ready as the owner asks for."""
         counted = context.ready(context.promoted_pods)
         if context.observed and _whole(context, counted):
             return None

@@ -1,9 +1,9 @@
-"""A StatefulSet that is scaled to zero in mid-release, and back: it comes back as its stable revision.
+"""A StatefulSet that is scaled to zero in mid-release, and up again: it returns as its stable revision.
 
 Its own controller calls a rolling update of no pods complete, whatever the partition says, and makes the new revision
-its current one; the pods then come back as that. So at zero the strategy is OnDelete, which completes nothing, and
-`status.currentRevision` is written back where the controller was faster. Back from zero the partition holds again, and
-a pod that was made meanwhile is replaced by a stable one. Invariant: which revision is stable is not decided again.
+the current one; pods then return as that revision. So at zero the strategy is OnDelete, which completes nothing, and
+`status.currentRevision` is written back if the controller was faster. After zero the partition holds again, and a pod
+that was created as new meanwhile is replaced by a stable one. Invariant: the stable revision is not decided again.
 """
 
 from controller.api.rollout import RolloutStatus
@@ -18,7 +18,7 @@ from controller.domain.rollout.transition import Stop
 
 
 def only_stable_returns(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """The set's controller still calls the stable revision its current one, and completes nothing."""
+    """Keep the stable revision the set's current one: its controller must complete no update."""
     if not _can_return(context, status):
         return None
     closing = set_strategy(context, COMPLETES_NOTHING)
@@ -43,7 +43,7 @@ def returned_as_new(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Held by the partition again, every pod is of the stable revision, and ready."""
+    """Hold the set by the partition again; wait until every pod has the stable revision and is ready."""
     if not _can_return(context, status):
         return None
     holding = set_strategy(context, moving_no_pod(context.workload.kind, owners_strategy(context)))
@@ -57,7 +57,7 @@ def bring_stable_back(context: ReleaseContext, status: RolloutStatus) -> Stop | 
 
 
 def _can_return(context: ReleaseContext, status: RolloutStatus) -> bool:
-    """A kind with ordinals, whose stable revision is another one, and still kept."""
+    """The kind has ordinals, and its stable revision differs from the new one and still exists."""
     ours = moonshift_status(status)
     if context.kind is not WorkloadKind.STATEFUL_SET or ours.by_id:
         return False
@@ -65,7 +65,7 @@ def _can_return(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def _remembered(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
-    """The stable revision is written back as the set's current one."""
+    """Write the stable revision back as the set's current one."""
     stable = moonshift_status(status).stable_revision
     if context.pod_set.status.current_revision == stable:
         return ()
@@ -73,7 +73,7 @@ def _remembered(context: ReleaseContext, status: RolloutStatus) -> tuple[Action,
 
 
 def _replaced(context: ReleaseContext, status: RolloutStatus) -> tuple[DeletePod, ...]:
-    """Pods that did not come back as stable ones: those that serve nobody at once, the others one after another."""
+    """Pods that did not return as stable ones: unready ones at once, the others one after another."""
     alive = [pod for pod in context.workload.pods if not pod.metadata.deleting]
     wrong = [pod for pod in alive if pod.revision != moonshift_status(status).stable_revision]
     unready = [pod for pod in wrong if pod.ready_since is None]

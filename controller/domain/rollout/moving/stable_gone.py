@@ -1,9 +1,9 @@
 """Reports a release that has no pod of the stable version any more, although its steps leave some.
 
-Why: somebody deleted the stable ReplicaSet, or the workload went on by itself while it was not held, or all its pods
-were gone for a while and its own controller knows the newest template only (CloneSet, DaemonSets). Waiting cannot help
-then. Invariant: reported, never corrected automatically: the new version serves all requests already, and people decide
-which version they want; approvals and jumps still work. The message offers nothing that cannot be done.
+Why: somebody deleted the stable ReplicaSet, or the workload's controller continued while it was not held, or the
+workload had no pods for a while and its controller knows only the newest template (CloneSet, DaemonSets). Waiting
+cannot help then. Invariant: reported, never corrected automatically: the new version serves all requests already, and
+people decide which version they want; approvals and jumps still work. The message offers nothing that cannot be done.
 """
 
 from controller.api.rollout import RolloutStatus
@@ -17,7 +17,7 @@ from controller.domain.rollout.reverting import can_go_back
 
 
 def stable_is_gone(context: ReleaseContext, status: RolloutStatus) -> Refusal | None:
-    """The message where only the new version runs; None where it does not, or is meant to."""
+    """The message when only the new version runs; None if other pods run, or if the step wants that."""
     known = moonshift_status(status).stable_revision
     if (
         moonshift_status(status).by_id
@@ -46,7 +46,7 @@ def _none_is_wanted(context: ReleaseContext, status: RolloutStatus) -> bool:
 
 
 def _all_are_new(context: ReleaseContext, stable: str) -> bool:
-    """A set has no room for a stable pod; other code checks this before the first move and on a way back."""
+    """A set has no room for a stable pod; other code checks this before the first move and on a rollback."""
     if (
         context.admission_paused
         or context.returning
