@@ -1,8 +1,8 @@
 """The size of a workload of any kind, its running revisions, and the present one of them.
 
 Why: a Deployment keeps its revisions in ReplicaSets, a set of pods in ControllerRevisions and in its status; the
-decisions of a release must not depend on that difference. Invariant: revisions are named as the pods' label names them, so that
-a Service can be pinned by the name; a template that is not known has an empty hash, never a wrong one.
+decisions of a release must not depend on that difference. Invariant: revisions are named as the pods' label names them,
+so that a Service can be pinned by the name; a template that is not known has an empty hash, never a wrong one.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from controller.domain.pods.marks import OwnersRecord
 
 
 class Running(msgspec.Struct, frozen=True):
-    """A revision that has pods: its name, the hash of its template (empty: not known), and the number of pods it wants."""
+    """A revision with pods: its name, its template's hash (empty: not known), and the number of pods it wants."""
 
     name: str
     template_hash: str
@@ -37,7 +37,7 @@ def size_of(seen: WorkloadSeen) -> int:
 
 
 def min_ready_seconds(pod_set: PodSet) -> int:
-    """The time for which a pod of a set has to be ready until it counts; an Advanced StatefulSet has it in its strategy."""
+    """The seconds for which a pod must be ready before it counts; an Advanced StatefulSet has them in its strategy."""
     if pod_set.spec.min_ready_seconds is not None:
         return pod_set.spec.min_ready_seconds
     rolling = update_strategy(pod_set).rolling_update

@@ -86,7 +86,7 @@ def _restored(plan: RoutePlan, closed: tuple[RouteSeen, ...], depth: int) -> Res
 
 
 def _says(route: RouteSeen, plan: RoutePlan) -> bool:
-    """The object follows this plan, and nobody else wrote it."""
+    """The object follows this plan, and nobody else changed it."""
     state = route.state
     return (
         isinstance(state, RoutePresent)

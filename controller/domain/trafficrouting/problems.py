@@ -1,6 +1,6 @@
 """Why a TrafficRouting cannot be carried out: its own fields, its members, or its gateway objects.
 
-Invariant: once routes are in use, restoring them is more important than complaining about the strategy.
+Invariant: once routes are in use, restoring them is more important than reporting problems of the strategy.
 """
 
 from typing import assert_never

@@ -1,7 +1,7 @@
 """The status of a TrafficRouting, and the notes about its changes.
 
-`status.members` says since when a Rollout's routes are open or closed; the Rollout waits for that before it takes pods
-away. Invariant: a status that says the same is the same.
+`status.members` has the time since which a Rollout's routes are open or closed; the Rollout waits for it before it
+removes pods. Invariant: without news the status stays equal, timestamps included.
 """
 
 from datetime import datetime
@@ -55,7 +55,7 @@ def next_status(
 def _members(
     seen: TrafficRoutingSeen, open_routes: tuple[str, ...], now: datetime
 ) -> tuple[Member, ...]:
-    """Members, and since when their routes are open; one that left stays while its release lasts."""
+    """Members, and the time since which their routes are open; a member that left stays while its release lasts."""
     before = {member.rollout: member for member in seen.routing.status.members}
     members: list[Member] = []
     present = {member.rollout.metadata.name: member for member in seen.members}

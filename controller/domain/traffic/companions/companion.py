@@ -170,7 +170,7 @@ def _metadata(obj: Tree) -> Tree:
 
 
 def stands(wanted: dict[str, str], made: tuple[CompanionObject, ...]) -> bool:
-    """All companion objects exist as they were written, and there are no others. `wanted`: checksums by identity."""
+    """Exactly the wanted companion objects exist, as they were written. `wanted`: checksums by identity."""
     present = [item for item in made if not item.leaving]
     return {item.identity: item.written for item in present} == wanted and all(
         item.whole for item in present

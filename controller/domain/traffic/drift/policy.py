@@ -16,9 +16,9 @@ from controller.domain.decision import Refusal, Value
 from controller.domain.observation import RoutePresent, RouteSeen
 
 FIGHT_WINDOW = timedelta(minutes=1)
-"""A place that is changed so soon after two put-backs has another writer."""
+"""A place that changes again within this time after two put-backs has another writer."""
 RETRY_AFTER_FIGHT = timedelta(minutes=5)
-"""How long such a place is left alone."""
+"""The time for which such a place is not written."""
 
 
 class PutBacks(Value, frozen=True):
@@ -34,7 +34,7 @@ def next_put_back(
 ) -> PutBacks:
     """The put-back to record after reverting these places now; they were changed at `changed_at`.
 
-    A put-back that ends a fight counts twice: the next change within a minute of it is left at once.
+    A put-back after that time counts twice: the next change within a minute of it is left at once.
     """
     if not set(last.places) & set(places):
         return PutBacks(places, at)

@@ -1,9 +1,9 @@
-"""The original of an HTTPRoute that the original controller leads: it keeps none, so it is worked out.
+"""Computes the original of an HTTPRoute that the original controller changed, because that controller stores none.
 
 That controller adds a reference to the canary Service to each rule that leads to the stable one, or a rule of its own
-whose only backend is the canary Service. Both are taken out again; the stable Service's weight is 1 then, as that
-controller leaves it (which weight the owner wrote is known to nobody).
-Invariant: a rule that names no canary Service is not changed, whatever else it says.
+whose only backend is the canary Service. Both are removed; the stable Service's weight is then 1, as that
+controller leaves it (the owner's weight is not known any more).
+Invariant: a rule that does not name a canary Service is not changed.
 """
 
 from controller.domain.decision import Reference
@@ -15,7 +15,7 @@ GROUP = "gateway.networking.k8s.io"
 
 
 def worked_out_original(raw: bytes, reference: Reference) -> str | None:
-    """The text to keep as the original; None where the object is not led by the original controller."""
+    """The text to store as the original; None if the original controller did not change the object."""
     if (reference.group, reference.kind) != (GROUP, KIND) or reference.shared:
         return None
     try:
@@ -35,7 +35,7 @@ def worked_out_original(raw: bytes, reference: Reference) -> str | None:
 
 
 def _own(rule: Json, reference: Reference) -> Json:
-    """The rule without the canary Service; None where it leads nowhere else."""
+    """The rule without the canary Service; None if it has no other backend."""
     backends = rule.get("backendRefs") if isinstance(rule, dict) else None
     if not isinstance(rule, dict) or not isinstance(backends, list):
         return rule

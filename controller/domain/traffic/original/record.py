@@ -4,7 +4,7 @@ It is set in the same write as the routes themselves, so a crash cannot separate
 kept completely, because removing our part must not need a script. It is compressed with the original as dictionary, so
 that little more than the difference is stored. The checksum of the original shows whether it is damaged.
 Invariant: `read_state(write_state(…))` returns the same record; a damaged record reads as None.
-Must not be trusted beyond its checksums: everybody who may edit the object can edit the text.
+Must not be trusted beyond its checksums: everybody who may edit the object can edit the record.
 """
 
 import base64

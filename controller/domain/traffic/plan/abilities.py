@@ -2,7 +2,7 @@
 have them.
 
 A step is compared with these words twice: when a Rollout is admitted, and when a release begins, because a script may
-have changed in between. A step that a kind cannot express is therefore refused before any pod is made and any traffic
+have changed in between. A step that a kind cannot express is therefore refused before any pod is created or any traffic
 moves. A script without a `--@can` line promises everything. Two kinds may share the work (Consul's splitter has the
 shares, its router the matches): when the Rollout names both, one may supply an ability that the other lacks;
 `--@siblings` says so. When a step has several gateways and one of them cannot match as the step asks, that gateway
@@ -36,10 +36,10 @@ WORDS: Mapping[str, str] = {
     "both": "match and divide in one step",
     "header-modifier": "change request headers for the new version",
 }
-"""What a gateway is asked to do, by word."""
+"""The verb for each word of `--@can`, for messages."""
 
 Abilities = Sequence[tuple[Reference, frozenset[str] | None]]
-"""References with what their scripts can say; None: everything, or not known."""
+"""References with the abilities of their scripts; None: all, or not known."""
 
 Headers = Callable[[Reference], ScriptHeader | None]
 """The header of a reference's script; None where there is no script."""

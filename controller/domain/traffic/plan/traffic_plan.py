@@ -189,7 +189,7 @@ def announcement(plan: RoutePlan) -> RoutePlan:
 
 
 def all_to_new(plan: RoutePlan) -> RoutePlan:
-    """The plan that sends everything to the new revision, with the same changes of headers."""
+    """The plan that sends all requests to the new revision, with the same changes of headers."""
     return identified(
         msgspec.structs.replace(plan, weight=100.0, matches=(), left_out=(), partly=())
     )

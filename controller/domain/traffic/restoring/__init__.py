@@ -1,1 +1,1 @@
-"""Takes our part out of objects that others changed, too, in the order that loses no request."""
+"""Removes our part from objects, also if others changed them, in the order that loses no request."""

@@ -1,4 +1,4 @@
-"""Measures how similar two JSON values are, for many questions about the same few parts.
+"""Measures how similar two JSON values are; many comparisons share the same parts.
 
 Aligning two lists compares every element with every other, and elements of one object share most of their parts. Equal
 parts therefore become one node, and a comparison is remembered: a list of fifty rules costs milliseconds. Invariant:
@@ -72,7 +72,7 @@ class Likeness:
         return 0.0
 
     def covers(self, live: Node, wanted: Node) -> bool:
-        """As `tree.covers`: `live` says all that `wanted` says, objects may say more."""
+        """As `tree.covers`: `live` has all that `wanted` has; its objects may have more fields."""
         if live is wanted:
             return True
         asked = (live, wanted)

@@ -1,7 +1,7 @@
 """Removes our part from a list that others changed, too.
 
 It walks the live list. An element that belongs to one of the original's elements is restored in place, an element that
-we inserted leaves a gap, and a foreign element stays. Missing elements of the original are then put back: into the gap
+we inserted leaves a gap, and a foreign element stays. Missing elements of the original are then restored: into the gap
 that our insertion left, else behind the element they followed, else before the element they preceded.
 Invariant: no foreign element is lost, and no element of the original that we removed or changed.
 Must not compare elements beyond equality: `merge` handles the content of an element.
@@ -69,7 +69,7 @@ class _Walk:
             self.slots.insert(self._place(o), _Slot(self.original[o], o=o))
 
     def _foreign(self, item: Json, awaited: list[int]) -> _Slot:
-        """A new element, or an element of the original that somebody put back."""
+        """A new element, or an element of the original that somebody restored."""
         for o in awaited:
             if same(self.original[o], item):
                 awaited.remove(o)

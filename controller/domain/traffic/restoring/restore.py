@@ -1,12 +1,12 @@
-"""Takes back our changes of an object, and only ours.
+"""Removes our changes of an object, and only ours.
 
 Three trees are compared: the original O, our desired version D, and the live object L. Where nobody else wrote, L
-equals D and O is restored; elsewhere our change is taken back and the changes of others stay. The next step uses the
+equals D and O is restored; elsewhere our change is removed and the changes of others stay. The next step uses the
 same computation: the original that includes the changes of others is exactly "L without our part".
 
 Rules, from the outside in:
  * a part of L that equals D becomes O again; a part that D did not change belongs to others and stays as it is in L;
- * a part of L that equals O was restored by somebody already: it stays, and counts as *touched*;
+ * somebody restored a part of L that equals O already: it stays, and counts as *touched*;
  * a part that both changed becomes O again, and counts as *touched*: somebody overwrote our part;
  * fields that L has in addition, in an object that D also has, are kept when O had that object (others added them), and
    are removed with the object when we added it (they are mostly server defaults); labels and annotations always belong
@@ -48,7 +48,7 @@ class Restored(msgspec.Struct, frozen=True):
 
 
 class _Merge:
-    """One computation; collects what happened on the way."""
+    """One computation; collects `touched` and `ambiguous`."""
 
     def __init__(self) -> None:
         self.touched = False

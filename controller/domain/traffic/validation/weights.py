@@ -64,7 +64,7 @@ def _allowed(original: Json, factors: frozenset[float]) -> set[float]:
 
 
 def _are_rules(objects: list[dict[str, Json]]) -> bool:
-    """Each shares requests out by itself (a pool with its alternate backends): they have no sum."""
+    """Each element divides requests itself (a pool with its alternate backends), so their weights have no sum."""
     return any(next(_lists(value, ""), None) for item in objects for value in item.values())
 
 
