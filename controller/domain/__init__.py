@@ -1,1 +1,1 @@
-"""Decisions: what happens next, as values computed from values. No I/O, no clock, no log, no randomness."""
+"""Decisions: values computed from values. No I/O, no clock, no log, no randomness."""

@@ -1,7 +1,7 @@
 """Setting a condition of any of our objects, with honest timestamps.
 
-Invariant: setting what is already so changes nothing (no write, no new timestamp), and a change of a condition's status
-moves its transition time (the original copied stale ones, D32).
+Invariant: setting a condition to its present value changes nothing (no write, no new timestamp), and a change of a
+condition's status moves its transition time (the original copied stale ones, D32).
 """
 
 from datetime import datetime
@@ -38,7 +38,7 @@ def set_condition(
 
 
 def settled_conditions(before: Conditions, after: Conditions) -> Conditions:
-    """`after` with the times of `before` where a condition, once all is decided, says what it said before.
+    """`after` with the times of `before` for conditions that are the same in both after the whole pass.
 
     Why: a pass may decide False, and True again when an action is refused; between two statuses nothing changed then.
     """

@@ -1,4 +1,4 @@
-"""The record of a release that is over: who, which revision, how far, how long, and who approved its steps.
+"""The record of a finished release: its objects, revisions, steps, durations, and the people who approved its steps.
 
 Invariant: made from the status and the observation alone, so that after a crash the same record is written again, under
 the same name. Durations are split where a step's pods and routes were in place: before that Moonshift worked, after it
@@ -43,7 +43,7 @@ class Outcome(StrEnum):
 
 
 class Release(Value, frozen=True):
-    """A release that is over, with its last status and observation."""
+    """A finished release, with its last status and observation."""
 
     rollout: Rollout
     ours: MoonshiftStatus
@@ -125,8 +125,8 @@ def _traffic(routes: tuple[RouteSeen, ...]) -> TrafficRecord | None:
 
 
 def _spec_of(route: RouteSeen) -> msgspec.Raw | msgspec.UnsetType:
-    """The content; not where a script of the namespace names the object: nobody was asked whether its account may see
-    it, if no step routed.
+    """The content of an object; without it if a namespace's script is used: if no step routed, nobody has checked
+    whether the account may read the object.
     """
     if not isinstance(route.state, RoutePresent) or route.reference.own_script is not None:
         return msgspec.UNSET

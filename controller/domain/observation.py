@@ -73,7 +73,7 @@ RouteState = RouteAbsent | RouteUnreadable | RoutePresent
 class RouteSeen(Value, frozen=True):
     """A reference and the state of its object.
 
-    `can` are the abilities of the reference's script (`--@can`); None where it promises everything, or is not known.
+    `can` are the abilities of the reference's script (`--@can`); None if it promises everything, or is not known.
     `announces`: proxies learn of Services from objects of this kind (`--@announce`).
     """
 
@@ -103,8 +103,8 @@ class RevisionSeen(Value, frozen=True):
 class WorkloadSeen(Value, frozen=True):
     """A workload with all that belongs to it.
 
-    `template_hash` and `template_labels` are of its present template; `template_name` is what the original calls the
-    one of a Deployment, empty where it has no name for it. A Deployment comes with its ReplicaSets of any
+    `template_hash` and `template_labels` are of its present template; `template_name` is the original's name
+    for the template of a Deployment, empty if it has none. A Deployment comes with its ReplicaSets of any
     size, each with the hash of its template; a set of pods with its ControllerRevisions. Both oldest first by number.
     """
 
@@ -140,13 +140,13 @@ class Observation(Value, frozen=True):
     workload_problem: WorkloadUnreadable | None = None
     """Why it is not known whether the workload exists: nothing may be concluded from its absence."""
     autoscalers: tuple[Autoscaler, ...] | Unavailable = ()
-    """Those that size the workload, or why they are not known; looked at in blue-green style only."""
+    """The autoscalers of the workload, or why they are not known; read in blue-green style only."""
     canaries: tuple[WorkloadSeen, ...] = ()
     """Extra Deployments that carry this Rollout's UID."""
     originals_canaries: tuple[WorkloadSeen, ...] = ()
     """Extra Deployments that the original controller made; looked for while its release is under way."""
     detached_autoscalers: tuple[Autoscaler, ...] = ()
-    """Autoscalers whose target the original renamed under blue-green; looked for in the same way."""
+    """Autoscalers whose target the original renamed under blue-green; read in blue-green style only."""
     services: dict[str, Service] = {}
     """By name: the stable and canary Services that exist."""
     slices: tuple[EndpointSlice, ...] = ()
@@ -154,7 +154,7 @@ class Observation(Value, frozen=True):
     traffic_routing: TrafficRouting | None = None
     """The TrafficRouting that the Rollout names."""
     config: ConfigState | None = None
-    """The ConfigMaps and Secrets that the workload's pods read; None where nobody asked for them."""
+    """The ConfigMaps and Secrets that the workload's pods read; None if the Rollout does not track them."""
     appends_pod_labels: bool = False
     """The canary Service selects by all labels that the new pods get besides their template's (`AppendPodSelector`)."""
     histories_kept: int = 0

@@ -1,7 +1,7 @@
-"""What to do about a right that the API server refused, from its own words.
+"""The remedy for a right that the API server refused, derived from its message.
 
-Why: its sentence names user, verb and resource, and not what to do. Invariant: pure; the words of an admission plugin,
-which no right helps against, stay as they are.
+Why: the message names user, verb and resource, but no remedy. Invariant: pure; the message of an admission plugin,
+which no right would change, stays as it is.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Which shard a namespace belongs to, where several processes divide the work.
+"""The shard of a namespace, when several processes divide the work.
 
 Invariant: a pure function of the namespace and the number of shards, the same in every process and every version of
-Python; one shard more takes namespaces over, and moves none between the others (rendezvous hashing). It must not know
-who holds a shard.
+Python; one more shard takes namespaces from the others, and moves none between them (rendezvous hashing). It must not
+know the holders of shards.
 """
 
 from hashlib import blake2b
@@ -23,7 +23,7 @@ def weight(name: str, shard: int) -> bytes:
 
 
 def common_holder(shards: int) -> str:
-    """The holder of the Lease that all processes share which count so many shards."""
+    """The holder's name in the Lease that all processes with this number of shards share."""
     return f"{_COMMON}{shards}"
 
 

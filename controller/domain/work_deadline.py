@@ -1,7 +1,7 @@
-"""How long work may take before it counts as stuck.
+"""The longest time that work may take before it counts as stuck.
 
 Invariant: only work is measured, never a person's or a timer's wait; the answer names the instant at which it will
-change, so nobody has to look again before.
+change, so no pass is needed before.
 """
 
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from controller.domain.decision import Value
 
 
 class Deadline(Value, frozen=True):
-    """Until when work may take; `exceeded` where that is over."""
+    """The end of the time for a work; `exceeded` when it has passed."""
 
     due: datetime
     exceeded: bool

@@ -141,7 +141,7 @@ class Pass:
         return Done()
 
     async def take_over_route(self, action: decision.TakeOverRoute) -> Outcome:
-        """Keep the original of a gateway object that the original controller leads."""
+        """Store the original of a gateway object that the original controller changed."""
         kind = (action.reference.api_version, action.reference.kind)
         resource = self.kinds.resource(kind)
         if resource is None:

@@ -31,7 +31,7 @@ RESOURCES: dict[ConfigKind, Resource] = {
     ConfigKind.SECRET: SECRETS,
 }
 KEPT_TYPE = "moonshift.dev/kept-config"
-"""Type of a Secret that is a copy: no controller of the cluster acts on it."""
+"""Type of a Secret that is a copy; no controller of the cluster acts on this type."""
 
 
 class _Content(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

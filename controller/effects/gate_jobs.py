@@ -1,9 +1,9 @@
-"""Jobs of metric gates: made, waited for, taken away.
+"""Jobs of metric gates: creates them, waits for their end, and deletes them.
 
-Invariant: one Job a measurement, found again by its name after a restart. A Job is waited for by a watch on that very
-Job, never by asking again and again. One that succeeded is deleted at once, one that has to end is deleted and counts
-as an error, one that failed stays for its log (`ttlSecondsAfterFinished`). Everything else that could go wrong is told
-in the API server's words, with the right to grant.
+Invariant: one Job for each measurement, found again by its name after a restart. A watch on this one Job shows its end;
+there is no polling. A Job that succeeded is deleted at once, one that exceeds its time is deleted and counts as an
+error, one that failed stays for its log (`ttlSecondsAfterFinished`). Every other problem is reported in the API
+server's words, with the right to grant.
 """
 
 import asyncio
@@ -102,7 +102,7 @@ class GateJobs:
             )
 
     async def _begun(self, key: Key, asked: Measure, seconds: int) -> _Job:
-        """The Job, as it stands: made now, or by whoever measured before us."""
+        """The present Job: created now, or by the controller that measured before this one."""
         query = asked.metric.job
         assert query is not None
         rollout = msgspec.json.decode(

@@ -1,8 +1,8 @@
-"""Keeps what the API server answered to a write, for a later pass that copies the object: it need not be read again.
+"""Keeps the API server's answer to a write for a later pass that copies the object, which then need not read it.
 
-Why: a stable Service is pinned in one pass and copied in a later one; the caches have a few fields of it only.
-Invariant: an answer is used in the version that was looked at, or not at all; memory is bounded, and the answers of a
-Rollout that is gone are forgotten. It must send nothing.
+Why: a stable Service is pinned in one pass and copied in a later one; the caches have only a few fields of it.
+Invariant: an answer is used only in the version that was observed; memory is bounded, and the answers of a deleted
+Rollout are forgotten. It must send nothing.
 """
 
 from collections import OrderedDict
@@ -19,7 +19,7 @@ _Place = tuple[Key, str, Key]
 
 
 class KeptAnswers:
-    """The last answers about each object, by the Rollout on whose behalf it was written."""
+    """The last answers about each object, by the Rollout for which it was written."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[_Place, tuple[str, bytes]] = OrderedDict()

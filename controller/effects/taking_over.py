@@ -1,6 +1,6 @@
-"""Objects that the original controller holds become ours; its BatchRelease is deleted.
+"""Takes over objects that the original controller holds, and deletes its BatchRelease.
 
-Invariant: a write tests the version that was looked at; whatever is ours already, or is gone, is left as it is.
+Invariant: a write tests the observed version; an object that is ours already, or was deleted, is not written.
 """
 
 import contextlib
@@ -63,7 +63,7 @@ async def canary(writes: Writes, action: TakeOverCanary) -> Done:
 
 
 async def autoscaler(writes: Writes, action: TakeOverAutoscaler) -> Done:
-    """Its target by its right name, and no scaling until the release is over."""
+    """Restore the name of its target, and pause scaling until the end of the release."""
     patch = {
         "metadata": {
             "resourceVersion": action.resource_version,
@@ -89,7 +89,7 @@ async def route(writes: Writes, resource: Resource, action: TakeOverRoute) -> Do
 
 
 async def drop_batch_release(writes: Writes, action: DropBatchRelease) -> Done:
-    """Its finalizer first: who took it off is gone. A cluster without the kind has none."""
+    """Remove its finalizer first, because the controller that removes it is gone. A cluster without the kind has none."""
     with contextlib.suppress(NotFound):
         raw = await writes.read(BATCH_RELEASES, action.batch_release)
         metadata = child(msgspec.json.decode(raw, type=JsonObject), "metadata")

@@ -1,7 +1,7 @@
 """The rights of the ServiceAccounts that scripts of namespaces act with.
 
-Invariant: a yes is never kept, so that a right that was taken away is noticed before the next write. A no is kept for
-`KEPT` seconds: whoever waits for the right is woken by one probe for all, and the passes in between ask nothing.
+Invariant: a yes is never kept, so a revoked right is noticed before the next write. A no is kept for `KEPT` seconds:
+one probe wakes all Rollouts that wait for the right, and passes in between send no request.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ KEPT = 5.0
 
 
 class AccountRights:
-    """Asks the API server, and remembers what it denied a moment ago."""
+    """Asks the API server, and remembers its latest denials."""
 
     def __init__(
         self, review: Callable[[Right], Awaitable[bool]], monotonic: Callable[[], float]

@@ -1,7 +1,7 @@
 """Observes the ConfigMaps and Secrets that a workload's pods read.
 
 Invariant: without the Rollout's annotation or the administrator's flag nothing is requested and nothing is watched; a
-Rollout that asks without the flag is told which flag it needs.
+Rollout with the annotation but without the flag gets a condition that names the flag.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """The ConfigMaps with scripts of namespaces, each watched by its name while a `scriptRef` names it.
 
 Why by name: the controller has no right to the ConfigMaps of a cluster; a namespace gives it the right to one.
-Invariant: one watch for all who name a ConfigMap, ended with the last of them. A ConfigMap that is not known is an
-`Unavailable` with its reason, never an absent one.
+Invariant: all Rollouts that name a ConfigMap share one watch, which ends with the last of them. An unknown ConfigMap is
+an `Unavailable` with its reason, never a missing one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -45,7 +45,7 @@ class OwnScripts:
     """The ConfigMaps that are named; `run` owns their watches."""
 
     def __init__(self, client: Watchable, wake: Callable[[Owner], None], random: Random) -> None:
-        """`wake` is told of everybody who names a ConfigMap that changed, or is known only now, or no longer."""
+        """`wake` is called for everything that names a ConfigMap which changed, became known, or became unknown."""
         self._client = client
         self._random = random
         self._watches = HeldWatches[Key, _Watch](self._watch, BOUNDS, wake)

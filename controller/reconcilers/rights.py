@@ -44,7 +44,7 @@ class _Awaited:
 
 
 class MissingRights:
-    """Rights whose lack made the API server refuse writes."""
+    """Missing rights for which the API server refused writes."""
 
     def __init__(
         self, review: Callable[[Right], Awaitable[bool]], wake: Callable[[Key], None]

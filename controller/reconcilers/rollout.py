@@ -34,7 +34,7 @@ from controller.runtime.worker import Result
 COUNTERS_AFTER = timedelta(seconds=3)
 """How long a status write waits when only counters, or the present part of the end, changed."""
 BRIEF = timedelta(seconds=1)
-"""How long a status write waits for what comes in a moment, after a pass that did nothing."""
+"""The time for which a status write after a pass without actions is delayed, because a change usually follows."""
 
 _log = logging.getLogger(__name__)
 

@@ -1,10 +1,10 @@
 """Checks the ConfigMap of scripts when it changes, so that a defect is reported before a release needs the script.
 
-For every key: does it name a kind or a class, does its script compile (in the worker's sandbox), is it hidden by a
-packaged script. A defect is reported once, as an Event on the ConfigMap, and again when it is corrected; a metric
-counts keys by state. Invariant: no decision depends on it; a release with a broken script is stopped by its own pass.
-No script's text is reported, only the compiler's message. While the worker does not answer, the last results stay, and
-it is asked again.
+It checks for every key whether it names a kind or a class, whether its script compiles (in the worker's sandbox), and
+whether a packaged script hides it. A defect is reported once, as an Event on the ConfigMap, and again when it is
+corrected; a metric counts keys by state. Invariant: no decision depends on it; a release with a broken script is
+stopped by its own pass. No script's text is reported, only the compiler's message. While the worker does not answer,
+the last results stay, and it is asked again.
 """
 
 import asyncio

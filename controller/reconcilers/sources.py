@@ -1,4 +1,4 @@
-"""The caches that are filled from the start, and the state of each.
+"""The caches that are filled when the process starts, and the state of each.
 
 Invariant: no pass runs before the Rollouts and the scripts are known, and before every other cache is synced or has
 failed; a cache that may not be read, or whose kind is not installed, stops only the Rollouts that depend on it.

@@ -56,7 +56,7 @@ class Telling:
         metrics: RolloutMetrics,
         gone: Callable[[Key], None] = lambda key: None,
     ) -> None:
-        """`gone` hears of a Rollout of which no Event will be told any more."""
+        """`gone` is called with a Rollout for which no Event will be sent any more."""
         self._events = events
         self._metrics = metrics
         self._gone = gone

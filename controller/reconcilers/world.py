@@ -301,7 +301,7 @@ class World:
         )
 
     def _detached_autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...]:
-        """Autoscalers of the workload that the original keeps from it; those of blue-green alone are watched."""
+        """Autoscalers whose target the original renamed; only those of blue-green are watched."""
         ref = rollout.spec.workload_ref
         if rollout.spec.strategy.blue_green is None:
             return ()
@@ -373,7 +373,7 @@ class World:
     def routes(
         self, owner: Key, uid: str, references: tuple[Reference, ...], *, leads: bool
     ) -> tuple[RouteSeen, ...]:
-        """The states of gateway objects for an owner that is no Rollout; `leads`: they may follow it."""
+        """The states of gateway objects for an owner other than a Rollout; `leads`: they may follow it."""
         self._hold_scripts(owner, references)
         self._hold(owner, self._led_by(references, leads))
         return self._seen_routes(owner, uid, references, leads)

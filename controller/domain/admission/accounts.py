@@ -1,8 +1,8 @@
-"""Which ServiceAccounts an author puts to work by a `scriptRef`: admission asks whether he may impersonate them.
+"""The ServiceAccounts that an author uses by a `scriptRef`: admission checks whether the author may impersonate them.
 
-Why: a script of a namespace acts with a ServiceAccount's rights; whoever could name any account would have its rights.
-Invariant: asked about is every reference that is new or says something else (its object, Service and parameters
-included), also of an object that is being deleted; one that stays as it was is not asked about on other updates.
+Why: a script of a namespace acts with a ServiceAccount's rights, so an author who could name any account would have its
+rights. Invariant: every new or changed reference is checked (also a change of its object, Service or parameters), even
+if the Rollout is being deleted; an unchanged reference is not checked again on other updates.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Records who approved a step and who jumped to another one: admission writes it into the status.
+"""Records the user who approved a step or jumped to another one; admission writes the record into the status.
 
 Why here: only admission knows the author of a request. Invariant: the list is taken from the stored object, whatever
 the request contains, and gets one entry for each intent in the request: a state changed to StepReady, an approval that

@@ -1,8 +1,8 @@
 """The objects that a Rollout names, each with the field that names it, in the author's spelling.
 
-Invariant: an object that is named twice is listed once, at its first place. A gateway object is listed only where its
-kind has a script of all namespaces, and a Secret never: nobody may learn through us whether an object exists that we do
-not use, and a script of a namespace may be one for any kind.
+Invariant: an object that is named twice is listed once, at its first place. A gateway object is listed only if its
+kind has a script for all namespaces, and a Secret never: nobody may learn through us whether an object exists that we
+do not use, and a namespace's script may be for any kind.
 """
 
 from collections.abc import Iterator

@@ -3,7 +3,7 @@
 Why: a selector is one atomic map in server-side apply, so an owner's apply in mid-release would remove the pin and send
 stable traffic to pods of the new revision. Invariant: only the pin is restored; all other fields are the owner's. A
 Service that no busy Rollout names is not changed, so a forgotten pin can be removed by hand; nor is one whose owner
-takes its selector away.
+removes its selector.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class Pin(msgspec.Struct, frozen=True):
 
 
 def pin_annotation(label: str, revision: str) -> str:
-    """The value of the annotation that every pin has beside the label."""
+    """The value of the annotation that every pin has in addition to the label."""
     return msgspec.json.encode(Pin(label, revision)).decode()
 
 

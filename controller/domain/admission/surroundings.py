@@ -29,7 +29,7 @@ ADDED_TO_PODS = frozenset(
 
 
 class Template(msgspec.Struct, frozen=True):
-    """A workload exists; its pods have these labels, and there are so many of them (None: not said)."""
+    """A workload exists: the labels of its pods, and their number (None: the workload does not say)."""
 
     labels: dict[str, str]
     replicas: int | None = None
@@ -91,7 +91,7 @@ def _absent(one: Named, namespace: str) -> str:
 
 
 def _leaves_no_old_pod(one: Named, found: Template, namespace: str) -> Iterator[Remark]:
-    """Percentages round up: 5 % of one pod is that pod, and nobody is left to answer the other requests."""
+    """Percentages round up: 5 % of one pod is that pod, and no old pod is left for the other requests."""
     size = found.replicas
     if not size:
         return

@@ -121,7 +121,7 @@ def _of_set(obj: JsonObject, kind: WorkloadKind, kept: OriginalsValues | None) -
                 own = {**_without_limits(own), **kept.limits}
                 seconds = kept.min_ready_seconds
         case _:
-            # What is left may be empty: the API server adds its defaults to that, and none where the field is absent.
+            # The rest may be an empty object, to which the API server adds defaults; it adds none to an absent field.
             own = changed(own, ("rollingUpdate", "partition"), None)
     return OwnersRecord(strategy=own or msgspec.UNSET, min_ready_seconds=seconds)
 
@@ -137,7 +137,7 @@ def _without_limits(strategy: JsonObject) -> JsonObject:
 def _of_daemon_set(obj: JsonObject, own: JsonObject) -> JsonObject:
     """The owner's type; a second change under the original wrote its own `OnDelete` over what it had kept.
 
-    Limits of a rolling update are only there where the owner's type was that.
+    Limits of a rolling update exist only if the owner's type was RollingUpdate.
     """
     if child(own, "rollingUpdate"):
         return {**own, "type": "RollingUpdate"}

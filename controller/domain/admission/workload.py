@@ -5,7 +5,7 @@ controller stops at the rolling update limits. The *admission pause* is `paused`
 until our first move. Invariants:
 * a revision that runs already is never frozen: a rollback is paused without the freeze (except under blue-green, where
    no pod may be unavailable and a rollback is a switch);
-* during the admission pause `paused` stays true, whoever writes;
+* during the admission pause `paused` stays true for every writer;
 * changes by the owner in mid-release are recorded and restored at the end, never lost and never applied early;
 * our marks are taken from the old object, because `kubectl rollout undo` replaces all annotations, and `kubectl
    replace` all labels too;

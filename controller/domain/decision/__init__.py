@@ -1,7 +1,7 @@
-"""The outcome of a pass: the next status, the facts to bring about, when to look again, what to say.
+"""The outcome of a pass: the next status, the facts to bring about, the time of the next pass, notes.
 
 One file for each kind of object that an action is about. Invariant: every action is a *desired fact*, safe to repeat.
-These are values only: nothing here decides or does anything.
+These are only values: nothing here decides or acts.
 """
 
 from datetime import datetime
@@ -133,7 +133,7 @@ class Note(Value, frozen=True):
     message: str
     severity: Severity = Severity.NORMAL
     ended: str = ""
-    """How the release ended that this tells the end of (`rollout/ends`)."""
+    """For the note about the end of a release: how it ended (`rollout/ends`)."""
 
 
 class Decision(Value, frozen=True):
@@ -144,4 +144,4 @@ class Decision(Value, frozen=True):
     wake_at: datetime | None = None
     notes: tuple[Note, ...] = ()
     brief: bool = False
-    """Nothing is to be done, and what is waited for comes in a moment: the next pass decides all of this again."""
+    """There is no action, and the awaited change usually comes within moments: the next pass decides the same again."""

@@ -7,14 +7,14 @@ from controller.domain.decision.value import Value
 
 
 class EnsureCanaryDeployment(Value, frozen=True, tag=True):
-    """An extra Deployment of the new template exists; `body` is what it is made of."""
+    """An extra Deployment of the new template exists; `body` is its manifest."""
 
     deployment: Key
     body: msgspec.Raw
 
 
 class ScaleCanaryDeployment(Value, frozen=True, tag=True):
-    """The extra Deployment has so many replicas."""
+    """The extra Deployment has this number of replicas."""
 
     deployment: Key
     uid: str

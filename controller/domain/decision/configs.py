@@ -6,7 +6,7 @@ from controller.domain.decision.value import Value
 
 
 class KeepConfig(Value, frozen=True, tag=True):
-    """A copy of a ConfigMap or Secret of this digest exists, beside it."""
+    """A copy of the ConfigMap or Secret with this digest exists."""
 
     kind: ConfigKind
     source: Key
@@ -26,7 +26,7 @@ class RestoreConfig(Value, frozen=True, tag=True):
 
 
 class DropConfig(Value, frozen=True, tag=True):
-    """A copy that nobody would go back to is gone."""
+    """A copy that no rollback needs is deleted."""
 
     kind: ConfigKind
     copy: Key

@@ -5,7 +5,7 @@ from controller.domain.decision.value import Value
 
 
 class RecordRelease(Value, frozen=True, tag=True):
-    """A release that is over is written down, and no more than `keep` of its Rollout are kept."""
+    """The record of a finished release exists, and at most `keep` records of its Rollout."""
 
     history: RolloutHistory
     keep: int

@@ -21,11 +21,11 @@ class NotYet(Value, frozen=True):
 
 
 class Refusal(Value, frozen=True):
-    """It cannot be done as things are: a person has to change something.
+    """The action cannot be carried out: a person has to change something.
 
     `reason` is a CamelCase word for conditions and events; `object` names the object, `script` and `line` the place
-    in a script. `retry_after` is when to try again without any change seen (None: only a change brings us back).
-    `right` is what the API server refused: the Rollout is woken when that may be otherwise.
+    in a script. `retry_after` is the time after which the action is tried again (None: only after a change).
+    `right` is the right that the API server refused: the Rollout is woken when it may have been granted.
     """
 
     reason: str

@@ -29,7 +29,7 @@ class MarkPod(Value, frozen=True, tag=True):
 
 
 class AskWhyNotMade(Value, frozen=True, tag=True):
-    """Why the pods of this set are not made is known, or nobody has said it; `counts` begins the sentence."""
+    """It is known why the pods of this set are not created, or no Event gives a cause; `counts` begins the sentence."""
 
     workload: Key
     uid: str

@@ -5,7 +5,7 @@ from controller.domain.decision.value import Value
 
 
 class ScaleReplicaSet(Value, frozen=True, tag=True):
-    """A ReplicaSet wants so many pods: an abandoned one none."""
+    """A ReplicaSet wants this number of pods; an abandoned one none."""
 
     replica_set: Key
     uid: str

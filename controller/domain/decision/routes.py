@@ -31,10 +31,11 @@ class OwnScript(Value, frozen=True):
 
 
 class Reference(Value, frozen=True):
-    """One gateway object a Rollout leads traffic with, and the Services it tells apart.
+    """One gateway object that a Rollout routes traffic with, and the stable and canary Service in it.
 
     `class_type` is set for an Ingress (sibling style) only. `script` is `""` (default look-up), `packaged` or
-    `configMap`; with `own_script` the namespace's own is used. `params` is JSON of the reference's own parameters.
+    `configMap`; with `own_script` the namespace's own script is used. `params` is JSON of the reference's own
+    parameters.
     """
 
     api_version: str
@@ -55,7 +56,7 @@ class Reference(Value, frozen=True):
 
     @property
     def shared(self) -> bool:
-        """Old and new share one Service on purpose; a subset of the gateway object tells them apart."""
+        """Both revisions share one Service on purpose; subsets of the gateway object separate them."""
         return self.stable_service == self.canary_service
 
     def __str__(self) -> str:
@@ -118,9 +119,9 @@ class RehearseRoutes(Value, frozen=True, tag=True):
 
 
 class RestoreRoutes(Value, frozen=True, tag=True):
-    """These gateway objects are what they were before the release, restored in reverse order.
+    """These gateway objects have their original content again, restored in reverse order.
 
-    With `rollout` given, an object that another Rollout leads traffic with is left alone. The companion objects of the
+    With `rollout` given, an object that another Rollout uses is not changed. The companion objects of the
     Rollout of `rollout_uid` are deleted.
     """
 

@@ -14,7 +14,7 @@ class PinService(Value, frozen=True, tag=True):
 
 
 class UnpinService(Value, frozen=True, tag=True):
-    """The Service selects what its owner wrote."""
+    """The Service has its owner's own selector."""
 
     service: Key
     resource_version: str
@@ -33,7 +33,7 @@ class EnsureCanaryService(Value, frozen=True, tag=True):
     appends: bool = False
     """The patch counts for labels, too, that the stable Service does not select by."""
     stable_version: str = ""
-    """The version of the stable Service that was looked at."""
+    """The resource version of the observed stable Service."""
 
 
 class DeleteCanaryService(Value, frozen=True, tag=True):

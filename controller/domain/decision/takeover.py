@@ -1,4 +1,4 @@
-"""Facts about a release that the original controller began: each thing it holds is held by us, or by nobody."""
+"""Facts about a release that the original controller began: we hold each object that it held, or nobody does."""
 
 import msgspec
 
@@ -41,13 +41,13 @@ class TakeOverAutoscaler(Value, frozen=True, tag=True):
 
 
 class TakeOverRoute(Value, frozen=True, tag=True):
-    """A gateway object carries this original of it, so that it can be led on and given back."""
+    """A gateway object has its original stored, so that later steps can start from it and the end can restore it."""
 
     reference: Reference
     object: Key
     original: str
     raw: msgspec.Raw
-    """The object as it was looked at: a late writer changes nothing."""
+    """The observed object: its version makes an outdated write fail."""
 
 
 class DropBatchRelease(Value, frozen=True, tag=True):

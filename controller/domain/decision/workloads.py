@@ -1,6 +1,6 @@
 """Facts about the released workload.
 
-Invariant: an action that writes the spec carries the generation that was looked at, so a late writer changes nothing.
+Invariant: an action that writes the spec has the generation that was observed, so an outdated write changes nothing.
 """
 
 import msgspec
@@ -47,7 +47,7 @@ class PaceDeployment(Value, frozen=True, tag=True):
 
     Frozen, unless the owner's own readiness is given: the running revision is never frozen.
 
-    `generation` is of the spec that was looked at: a late writer changes nothing. `extra_status` is noted beside it.
+    `generation` is that of the observed spec: an outdated write changes nothing. `extra_status` is written with it.
     """
 
     workload: Key
@@ -63,7 +63,7 @@ class PaceDeployment(Value, frozen=True, tag=True):
 class ReleaseDeployment(Value, frozen=True, tag=True):
     """The workload has its owner's own values again, and none of the named annotations and labels of ours.
 
-    `entries` are the places of our field manager among its managers, in the version that was looked at.
+    `entries` are the places of our field manager among its managers, in the observed version.
     """
 
     workload: Key
@@ -76,7 +76,7 @@ class ReleaseDeployment(Value, frozen=True, tag=True):
 
 
 class FieldOfSpec(Value, frozen=True):
-    """A field of a spec and what it should say (raw JSON); None takes out one that is there."""
+    """A field of a spec and its wanted value (raw JSON); None removes an existing field."""
 
     name: str
     value: msgspec.Raw | None
@@ -85,7 +85,7 @@ class FieldOfSpec(Value, frozen=True):
 class MoveSet(Value, frozen=True, tag=True):
     """A set of pods has this update strategy (raw JSON); `admission_pause` is the token to remove, or empty.
 
-    `fields` of the spec change in the same write. `generation` is of the spec that was looked at: a late writer changes
+    `fields` of the spec change in the same write. `generation` is that of the observed spec: an outdated write changes
     nothing.
     """
 

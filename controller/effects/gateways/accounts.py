@@ -1,8 +1,9 @@
-"""May a script of a namespace do what it is about to do? The rights of the ServiceAccount that its reference names.
+"""Checks the rights of the ServiceAccount that a reference with a namespace's script names.
 
-Why: the controller may write every gateway object, and whoever writes a Rollout must not do so through it. Invariant:
-the API server is asked before each write, and before the script sees an object; whatever is not a clear yes stops the
-write of all objects of the step. Restoring is not asked about: it gives an owner's own object back, without a script.
+Why: the controller may write every gateway object, and the author of a Rollout must not gain that right through it.
+Invariant: the API server is asked before each write, and before the script gets an object; every answer but a clear yes
+stops the writes to all objects of the step. Restoring needs no right: it restores an owner's own object, without a
+script.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,9 +18,9 @@ from controller.effects.gateways.targets import Target
 from controller.errors import Right
 
 LEADING = ("get", "patch", "update")
-"""What a script does to the object of its reference: it sees and changes it."""
+"""The verbs that a script needs on the object of its reference: it reads and changes it."""
 MAKING = ("create", "update", "delete")
-"""What a script does to the objects beside it."""
+"""The verbs that a script needs on companion objects."""
 
 
 class Nobody:
@@ -52,7 +53,7 @@ class Accounts:
     async def may_make(
         self, target: Target, objects: Iterable[Tree], namespace: str
     ) -> Refusal | None:
-        """Why its scripts must not make these objects beside the target; None where they may."""
+        """Why its scripts must not create these companion objects of the target; None if they may."""
         kinds = {(str(item["apiVersion"]), str(item["kind"])) for item in objects}
         for own in _own_scripts(target):
             for api_version, kind in sorted(kinds):

@@ -1,10 +1,10 @@
 """The answers of scripts: one call per reference, validated before anybody acts on it.
 
-Invariant: a script starts from the stored original, never from the live object; the first time in the process that a
-script meets an object it is run twice, because an answer that depends on anything but the input could never be compared
-again. A reference that the plan leaves out changes nothing. Where proxies learn of Services from an object, the object
-names the canary Service without a share in a step that leaves it out, and in a step of 0 %. Blue-green releases through
-Contour lost requests when their step of 0 % took the name away, and the first share came together with the name.
+Invariant: a script starts from the stored original, never from the live object; the first run of a script on an object
+in this process is repeated, because an answer that depends on anything but the input could never be compared again. A
+reference that the plan leaves out changes nothing. Where proxies learn of Services from an object, the object names the
+canary Service without a share in a step that leaves it out, and in a step of 0 %. Blue-green releases through Contour
+lost requests when their step of 0 % removed the name, and the first share came together with the name.
 """
 
 from typing import assert_never
@@ -52,7 +52,7 @@ class Question(msgspec.Struct, frozen=True):
     original: Tree
     scripts: tuple[tuple[Reference, Script], ...]
     siblings: tuple[tuple[Json, ...], ...]
-    """For each script what its header asks to see."""
+    """The siblings that each script's header asks for."""
     named: tuple[Reference, ...]
     """The references as the plan names them; those in `scripts` have the version that is served."""
     left_out: frozenset[int] = frozenset()

@@ -17,9 +17,9 @@ from controller.scripts.lookup import MissingScript, Script
 UNWATCHED = 30.0
 """Seconds until a retry where no watch reports the change: rights, and served kinds."""
 UNAVAILABLE = 1.0
-"""Seconds until a worker that did not answer is asked again."""
+"""Seconds until a worker that did not answer is called again."""
 OVERLOADED = 10.0
-"""Seconds until a script is run again whose failure may be the machine's fault."""
+"""Seconds until a script is run again if the machine may have caused its failure."""
 CONFLICT = 0.5
 """Seconds until an object is read again that somebody else wrote at the same time."""
 
@@ -42,7 +42,7 @@ _WORDS = {
 _MISSING_RIGHT = " is forbidden: User "
 """The first words of a refusal by the API server's authorizer; an admission plugin uses other words.
 
-Only the words tell them apart: both answer with the same Status, of code 403, reason Forbidden and the object's group,
+Only the words distinguish them: both answer with the same Status, of code 403, reason Forbidden and the object's group,
 resource and name as details.
 """
 _GIVE_RIGHT = (
@@ -163,7 +163,7 @@ def nothing_to_route(plan: RoutePlan) -> Refusal:
 
 
 def not_dividable(message: str, subject: str) -> Refusal:
-    """No part of the object leads to the stable Service."""
+    """No part of the object routes to the stable Service."""
     return Refusal("NothingToDivide", f"{subject}: {message}", object=subject)
 
 

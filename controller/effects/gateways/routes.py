@@ -7,10 +7,11 @@ One write per object sets the content, the stored original and our record togeth
 record holds the content that we *sent*. A later pass compares the live object with that. Fields that the server adds
 inside our part are no difference, so servers that default fields need no second write and no dry run. Only when the
 server *changed* content that it was given (it normalised a value, or an admission plugin added to a part that was the
-owner's) the record is written once more with the stored form; otherwise that would look like somebody's edit for ever.
+owner's) the record is written once more with the stored form; otherwise the difference would look like a foreign change
+for ever.
 
 `restore` needs no script, no workload and no Service: the order comes from the records. It stops when an object cannot
-be restored, because deeper objects may still be referred to. It does not decide how long to wait in between.
+be restored, because that object may still name deeper ones. It does not decide the waits in between.
 Invariant: every write carries the resource version that was checked; a conflict means that nothing was written.
 """
 
