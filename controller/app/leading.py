@@ -1,6 +1,6 @@
-"""How processes divide the work: by flags, with the Leases of the controller's own namespace.
+"""Puts leader election or shards together, by the flags, with the Leases of the controller's own namespace.
 
-Invariant: nothing here decides; `check_shards` of the settings has refused what cannot be divided.
+Invariant: nothing here decides; `check_shards` of the settings has refused settings that cannot be divided.
 """
 
 from random import Random

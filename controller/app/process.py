@@ -1,6 +1,6 @@
-"""The composition root: which parts the controller is made of, and what is bound to what.
+"""The composition root: creates the parts of the controller and binds them to each other.
 
-Invariant: nothing here decides or does anything; every Protocol that a room owns is bound in this package and only
+Invariant: nothing here decides or acts; every Protocol that a room owns is bound in this package and only
 here. Webhooks, conversion, probes and metrics run on every replica; caches are warm everywhere; reconcilers run on the
 leader only, or on every holder of a shard for its namespaces. Their writes pass the fence of the Lease; every replica
 may write certificates.
@@ -111,7 +111,7 @@ class App:
         try:
             await self._reconciling.run(self._endpoint.certified)
         finally:
-            # While the Lease is ours still: the next leader does not know what was to be told.
+            # Before the Lease is released: the next leader does not know the Events that are still queued.
             await self._recorder.drain(EVENTS_WITHIN)
 
 
@@ -122,7 +122,7 @@ def identity_of(settings: Settings) -> str:
 
 async def run_controller(settings: Settings) -> None:
     """Connect, run, close; returns when asked to stop by a signal."""
-    gc.freeze()  # modules stay for good: no collection has to look at them
+    gc.freeze()  # modules are never freed, so the garbage collector need not visit them
     save_memory_of_tls()
     metrics = Metrics()
     user_agent = f"{USER_AGENT} ({identity_of(settings)})"

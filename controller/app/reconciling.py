@@ -1,6 +1,6 @@
 """Passes over Rollouts and TrafficRoutings: the work that only the holder of the Lease does.
 
-Invariant: no pass begins before it is known how every cache stands. Nothing here decides or does anything.
+Invariant: no pass begins before the state of every cache is known. Nothing here decides or acts.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ class Reconciling:
         self._rights = MissingRights(self._account_rights.review, watched.wiring.holder_turns)
 
     async def run(self, certified: asyncio.Event) -> None:
-        """Passes over Rollouts, once it is known how every cache stands."""
+        """Passes over Rollouts, once the state of every cache is known."""
         await self._watched.sources.settled()
         # What the caches hold stays for long: a full collection that goes through ten thousand Rollouts and their pods
         # would hold up the event loop for longer than anything else here does.
@@ -98,7 +98,7 @@ class Reconciling:
             state.lead(None)
 
     def forget(self, namespaces: Namespaces) -> None:
-        """Another process works on these namespaces: what is remembered of them is not true any more."""
+        """Another process works on these namespaces from now on: forget what this process remembers of them."""
         caches = self._watched.caches
         for rollout in caches.rollouts.values():
             if self._of_rollouts and namespaces(rollout.metadata.namespace):

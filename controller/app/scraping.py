@@ -1,7 +1,7 @@
-"""Metrics for those who may read them, put together: the port, the judge, the certificate.
+"""Puts secure metrics together: the port, the guard, the certificate.
 
-Invariant: without `--metrics-secure` nothing of it exists. The certificate is the webhooks' own, unless a folder is
-given; it is exchanged under the running server.
+Invariant: without `--metrics-secure` none of them exists. The certificate is the webhooks' own, unless a folder is
+given; it is replaced while the server runs.
 """
 
 import asyncio

@@ -18,7 +18,7 @@ _R = TypeVar("_R")
 
 @contextlib.asynccontextmanager
 async def traced(endpoint: str, instance: str) -> AsyncIterator[None]:
-    """Spans are sent to `endpoint` within the block; to nobody where it is empty. Raises BadConfiguration."""
+    """Within the block, spans are sent to `endpoint`; without one there are no spans. Raises BadConfiguration."""
     if not endpoint:
         yield
         return
@@ -43,7 +43,7 @@ def _tracer(endpoint: str, instance: str) -> Tracer:
 
 
 def passes(kind: str, reconcile: Callable[[Key], Awaitable[_R]]) -> Callable[[Key], Awaitable[_R]]:
-    """`reconcile` with a span around each pass; itself where nobody wants spans."""
+    """`reconcile` with a span around each pass; `reconcile` itself without tracing."""
     if not tracing.is_on():
         return reconcile
 

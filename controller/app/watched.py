@@ -66,7 +66,7 @@ class Named(msgspec.Struct, frozen=True):
 
 
 class Queue:
-    """Keys of one kind that wait for a pass, and what their passes wrote and have not seen yet."""
+    """Keys of one kind that wait for a pass, and the writes of their passes that the caches do not show yet."""
 
     def __init__(self, name: str, random: Random, metrics: Metrics, holds: Namespaces) -> None:
         self.keys: WorkQueue[Key] = WorkQueue(
@@ -76,12 +76,12 @@ class Queue:
 
 
 class Watched:
-    """Everything that is watched, and who is woken by it."""
+    """All watches, and the keys that they wake."""
 
     def __init__(
         self, settings: Settings, client: KubeClient, metrics: Metrics, holds: Namespaces
     ) -> None:
-        """Only Rollouts of namespaces that this process `holds` get passes, and are told of."""
+        """Only Rollouts of namespaces that this process `holds` get passes and metrics."""
         self._holds = holds
         self._settings = settings
         self._client = client
@@ -123,7 +123,7 @@ class Watched:
         return self.sources.unavailable((resources.ROLLOUTS, resources.REPLICA_SETS)) is None
 
     def named(self) -> NamedCaches:
-        """The caches in which admission looks up what a Rollout names."""
+        """The caches in which admission looks up the objects that a Rollout names."""
         return NamedCaches(
             self.caches.deployments,
             self.caches.services,
@@ -170,12 +170,12 @@ class Watched:
         return self._holds(one.metadata.namespace)
 
     def add_notes(self, health: HealthServer) -> None:
-        """Each cache that is not complete is named where the readiness is asked for."""
+        """`/readyz?verbose` names each cache that is not complete."""
         for reflector in self.reflectors:
             health.add_note(f"cache-{reflector.resource.plural}", _unsynced(reflector))
 
     def parts(self, changed: Callable[[], None]) -> list[Part]:
-        """The watches; `changed` is told when somebody writes to the webhook configurations."""
+        """The watches; `changed` is called when somebody writes to the webhook configurations."""
         return [
             *(Part(f"watch-{r.resource.plural}", r.run) for r in self.reflectors),
             *self._make_published(changed),
@@ -219,7 +219,7 @@ class Watched:
     def _make_workload_reflectors(
         self, caches: Caches, namespace: str | None
     ) -> Iterator[Watching]:
-        """Workloads and their pods: a cluster has thousands, so each is slimmed to what is read of it."""
+        """Workloads and their pods: a cluster has thousands, so each is reduced to the fields that are read."""
         yield self._reflect(
             resources.DEPLOYMENTS, caches.deployments, Deployment, namespace,
             transform=slimmed_deployment,
@@ -289,7 +289,7 @@ class Watched:
         )
 
     def _follow(self, resource_name: str, store: Store[V]) -> Callable[[], None]:
-        """Both ledgers learn what a store is told; the answer ends that."""
+        """Both ledgers follow the watch events of a store; the returned function ends that."""
         ends = [
             ledger.follow(resource_name, store)
             for ledger in (self.rollouts.ledger, self.routings.ledger)

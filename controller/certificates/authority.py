@@ -19,7 +19,7 @@ AUTHORITY_NAME = "moonshift-authority"
 AUTHORITY_LIFETIME = timedelta(days=3650)
 CERTIFICATE_LIFETIME = timedelta(days=365)
 _SKEW = timedelta(hours=1)
-"""Certificates begin a little earlier, for machines whose clocks lag."""
+"""Certificates are valid from a little earlier on, for machines with slow clocks."""
 
 
 class Pair(msgspec.Struct, frozen=True):

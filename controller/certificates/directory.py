@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def write_files(directory: Path, data: Mapping[str, bytes]) -> bool:
-    """Write what differs; answers whether anything did. Blocking: call it in a thread."""
+    """Write files that differ; returns whether any did. Blocking: call it in a thread."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     wrote = False
     for name in sorted(data, key=lambda name: not name.endswith("key")):

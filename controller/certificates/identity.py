@@ -1,10 +1,10 @@
 """The controller's own user name at the API server, by which its writes pass its own webhooks.
 
-Why: a webhook that judges the controller's writes takes its holds and restored values for an owner's change. The user
-name depends on namespace, ServiceAccount or kubeconfig, so the API server is asked for it, and it is written into the
-match conditions of the webhooks. The field manager is part of the condition: with a developer's kubeconfig the same
-user's kubectl is judged. Invariant: replicas that disagree (an upgrade to another account) do not undo each other: the
-newest name comes first, the one before it stays for `OVERLAP`, until a later round of a replica drops it.
+Why: a webhook that checked the controller's writes would take its holds and restored values for an owner's change. The
+user name depends on namespace, ServiceAccount or kubeconfig, so the API server is asked for it, and it is written into
+the match conditions of the webhooks. The field manager is part of the condition: with a developer's kubeconfig the same
+user's kubectl is still checked. Invariant: replicas that disagree (an upgrade to another account) do not undo each
+other: the newest name comes first, the one before it stays for `OVERLAP`, until a later round of a replica drops it.
 """
 
 import re
@@ -42,7 +42,7 @@ class Identity:
 
 
 def expression(users: tuple[str, ...]) -> str:
-    """The match condition: whoever writes, it is not one of these users as the controller."""
+    """The match condition: true for every writer except these users as the controller."""
     quoted = ", ".join("'" + _escaped(user) + "'" for user in users)
     return (
         f"!(request.userInfo.username in [{quoted}] && has(request.options.fieldManager) && "

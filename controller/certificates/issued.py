@@ -1,9 +1,9 @@
-"""A serving certificate that somebody else issues and renews in a Secret: cert-manager, a company's authority.
+"""A serving certificate that another issuer writes and renews in a Secret: cert-manager, a company's authority.
 
 Why it exists: some clusters accept only certificates of their own authority. The Secret has the layout of cert-manager:
 `tls.crt`, `tls.key`, `ca.crt`. Invariant: such a certificate is served only while it is valid, for our name, and signed
-by the authority beside it. Otherwise Moonshift's own certificate is served, so that a late or expired certificate stops
-no change in the cluster. Pure; it must not read or write the Secret.
+by the `ca.crt` in the same Secret. Otherwise Moonshift's own certificate is served, so that a late or expired
+certificate stops no change in the cluster. Pure; it must not read or write the Secret.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
-"""Keeps all certificates as they have to be; who calls it decides how often.
+"""Keeps all certificates up to date; its caller decides how often.
 
 One round: the Secret is brought up to date, its authorities are published, the serving pair is written where the server
 reads it, and both sides of the worker's connection get theirs. Invariant: a round is safe to repeat and to run on every
-replica at once; nothing is served before the authority that signed it was published once by somebody. A certificate
-that somebody else issues is served in place of ours while it can be used, and never for the connection to the worker.
+replica at once; no certificate is served before a replica has published its authority. A certificate
+of another issuer is served instead of ours while it is valid, and never for the connection to the worker.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class CertificateKeeper:
         clock: Clock,
         worker_changed: WorkerChanged = _nobody,
     ) -> None:
-        """`worker_changed` is told the worker's files after each write of its Secret."""
+        """`worker_changed` is called with the worker's files after each write of its Secret."""
         self._worker_changed = worker_changed
         self._secrets = secrets
         self._publisher = publisher
@@ -80,7 +80,7 @@ class CertificateKeeper:
         """Why our own certificate is served where another one was asked for; None: all is as asked for."""
 
     def due_within(self) -> timedelta:
-        """Time until the next round that nobody asks for."""
+        """The time until the next scheduled round."""
         if self._remembered is None:
             return timedelta(0)
         now = self._clock.now()
@@ -88,9 +88,9 @@ class CertificateKeeper:
         return min(due, self._issued.not_after - now) if self._issued else due
 
     async def ensure(self) -> tuple[str, ...]:
-        """One round; answers the names of configurations that are not installed (nothing can be published to them).
+        """One round; returns the names of configurations that are not installed (nothing can be published to them).
 
-        Raises what the stores raise; nothing is lost by trying again.
+        Raises the stores' errors; a failed round can be repeated.
         """
         places, now = self._places, self._clock.now()
         self._issued = await self._read_issued() if places.issued_secret else None

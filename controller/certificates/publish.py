@@ -1,9 +1,9 @@
-"""Telling the API server whom to trust: `caBundle` in the webhook configurations and in the CRDs, and who we are.
+"""Publishes our authorities and our user name: `caBundle` in webhook configurations and CRDs, and match conditions.
 
 Invariant: of an entry, only the client configuration, the match condition for our own account and our namespace in the
-namespace selector are written; all else stays as installed. An entry whose path this version does not serve is left
-alone: another version added it, and its replicas look after it. The original's annotation `template`
-goes, from which it would put its own entries back.
+namespace selector are written; all else stays as installed. An entry whose path this version does not serve is not
+changed: another version added it, and its replicas update it. The original's annotation `template` is removed, because
+the original would restore its own entries from it.
 """
 
 import base64
@@ -188,7 +188,7 @@ class Publisher:
         return tuple(missing)
 
     async def let_pass(self) -> None:
-        """Put our name back where somebody took it out; nothing else is touched, so that nobody is fought over it."""
+        """Restore our user name if somebody removed it; nothing else is changed, so that two writers do not fight."""
         user = await self._identity.known()
         for kind, name in PUBLISHED:
             if kind == CRD:

@@ -1,13 +1,14 @@
-"""When which certificate is exchanged, and in which order.
+"""The steps and times of a rotation of certificates.
 
-The order of a rotation: a second authority is made and published beside the first; once every configuration carries
-both, and has for a while, the serving certificate is issued by the second; once every replica serves it, the first
-authority goes. So at no instant does anybody meet a certificate whose authority it does not know.
+The order of a rotation: a second authority is created and published in addition to the first. Once every configuration
+has had both for a while, the second one issues the serving certificate. Once every replica serves it, the first
+authority is removed. So no client ever gets a certificate whose authority it does not know.
 
-A Secret that is gone or unusable is made again from what a replica remembers, and a rotation begins: whoever deleted it
-wanted another authority. A Secret that somebody replaced by another keeps the authority that replicas still serve by.
+A Secret that was deleted or is unusable is written again from a replica's memory, and a rotation begins: the person who
+deleted it wanted another authority. A Secret that somebody replaced by another keeps the authority that replicas still
+serve by.
 
-Invariant: pure. `plan_rotation` names the one next step; doing it and asking again leads to `Rest`.
+Invariant: pure. `plan_rotation` returns the one next step; repeating this ends in `Rest`.
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ SHORTEST_SETTLE = timedelta(seconds=10)
 
 
 class Bundle(msgspec.Struct, frozen=True):
-    """All that the Secret holds.
+    """The content of the Secret.
 
     `authority` signs; `next_authority` is published and will sign; `old_authority` is published and no longer signs.
     Each instant is the time of the last change of that sort, so that all replicas agree which changes have settled.
@@ -50,7 +51,7 @@ class Bundle(msgspec.Struct, frozen=True):
 
     @property
     def trusted(self) -> bytes:
-        """Our own authorities, as one PEM file: nobody else's may sign for the connection to the worker."""
+        """Our own authorities as one PEM file: no other authority may sign for the connection to the worker."""
         following = self.next_authority.certificate if self.next_authority else b""
         return _joined(self.authority.certificate, following, self.old_authority)
 
@@ -146,7 +147,9 @@ def _settled(bundle: Bundle, now: datetime) -> bool:
 
 
 def _settling(bundle: Bundle) -> timedelta:
-    """How long the last change takes to be known everywhere; a quarter of what is left where the end is near."""
+    """The time until the last change is known everywhere; near the end of an authority, a quarter of its remaining
+    time.
+    """
     seen = facts(bundle.authority.certificate)
     if seen is None or bundle.changed_at is None:
         return SETTLE
@@ -154,7 +157,7 @@ def _settling(bundle: Bundle) -> timedelta:
 
 
 def due_within(bundle: Bundle, now: datetime) -> timedelta:
-    """Time until something has to be done that no other replica and no person tells of; zero or less: now."""
+    """The time until the next step by schedule; zero or less: now."""
     certificates = (bundle.authority.certificate, bundle.serving.certificate)
     ends = [seen.not_after - now for one in certificates if (seen := facts(one)) is not None]
     if bundle.changed_at is not None and (bundle.next_authority or bundle.old_authority):
@@ -167,9 +170,9 @@ def due_within(bundle: Bundle, now: datetime) -> timedelta:
 def recovered(
     found: Bundle | None, remembered: Bundle | None, names: Sequence[str], now: datetime
 ) -> Bundle | None:
-    """The Secret's content as it has to be after somebody deleted, damaged or replaced it; None: nothing to recover.
+    """The Secret's content after somebody deleted, damaged or replaced it; None: nothing to recover.
 
-    `remembered` is what this replica last saw, and serves by.
+    `remembered` is the content that this replica saw last, and uses.
     """
     if remembered is None or not _usable(remembered.authority, now):
         return None

@@ -1,7 +1,7 @@
 """The Secret that replicas share: its layout, and create-or-read between them.
 
-Invariant: whoever writes first wins and the others read; an update carries the resource version that was read. The
-original's keys are kept, and an authority the original made is used on as long as it lasts.
+Invariant: the first writer wins and the others read; an update carries the resource version that was read. The
+original's keys are kept, and an authority of the original is used until it expires.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ class SecretStore(Protocol):
 
 
 def bundle_of(data: Mapping[str, bytes]) -> Bundle | None:
-    """The decoded data of a Secret, or None where the authority is missing (then everything is made anew)."""
+    """The decoded data of a Secret; None if the authority is missing (then everything is created again)."""
     if not data.get(CA_CERT) or not data.get(CA_KEY):
         return None
     following = Pair(data.get(NEXT_CERT, b""), data.get(NEXT_KEY, b""))
@@ -114,9 +114,9 @@ async def ensure_bundle(
 ) -> Bundle:
     """The bundle in the Secret `name` after all steps that are due; another replica's writes count as ours.
 
-    `published` is whether all configurations carry what the bundle trusts, as `Publisher.publish` last found;
-    `remembered` what this replica last saw; `others` the authority that signs what is served where that is not ours
-    (None: not known now, so it stays as it is).
+    `published` says whether all configurations have the bundle's authorities, by the last `Publisher.publish`;
+    `remembered` is the content that this replica saw last; `others` is the authority of a served certificate of
+    another issuer (None: not known now, so it is kept).
     """
     for _ in range(_ATTEMPTS):
         present = await store.read(name)
@@ -136,7 +136,7 @@ async def ensure_bundle(
         except (AlreadyExists, Conflict):
             continue
         if lost is not None or step is not Step.ISSUE:
-            # What the configurations carry is no longer all that is trusted.
+            # The configurations no longer have all trusted authorities.
             published = False
     raise Postponed(1.0, f"Secret {name} is being written by others")
 

@@ -1,9 +1,9 @@
-"""Which authority of others is published beside our own, and which one before it is published still.
+"""Other issuers' authorities that are published in addition to our own: the present one, and the one before it.
 
-Why it exists: when another authority signs the certificate, replicas that have not read it yet serve by the one before.
-An API server that trusts only the new one would refuse every change for that long. The succession is kept in the Secret
-that replicas share, so that all of them publish the same. Invariant: pure; an authority that was served by stays
-published for `SETTLE` after another took its place.
+Why it exists: when another authority signs the certificate, replicas that have not read it yet serve the old one.
+Meanwhile an API server that trusts only the new authority would refuse every change. The succession is kept in the
+Secret that replicas share, so that all of them publish the same. Invariant: pure; an authority stays published for
+`SETTLE` after another one replaced it.
 """
 
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 SETTLE = timedelta(days=1)
-"""Time for every API server to see a configuration, and for every replica to look at the Secret and load its pair."""
+"""The time in which every API server sees a configuration, and every replica reads the Secret and loads its pair."""
 
 
 class Succession(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ NOBODY = Succession()
 
 
 def succeeded(present: Succession, authority: bytes, now: datetime) -> Succession:
-    """The succession once `authority` signs what is served; empty where our own does."""
+    """The succession once `authority` signs the served certificate; empty if our own does."""
     if present.authority != authority:
         before = present.authority or present.before
         return Succession(authority, b"" if before == authority else before, now)

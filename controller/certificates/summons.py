@@ -1,9 +1,9 @@
-"""Having kubelets bring a changed Secret to the script worker's pods at once.
+"""Makes kubelets update a changed Secret in the script worker's pods at once.
 
-Why it exists: a kubelet looks at a mounted Secret again after up to a minute and a half, and at once when an annotation
-of the pod changes. Until then a fresh worker has no certificate, and one whose authority was made anew cannot be
-called. Invariant: annotations of the worker's pods are all that is written; without the right to do that nothing is
-lost but the minute. A kubelet may hear of the annotation before it hears of the Secret, so it is told twice.
+Why it exists: a kubelet updates a mounted Secret after up to a minute and a half, but at once when an annotation of the
+pod changes. Until then a new worker has no certificate, and a worker with a replaced authority cannot be called.
+Invariant: only annotations of the worker's pods are written; without the right to do so, the update just takes longer.
+A kubelet may see the annotation before it sees the Secret, so the annotation is written twice.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class WorkerPods(Protocol):
 
 
 class Summons:
-    """`call` from anywhere in the event loop; `run` tells the pods."""
+    """Call `call` anywhere in the event loop; `run` annotates the pods."""
 
     def __init__(self, pods: WorkerPods) -> None:
         self._pods = pods
@@ -43,7 +43,7 @@ class Summons:
         self._called.set()
 
     async def run(self) -> None:
-        """Tell the pods of each call, for ever."""
+        """Annotate the pods after each call, until cancelled."""
         while True:
             await self._called.wait()
             self._called.clear()

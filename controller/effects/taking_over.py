@@ -89,7 +89,7 @@ async def route(writes: Writes, resource: Resource, action: TakeOverRoute) -> Do
 
 
 async def drop_batch_release(writes: Writes, action: DropBatchRelease) -> Done:
-    """Remove its finalizer first, because the controller that removes it is gone. A cluster without the kind has none."""
+    """Remove its finalizer first: the controller that does so is gone. A cluster without the kind has none."""
     with contextlib.suppress(NotFound):
         raw = await writes.read(BATCH_RELEASES, action.batch_release)
         metadata = child(msgspec.json.decode(raw, type=JsonObject), "metadata")

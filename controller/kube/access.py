@@ -1,7 +1,7 @@
-"""How one process reaches its API server: address, TLS, proxy, and the headers that say who asks.
+"""How one process reaches its API server: address, TLS, proxy, and the headers with the user.
 
 Invariants: every setting of a kubeconfig is honoured, or refused in words, never ignored in silence (a person who
-impersonates a reader must not act as the administrator behind). Nothing here opens a connection.
+impersonates a reader must not act as the administrator in the kubeconfig). Nothing here opens a connection.
 """
 
 import base64
@@ -87,7 +87,7 @@ def _address(cluster: Cluster, user: User) -> str:
     return f"{'https' if secured else 'http'}://{cluster.server}"
 
 
-# --- who we are ---------------------------------------------------------------------------------
+# --- the user ---------------------------------------------------------------------------------
 
 
 async def _token(cluster: Cluster, user: User) -> tuple[Token, User]:

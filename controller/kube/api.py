@@ -1,7 +1,7 @@
 """kr8s' Api with requests over our own connections, made fit for a process that runs for months.
 
 Invariants: the connection pool is made once and never torn down, whatever the server answers; a request is never
-cancelled half-way: whoever is cancelled stops waiting, the request goes on and is awaited at close; every wait is
+cancelled half-way: a cancelled caller stops waiting, while the request continues and is awaited at close; every wait is
 bounded; every failure leaves as one of `controller.errors`; a request with a `fence` passes it after every wait for a
 turn, and again when its body is sent. Streams have connections of their own, so that watches and requests cannot starve
 each other. Only writes pass the token bucket.
@@ -236,7 +236,7 @@ class ControllerApi(kr8s.asyncio.Api):
         self._sending.discard(task)
         self._gate.release()
         if not task.cancelled():
-            task.exception()  # nobody may be waiting any more
+            task.exception()  # perhaps no caller waits any more
 
     async def _transmit(self, request: dict[str, Any]) -> Answer:
         if not tracing.is_on():
@@ -290,7 +290,7 @@ class ControllerApi(kr8s.asyncio.Api):
 
 
 def _let_through() -> None:
-    """A request that nothing stands in the way of."""
+    """A request that may be sent at once."""
 
 
 def path_of(version: str, base: str, namespace: str | None, url: str) -> str:

@@ -1,8 +1,8 @@
-"""The ConfigMaps and Secrets that pods read: watched while a Rollout asks for it, as digests.
+"""The ConfigMaps and Secrets that pods read, kept as digests and watched while a Rollout tracks them.
 
 Invariant: without the administrator's flag, or while nobody asks, there is no request and no watch. Each object is
-slimmed before anything keeps it, so no content is in a cache. Why all of a namespace, and not those that are named: a
-watch of single names is a request for each of them.
+slimmed before anything keeps it, so no content is in a cache. Why all of a namespace, and not only the named ones: a
+watch of single names is a request for each name.
 """
 
 import asyncio

@@ -1,8 +1,7 @@
-"""CRDs, watched without their schemas while somebody waits for a kind or uses one.
+"""Watches CRDs, without their schemas, while a Rollout waits for a kind or uses one.
 
-Why: an installed, changed or deleted CRD is heard of at once, and nothing is polled. Invariant: metadata only (schemas
-are megabytes); without the right to read CRDs nothing is known of them, which is no error: kinds are then looked up by
-discovery alone.
+Why: so an installed, changed or deleted CRD is noticed at once, without polling. Invariant: metadata only (schemas are
+megabytes); a missing right to read CRDs is no error: kinds are then looked up by discovery alone.
 """
 
 import asyncio
@@ -47,7 +46,7 @@ class CustomResources:
         random: Random,
         metrics: ReflectorMetrics | None = None,
     ) -> None:
-        """`changed` hears the group of a CRD that came, changed or went."""
+        """`changed` is called with the group of a CRD that was added, changed or deleted."""
         self._client = client
         self._changed = changed
         self._random = random
@@ -59,7 +58,7 @@ class CustomResources:
 
     @property
     def watching(self) -> bool:
-        """A change of a CRD is told."""
+        """Start watching: changes of CRDs are reported from now on."""
         return self._reflector is not None and self._reflector.healthy
 
     def ask(self) -> None:
@@ -67,7 +66,7 @@ class CustomResources:
         self._wanted.set()
 
     def rest(self) -> None:
-        """Nobody uses any kind."""
+        """Stop watching: no kind is used."""
         self._wanted.clear()
         self._ended.set()
 

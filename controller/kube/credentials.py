@@ -21,7 +21,7 @@ RENEWAL_PAUSE = 10.0  # seconds between two runs of a kubeconfig's own log-in pr
 
 
 class Impersonation(msgspec.Struct, frozen=True):
-    """In whose place requests are made; an empty user means: as ourselves."""
+    """The user that requests impersonate; an empty user means no impersonation."""
 
     user: str = ""
     uid: str = ""
@@ -30,7 +30,7 @@ class Impersonation(msgspec.Struct, frozen=True):
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Exactly one of kubeconfig, service account directory and plain address, and what a person wants otherwise."""
+    """Exactly one of kubeconfig, service account directory and plain address, and a person's other settings."""
 
     kubeconfig: str = ""
     context: str | None = None

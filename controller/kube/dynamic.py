@@ -1,7 +1,7 @@
-"""Kinds that are learnt of at run time: gateway objects, sets of pods, autoscalers; watched while somebody holds them.
+"""Kinds that Rollouts name at run time: gateway objects, sets of pods, autoscalers; watched while an owner holds them.
 
-Invariant: whoever reads says before which kinds it needs (`keep_watched`), all of them at once; a kind that nobody
-holds any more is neither watched nor looked up. An unknown state is an `Unavailable` with its reason, never an empty
+Invariant: a reader first declares all kinds that it needs (`keep_watched`); a kind without a holder is neither watched
+nor looked up. An unknown state is an `Unavailable` with its reason, never an empty
 answer.
 """
 
@@ -45,20 +45,20 @@ class DynamicKinds:
         random: Random,
         metrics: ReflectorMetrics | None = None,
     ) -> None:
-        """`ready` is told of everybody who holds a kind of which something else is known now."""
+        """`ready` is called with each holder of a kind whose state has changed."""
         self._crds = CustomResources(client, self._crd_changed, random, metrics)
         self._around = Surroundings(client, self._crds, namespace, follow, changed, random, metrics)
         self._watches = HeldWatches[Kind, KindWatch](self._watch, BOUNDS, ready)
         self.epoch = 0
-        """Grows with every change of what is served: what was looked up before may be another now."""
+        """Increases with every change of the served kinds: earlier look-ups may be outdated then."""
 
-    # --- who needs what ---------------------------------------------------------------------------
+    # --- the holders ---------------------------------------------------------------------------
 
     def keep_watched(self, owner: Owner, kinds: Iterable[Kind]) -> None:
         """`owner` needs these kinds, and no others any more."""
         self._watches.keep(owner, kinds)
 
-    # --- what is known ----------------------------------------------------------------------------
+    # --- the states ----------------------------------------------------------------------------
 
     def availability(self, kind: Kind) -> Availability:
         """Whether the objects of a kind that is held are known."""

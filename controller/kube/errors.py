@@ -69,7 +69,7 @@ def error_from_status(status: Status, code: int = 0, retry_after: str = "") -> A
         return AlreadyExists(message, status=code, reason=status.reason)
     if (kind := _BY_CODE.get(code)) is not None:
         return kind(message, status=code, reason=status.reason)
-    # a redirect is never followed: whoever sends one is not the API server
+    # a redirect is never followed: an API server sends none
     kind = Invalid if 400 <= code < 500 else ServerFault
     return kind(message, status=code, reason=status.reason)
 

@@ -18,7 +18,7 @@ TICK_SECONDS = 0.001
 NOTE_BYTES = 1024
 """The longest text that the API server takes."""
 OBJECTS = 4096
-"""Objects whose last Event we remember."""
+"""The number of objects whose last Event is remembered."""
 
 _Told = tuple[str, str, str]
 
@@ -42,7 +42,8 @@ class Gathering:
         self._reasons = reasons
         self._groups: OrderedDict[_Told, _Group] = OrderedDict()
         self._due: list[tuple[float, _Told]] = []
-        """A heap: when a group that holds notes is over. The entry of a group that was let before is void."""
+        """A heap of the times at which groups with held notes end. The entry of a group that ended earlier is ignored.
+        """
 
     def take(self, note: Note, now: float) -> tuple[Note, ...]:
         """The notes to write now; others are held. `now` is monotonic, in seconds."""
@@ -86,7 +87,7 @@ class Gathering:
         return None if first is None else max(0.0, first[1].over_at - now)
 
     def _first(self) -> tuple[_Told, _Group] | None:
-        """The group of those that hold notes that is over first; however many objects there are, few are looked at."""
+        """The group with held notes that ends first; only few entries are read, also with many objects."""
         while self._due:
             over_at, key = self._due[0]
             group = self._groups.get(key)
@@ -103,7 +104,9 @@ class Gathering:
         return _together(oldest.held)
 
     def _forget_quiet(self, now: float) -> None:
-        """Forget objects, the oldest first, whose last Event is so old that the next note is written at once anyway."""
+        """Forget objects, the oldest first, whose last Event is so old that their next note is written at once in any
+        case.
+        """
         while self._groups:
             oldest = next(iter(self._groups.values()))
             if oldest.held or not _is_over(oldest, now):

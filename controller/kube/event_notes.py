@@ -11,7 +11,7 @@ from controller.kube.resources import Resource
 
 
 class Note(msgspec.Struct, frozen=True):
-    """One thing to tell about one object."""
+    """One message about one object."""
 
     resource: Resource
     metadata: ObjectMeta
@@ -20,7 +20,7 @@ class Note(msgspec.Struct, frozen=True):
     message: str
     action: str
     told_at: datetime
-    """When it was told first."""
+    """The time of its first report."""
 
     @property
     def namespace(self) -> str:

@@ -24,7 +24,7 @@ from controller.runtime.clock import Clock
 
 SERIES_PERIOD = 300.0  # seconds between two patches of one Event
 QUEUE = 1024
-KNOWN = 4096  # Events whose count we remember
+KNOWN = 4096  # the number of Events whose count is remembered
 ATTEMPTS = 3
 HOPELESS = (NotFound, Forbidden, Invalid)
 """Not tried again: a namespace that goes would keep the Events of all others waiting."""
@@ -142,11 +142,11 @@ class EventRecorder:
             _log.warning("events not written in time", extra={"left": self._queue.qsize()})
 
     def forget(self, resource: Resource, key: Key) -> None:
-        """An object is gone: nothing is told of it again."""
+        """An object was deleted: no Event about it is written any more."""
         self._number -= len(self._known.pop((resource.name, key), ()))
 
     def _series(self, note: Note) -> _Series:
-        """How often it was told; remembered from now on."""
+        """The number of its reports; remembered from now on."""
         about = _about(note)
         of_object = self._known.setdefault(about, {})
         self._known.move_to_end(about)
@@ -189,14 +189,14 @@ class EventRecorder:
             try:
                 await self._patch(note, series)
             except NotFound:
-                series.count, series.written_at = 1, None  # it expired: tell it anew
+                series.count, series.written_at = 1, None  # it expired: create it again
             else:
                 return
         try:
             await self._client.create(EVENTS, note.namespace, self._new(note))
             series.written_at = self._clock.monotonic()
         except AlreadyExists:
-            # made by our predecessor; it knows how often before us, nobody else does
+            # created by the leader before us; only this Event has the count of its reports
             series.count += 1
             await self._patch(note, series)
 

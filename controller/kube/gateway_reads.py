@@ -1,7 +1,7 @@
 """Gateway objects for effects: read from the caches that watch them, written to the server.
 
 Why: a kind is looked up once for the process and an object in use is watched anyway, so a write costs one
-request. A stale read cannot do harm: the write carries its resource version and comes back as a conflict.
+request. A stale read does no harm: the write carries its resource version and comes back as a conflict.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -71,7 +71,7 @@ async def labelled(
 
 
 class GatewayReads:
-    """Reads and writes, with what the process knows already."""
+    """Reads from the process' caches, and writes."""
 
     def __init__(self, client: Verbs, kinds: KnownKinds) -> None:
         self._client = client

@@ -1,8 +1,8 @@
 """The accounts that may read the metrics, remembered for a bounded time.
 
-Why: only their owners shall read the names of Rollouts and their problems. Invariant: the guard fails
-closed: an account that was not found allowed reads nothing. No token is kept, only its hash; the memory is
-bounded, and so is how often the API server is asked, whoever asks us. It must not know how the API server is asked.
+Why: only chosen accounts may read the names of Rollouts and their problems. Invariant: the guard fails closed: an
+account reads nothing until it was found allowed. Only the hash of a token is kept. The memory is bounded, and so are
+the questions to the API server. It must not know how the API server is asked.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from controller.runtime.rate import TokenBucket
 from controller.telemetry.secure import Verdict
 
 ALLOWED_SECONDS = 60.0
-"""How long an allowed token is not asked about again: as long as a right that was taken away may still work."""
+"""The time for which an allowed token is not checked again; a revoked right may work for so long."""
 REFUSED_SECONDS = 10.0
 """The same of a refused one, so that a right that was given works soon."""
 MAX_KNOWN = 64
 """Tokens that are remembered at once."""
 REVIEWS_PER_SECOND, REVIEWS_AT_ONCE = 2.0, 20
-"""How often the API server is asked in the long run, and in a burst: a flood of tokens must not reach it."""
+"""The rate and the burst of questions to the API server: a flood of tokens must not reach it."""
 _SCHEME = "bearer "
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,9 @@ class Reviewer(Protocol):
     """Asks the API server."""
 
     async def review(self, token: str, path: str) -> Verdict:
-        """Whose token it is and whether that account may get the path. Raises MoonshiftError where nobody answers."""
+        """The account of the token, and whether it may get the path. Raises MoonshiftError if the API server does not
+        answer.
+        """
         ...
 
 
@@ -52,7 +54,7 @@ class Guard:
         self._bucket = TokenBucket(REVIEWS_PER_SECOND, REVIEWS_AT_ONCE)
         self._asking = asyncio.Lock()
         self.problem: str | None = None
-        """Why nobody can be let in at present."""
+        """Why no account can be allowed at present."""
 
     async def judge(self, authorization: str) -> Verdict:
         """The verdict on the header `Authorization` of a request; raises nothing."""

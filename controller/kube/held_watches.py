@@ -1,8 +1,8 @@
-"""Watches that exist while somebody holds them: of kinds that objects name, of ConfigMaps with scripts.
+"""Watches that exist while an owner holds them: of kinds that objects name, of ConfigMaps with scripts.
 
-Invariant: one watch for all holders of a key, ended with the last of them. Tenants choose the keys, so their number
-is bounded, for a namespace and in all; a refused owner is woken when a place is free.
-It must not know what is watched.
+Invariant: all holders of a key share one watch, which ends with the last holder. Tenants choose the keys, so their
+number is bounded, for a namespace and in all; a refused owner is woken when a place is free. It must not know the type
+of the watched objects.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import msgspec
 from controller.api.meta import Key
 
 Owner = Key
-"""Who holds: a Rollout, or what gateway objects call a TrafficRouting."""
+"""The holder of a watch: a Rollout, or the name that gateway objects have for a TrafficRouting."""
 
 
 class Watch(Protocol):
@@ -56,7 +56,9 @@ class HeldWatches(Generic[K, W]):
         self._held: dict[Owner, frozenset[K]] = {}
         self._left_out: dict[Owner, frozenset[K]] = {}
         self._in_namespace: dict[str, Counter[K]] = {}
-        """How many owners of a namespace hold a key: a namespace's keys are counted without a look at all owners."""
+        """The number of owners of a namespace that hold a key, so that a namespace's keys are counted without visiting
+        all owners.
+        """
         self._holders: dict[K, set[Owner]] = {}
         self._watches: dict[K, W] = {}
         self._turned = asyncio.Event()
@@ -84,7 +86,7 @@ class HeldWatches(Generic[K, W]):
             self._let_go(key, owner)
 
     def get(self, key: K) -> W | None:
-        """The watch of a key; None where nobody holds it, or there was no place for it."""
+        """The watch of a key; None if no owner holds it, or there was no place for it."""
         return self._watches.get(key)
 
     def items(self) -> Iterator[tuple[K, W]]:

@@ -1,8 +1,8 @@
-"""One kind that was learnt of at run time: looked up, watched in the version that is served, looked up again.
+"""One kind that a Rollout names at run time: looks it up, watches it in a served version, and looks it up again.
 
-Invariant: a kind is looked up by its complete apiVersion and kind, never by a bare word. It is `NotServed` only where
-no version of its group has it and no CRD declares it: objects of a CRD that serves no version for a moment still exist.
-When the version that is watched goes, the kind is looked up again, and its objects are listed anew in another one.
+Invariant: a kind is looked up by its complete apiVersion and kind, never by one word. It is `NotServed` only if no
+version of its group has it and no CRD declares it: objects of a CRD that serves no version for a moment still exist.
+When the watched version is removed, the kind is looked up again, and its objects are listed in another version.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from controller.runtime.backoff import Backoff
 MAKER = "maker"
 """Index: UIDs of the Rollouts an object may have been made for."""
 NAMESPACE = "namespace"
-"""Index: the namespace; a pass that reads all autoscalers of one does not look at the whole cluster's."""
+"""Index by namespace: a pass reads all autoscalers of one namespace without visiting those of the whole cluster."""
 SOONEST = 0.2
 """Seconds until a kind is looked up again after its CRD changed."""
 LATEST = 60.0
@@ -79,7 +79,7 @@ class Declarations(Protocol):
 
     @property
     def watching(self) -> bool:
-        """A change of a CRD is told."""
+        """A CRD of the kind's group has changed."""
         ...
 
     def ask(self) -> None:

@@ -1,8 +1,8 @@
 """Reads a kubeconfig: server, user and namespace.
 
 Why our own: people run kubectl and this with the same files, so they are read as kubectl reads them. Invariants: of
-several files the first that has an entry wins, whole; a relative path belongs to the directory of the file it stands
-in; a mistake is named with the file, and no error quotes what the file says, which may be a secret. Nothing here opens
+several files the first one with an entry wins, for the whole entry; a relative path is relative to its file's
+directory; an error names the file and never quotes its content, which may be a secret. Nothing here opens
 a connection or runs a program.
 """
 

@@ -8,7 +8,7 @@ the wait. Versions are never ordered, only compared for equality: an event with 
 than the write, so it proves nothing.
 
 Invariants: waiting is bounded; a write to a kind that is not cached is never waited for; memory is bounded
-(`REMEMBERED` events in all). A scope is whatever made the write, usually the key of one Rollout.
+(`REMEMBERED` events in all). A scope identifies the writer, usually by the key of one Rollout.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class WriteLedger:
         self._asked: set[Key] = set()
 
     def follow(self, resource_name: str, store: Store[V]) -> Callable[[], None]:
-        """Learn from `store` what its watch delivers; call it before the store is filled. The answer ends that."""
+        """Follow the watch events of `store`; call it before the store is filled. The returned function ends that."""
         self._shows[resource_name] = store.resource_version
 
         def heard(old: V | None, new: V | None) -> None:
@@ -74,7 +74,7 @@ class WriteLedger:
         return unfollow
 
     def scoped(self, scope: Key) -> "ScopedLedger":
-        """The ledger as seen by what writes on behalf of `scope`."""
+        """The ledger for writes of `scope`."""
         return ScopedLedger(self, scope)
 
     def wrote(self, resource_name: str, key: Key, resource_version: str, *, scope: Key) -> None:
@@ -86,9 +86,9 @@ class WriteLedger:
         self._await(resource_name, key, uid, scope, gone=True)
 
     def pending(self, scope: Key) -> float:
-        """Seconds to wait at most before the cache shows all writes of `scope`; 0: it does.
+        """The most seconds to wait until the cache shows all writes of `scope`; 0: it does already.
 
-        A key that was told to wait is requeued as soon as its wait is over.
+        A key that has to wait is requeued at the end of its wait.
         """
         awaited = self._awaited.get(scope)
         if not awaited:
@@ -104,7 +104,7 @@ class WriteLedger:
         return left
 
     def forget(self, scope: Key) -> None:
-        """`scope` is gone; nobody waits for its writes."""
+        """`scope` was deleted; its writes are not awaited any more."""
         for target in tuple(self._awaited.get(scope, ())):
             self._clear(scope, target)
         self._asked.discard(scope)

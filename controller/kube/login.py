@@ -1,7 +1,7 @@
-"""The log-in program of a kubeconfig: run it, and take what it prints (client-go's credential plugins).
+"""Runs the log-in program of a kubeconfig and reads its output (client-go's credential plugins).
 
-Invariants: the program gets what client-go gives it (KUBERNETES_EXEC_INFO, its own variables, the terminal only where
-it may have it); its errors go to our standard error, where a person reads them; its standard output is a secret and
+Invariants: the program gets the same as from client-go (KUBERNETES_EXEC_INFO, its own variables, the terminal only if
+it may use it); its errors go to our standard error, where a person reads them; its standard output is a secret and
 is never shown.
 """
 
@@ -45,7 +45,7 @@ def is_terminal() -> bool:
 async def log_in(
     program: Program, cluster: Cluster, environ: Mapping[str, str] = os.environ
 ) -> Credentials:
-    """Run the program once; BadConfiguration says what it did not do."""
+    """Run the program once; raises BadConfiguration with the reason when it fails."""
     interactive = _interactive(program)
     process = await _start(program, _environment(program, cluster, environ, interactive))
     try:
@@ -78,7 +78,7 @@ async def _start(program: Program, environ: dict[str, str]) -> asyncio.subproces
 
 
 def _interactive(program: Program) -> bool:
-    """Whether it may talk to a person; BadConfiguration where it has to and cannot, or asks for what we do not know."""
+    """Whether it may talk to a person; raises BadConfiguration if it has to and cannot, or for an unknown mode."""
     if program.api_version not in VERSIONS:
         asked = program.api_version or "no version"
         raise BadConfiguration(

@@ -42,7 +42,7 @@ class Rollout(_Recorded[rollout.Rollout]):
 
 
 class RolloutHistory(_Recorded[history.RolloutHistory]):
-    """The record of a release that is over."""
+    """The record of a finished release."""
 
     version = ROLLOUT_HISTORIES.api_version
     kind = ROLLOUT_HISTORIES.kind

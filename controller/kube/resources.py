@@ -18,7 +18,7 @@ class Resource(msgspec.Struct, frozen=True):
     kind: str
     namespaced: bool = True
     metadata_only: bool = False
-    """Objects are asked for without spec and status."""
+    """Objects are requested without spec and status."""
 
     @property
     def api_version(self) -> str:

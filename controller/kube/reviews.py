@@ -1,7 +1,7 @@
-"""Asking the API server whose token it is, and whether that account may get a path of ours.
+"""Asks the API server for the account of a token, and whether that account may get a path of ours.
 
-Invariant: both questions are asked, in this order, with everything that the first answer says of the account; whatever
-is not a clear yes is a no. The token is sent to the API server and to nobody else.
+Invariant: the second question contains everything that the first answer has about the account; every answer but a clear
+yes is a no. The token is sent to the API server only.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class ApiReviewer:
         self._client = client
 
     async def review(self, token: str, path: str) -> Verdict:
-        """Whose token it is, and whether that account may get the path. Raises what the client raises."""
+        """The account of the token, and whether it may get the path. Raises the client's errors."""
         answer = await self._ask(TOKEN_REVIEWS, {"token": token})
         known = msgspec.json.decode(answer, type=_TokenReview).status
         if not known.authenticated or not known.user.username:

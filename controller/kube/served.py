@@ -1,8 +1,8 @@
-"""Which version of a kind the server speaks.
+"""Finds the version in which the server has a kind.
 
-A group moves on: HTTPRoute is served as v1 here and as v1beta1 or v1alpha2 there, and a reference must not break with
-the upgrade of a CRD. So the version that was asked for comes first, and where it does not have the kind the group's
-other versions do, the preferred one first: to the server they are one object.
+Versions of a group change: one cluster serves HTTPRoute as v1, another one as v1beta1 or v1alpha2, and a reference must
+not break with the upgrade of a CRD. So the version of the reference is tried first, then the group's other versions,
+the preferred one first: for the server they are the same object.
 Invariant: group and kind are never guessed; a kind that no version of its group has is not served; a tenant's text
 becomes part of an address only where it has the form of a group and a version.
 """

@@ -1,8 +1,8 @@
 """The cache: typed, frozen views of objects, with indexes.
 
 Invariants: indexes always agree with the views (they are pure functions of a view, kept incrementally);
-listeners hear every change exactly once, after the whole change is in place; an object that was deleted and
-made again under its name (another uid) is heard as a deletion and an addition, never as a change; resource
+listeners get every change exactly once, after the whole change is in place; for an object that was deleted and
+created again under its name (another uid), listeners get a deletion and an addition, never a change; resource
 versions are compared for equality only. Views are immutable, so they may be handed out without copying.
 """
 
@@ -84,7 +84,7 @@ class Store(Generic[V]):
         self._tell([(old, None)])
 
     def replace_all(self, views: Iterable[V], keep: Iterable[Key] = ()) -> None:
-        """Make `views` the whole content, but for the keys to `keep`; listeners hear the differences."""
+        """Make `views` the whole content, but for the keys to `keep`; listeners get the differences."""
         after = {view.metadata.key: view for view in views}
         kept = frozenset(keep)
         changes: list[tuple[V | None, V | None]] = []

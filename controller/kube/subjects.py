@@ -1,7 +1,7 @@
-"""About whom the API server is asked whether it would let them: a user, with all that its authorizer goes by.
+"""The subject of an access review: a user with everything that the API server's authorizer reads.
 
-Invariant: a ServiceAccount is asked about with the groups that every ServiceAccount has, as if it asked itself; a right
-that it has by a group counts.
+Invariant: a ServiceAccount is reviewed with the groups that every ServiceAccount has, as if it sent the request itself;
+a right that it has by a group counts.
 """
 
 from collections.abc import Mapping

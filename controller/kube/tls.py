@@ -1,7 +1,7 @@
-"""TLS towards an API server: the authorities of a kubeconfig, its client certificate, and none of either.
+"""TLS towards an API server: the authorities and the client certificate of a kubeconfig, or neither.
 
-Invariants: no private key stays behind in a temporary file, and nobody is asked for its password on the terminal; what
-cannot be used is refused with the field's name.
+Invariants: no private key stays behind in a temporary file, and OpenSSL never asks for its password on the terminal; an
+unusable value is refused with the field's name.
 """
 
 import base64
@@ -15,7 +15,7 @@ from controller.kube.kubeconfig import Cluster, User
 
 
 def tls_context(cluster: Cluster, user: User) -> ssl.SSLContext:
-    """Whom we trust and what we show, as the kubeconfig says."""
+    """The authorities to trust and the certificate to present, by the kubeconfig."""
     authority = _content(
         "certificate-authority", cluster.certificate_authority_data, cluster.certificate_authority
     )
@@ -71,7 +71,7 @@ def _prove(context: ssl.SSLContext, user: User) -> None:
 
 
 def _content(field: str, data: str, path: str) -> bytes:
-    """Data that stands in the kubeconfig outranks a file's."""
+    """Data in the kubeconfig outranks a file."""
     if not data:
         return bytes_of(field, path) if path else b""
     if "-----BEGIN" in data:

@@ -1,7 +1,8 @@
-"""One handler per admission path: reads what a verdict needs, asks the domain, says the answer as a patch.
+"""One handler per admission path: reads the objects for a verdict, calls the domain, and returns the verdict as a
+patch.
 
-Invariant: handlers decide nothing themselves, keep nothing between requests and write nothing: whoever reaches the port
-can forge a review, so an answer is all that a review leads to. Our own writes always pass: the webhook
+Invariant: handlers decide nothing themselves, keep nothing between requests and write nothing: everybody who reaches
+the port can forge a review, so a review must have no effect but its answer. Our own writes always pass: the webhook
 configurations exclude our ServiceAccount, and here our own user name is let through as well, for a controller that runs
 outside the cluster under another name.
 """
@@ -46,7 +47,7 @@ from controller.webhook.review import ALLOWED, AdmissionRequest, Answer, User, r
 from controller.webhook.trees import tree
 
 LOOK_SECONDS = 2.0
-"""For looking at what a Rollout names; the API server waits for 10, and its author for the API server."""
+"""Seconds for reading the objects that a Rollout names; the API server waits for 10."""
 Handler = Callable[[AdmissionRequest], Awaitable[Answer]]
 
 
@@ -66,7 +67,7 @@ class ReplicaSetReader(Protocol):
     """The ReplicaSets of a Deployment; from a synced cache, else from the API server."""
 
     async def of(self, deployment_uid: str, namespace: str) -> Sequence[ReplicaSet]:
-        """Those whose controller has this UID, of any size."""
+        """The objects whose controller has this UID, of any size."""
         ...
 
 
@@ -83,7 +84,7 @@ class NamedReader(Protocol):
 
 
 class Authors(Protocol):
-    """The rights of whoever writes a Rollout or TrafficRouting."""
+    """The rights of the author of a Rollout or TrafficRouting."""
 
     async def refuses(self, user: User, namespace: str, found: PutToWork) -> str:
         """Why the author may not put a ServiceAccount to work; empty where he may."""
@@ -95,7 +96,7 @@ OwnWrites = Callable[[str, str], bool]
 
 
 class Admission:
-    """The handlers and what they read through."""
+    """The handlers and their readers."""
 
     def __init__(
         self,
@@ -110,9 +111,9 @@ class Admission:
         named: NamedReader | None = None,
         authors: Authors | None = None,
     ) -> None:
-        """`is_own` tells the controller's own writes; `headers` are those of the scripts that lead traffic.
+        """`is_own` recognises the controller's own writes; `headers` are those of the scripts of gateway objects.
 
-        Without `authors`, nobody may name a script of his namespace.
+        Without `authors`, no author may name a script of the namespace.
         """
         self._rollouts = rollouts
         self._replica_sets = replica_sets
@@ -201,7 +202,7 @@ class Admission:
         return tuple(said.text for said in remarks(named, seen, namespace))
 
     async def rollout_status(self, request: AdmissionRequest) -> Answer:
-        """Notes who approved what."""
+        """Records the approvals."""
         objects = await self._update(request, sub_resource="status")
         if objects is None:
             return ALLOWED
@@ -294,7 +295,7 @@ def _labels(workload: JsonObject) -> dict[str, str]:
 
 
 def _said(old: JsonObject, new: JsonObject, verdict: Verdict) -> Answer:
-    """The answer about a workload, with what its owner should know about it."""
+    """The answer about a workload, with warnings for its owner."""
     stored = verdict.obj if isinstance(verdict, Amended) else new
     answer = _answer(new, verdict)
     return msgspec.structs.replace(answer, warnings=overridden(old, new, stored))

@@ -1,10 +1,10 @@
 """Limits of connections, and of the time they may stay idle.
 
 Why it exists: every pod of the cluster can open connections, and one costs a third of a megabyte (TLS buffers) before
-it has said a word. Invariant: at most `most` connections, and at most `per_address` of one address, counted from the
-handshake on; whoever comes beyond that waits for a place, and is let in before others of an address with more of them;
-a place is made by the connection that was idle longest; a request line and its headers arrive within `head_seconds`.
-It must not read requests: that is the server's.
+it has sent a request. Invariant: at most `most` connections, and at most `per_address` of one address, counted from the
+handshake on; further ones wait for a place, those of the address with the fewest places first; the connection that was
+idle longest makes room; a request line and its headers arrive within `head_seconds`. It must not read requests: the
+server does.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class ConnectionLimits(msgspec.Struct, frozen=True):
     waiting_seconds: float = 8.0
     """How long one may wait; the API server gives up after 10."""
     look_seconds: float = 0.2
-    """Between two looks at who waits, while anybody does."""
+    """Between two checks of the waiting connections, while there are any."""
     handshake_seconds: float = 5.0
     head_seconds: float = 10.0
     pause_seconds: float = 0.1
@@ -161,7 +161,7 @@ class Door:
             self._let_in()
 
     def _let_in(self) -> None:
-        """Give places to those who wait, as long as there are any."""
+        """Give free places to waiting connections."""
         while (address := self._next()) is not None:
             self._receive_one(self._waiting.take(address), address)
         if self._waiting:
@@ -210,13 +210,13 @@ class Door:
         idle = [one for one in self._inside if one.idle_by(latest) and eligible(one)]
         if not idle:
             return False
-        # Whoever holds the most connections gives one up first, the longest idle one.
+        # The address with the most connections gives one up first, the longest idle one.
         gone = min(idle, key=lambda one: (-self._per_address[one.address], one.idle_since or 0.0))
         gone.abort()
         self._forget(gone)
         return True
 
-    # --- what connections and the server tell ---------------------------------------------------
+    # --- called by connections and the server ---------------------------------------------------
 
     def opened(self, transport: object, connection: Connection) -> None:
         """A handshake is over."""

@@ -2,11 +2,11 @@
 
 Invariant: the port listens only with a certificate; a replica that cannot get one, or cannot publish its
 authority and its user name, is not ready, says why and tries again, and never ends the process. One that did is ready,
-whatever of the cluster it has read, and stays so while the API server is away. At rest nothing is asked of
-the API server: certificates are renewed months before they end, so a look every few hours is enough, and another at
-once when somebody changes the Secret or the webhook configurations. Where somebody (another installation, say) changes
-them again and again, they are mended `HEALINGS` times in `HEALING_TIME`; then only our user name is put back at once,
-and all else at the next look.
+whatever of the cluster it has read, and stays so while the API server is away. At rest there is no request to
+the API server: certificates are renewed months before they end, so a check every few hours is enough, and another one
+at once when somebody changes the Secret or the webhook configurations. If somebody (for example another installation)
+changes them again and again, they are corrected `HEALINGS` times in `HEALING_TIME`; then only our user name is
+corrected at once, and all else at the next check.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ LOOK_AGAIN = timedelta(hours=6)
 LOOK_FOR_MISSING = timedelta(seconds=8)
 RETRY = timedelta(seconds=2)
 HEARD = timedelta(seconds=1)
-"""From publishing an authority until every API server has heard of it, before its certificate is served."""
+"""The time after publishing an authority in which every API server learns of it, before its certificate is served."""
 SOONEST = timedelta(seconds=5)
-"""Between two rounds that nobody asked for."""
+"""The time between two scheduled rounds."""
 HEALINGS = 12
 HEALING_TIME = timedelta(minutes=5)
 
@@ -52,7 +52,7 @@ class Endpoint:
         loaded: Loaded | None = None,
         beside: Callable[[], Coroutine[object, object, None]] | None = None,
     ) -> None:
-        """`client_authority` signs the certificates of API servers, where they present any; `beside` runs as long."""
+        """`client_authority` signs the certificates of API servers that have one; `beside` runs for the same time."""
         self._work_beside = beside or _idle
         self._app = app
         self._port = port
@@ -93,13 +93,13 @@ class Endpoint:
                 await asyncio.to_thread(tls.reload)
 
     def _patience(self, ready: bool) -> timedelta:
-        """How long nobody has to tell of a change before the next look."""
+        """The time until the next check if nothing changes."""
         if not ready:
             return LOOK_FOR_MISSING
         return min(LOOK_AGAIN, max(SOONEST, self._keeper.due_within()))
 
     def _may_heal(self) -> bool:
-        """Whether what somebody else wrote is put right at once; each answer with yes counts."""
+        """Whether a foreign change is corrected at once; each yes counts towards the limit."""
         now = asyncio.get_running_loop().time()
         while self._healed and now - self._healed[0] > HEALING_TIME.total_seconds():
             self._healed.popleft()
@@ -113,7 +113,7 @@ class Endpoint:
         self._again.set()
 
     async def _told_within(self, longest: timedelta) -> bool:
-        """Whether somebody changed what is published, before it is time for the next round."""
+        """Whether the published objects changed before the time of the next round."""
         await asyncio.sleep(RETRY.total_seconds())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout((longest - RETRY).total_seconds()):
@@ -144,7 +144,7 @@ class Endpoint:
             if missing:
                 self._say(f"not installed: {', '.join(missing)}")
             if all(name.startswith(CRD) for name in missing):
-                # Whoever may be called without it is called: to refuse every change for want of a CRD helps nobody.
+                # Webhooks work without a CRD: refusing every change because one is missing would help nobody.
                 self.problem = None
             return not missing
 
@@ -155,7 +155,7 @@ class Endpoint:
 
 
 async def _idle() -> None:
-    """Nothing has to be done beside."""
+    """Nothing runs at the same time."""
 
 
 @contextlib.asynccontextmanager

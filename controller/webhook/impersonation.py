@@ -1,7 +1,7 @@
-"""May the author of a Rollout or TrafficRouting impersonate the ServiceAccount that a script is to act with?
+"""Asks whether the author of a Rollout or TrafficRouting may impersonate the ServiceAccount that a script uses.
 
-Invariant: the API server is asked with everything that authentication said of the author; whatever is not a clear yes
-refuses the request. Questions are counted, because a forged review makes us ask: beyond a burst the request is refused.
+Invariant: the question contains everything that authentication found about the author; every answer but a clear yes
+refuses the request. Questions are limited, because forged reviews cause them: beyond a burst the request is refused.
 """
 
 from typing import Protocol

@@ -1,9 +1,9 @@
-"""Bodies of requests, taken in within limits, because every pod of the cluster can send one.
+"""Reads bodies of requests within limits, because every pod of the cluster can send one.
 
 The bound of a review: kube-apiserver takes no body of more than 3 MiB (`MaxRequestBodyBytes`: twice etcd's 1.5 MiB),
-and a review carries the object it was sent, the one that is stored, and an envelope. Invariant: the bytes that were
-received and not answered yet are at most `small_bytes` + `large_bytes`, whatever was announced; small bodies have room
-of their own, so a flood of large ones does not keep them out. It must not look into a body.
+and a review contains the sent object, the stored object, and an envelope. Invariant: the bytes that were received and
+not answered yet are at most `small_bytes` + `large_bytes`, independent of the announced lengths; small bodies have room
+of their own, so a flood of large ones does not keep them out. It must not decode a body.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import msgspec
 from aiohttp import web
 
 LARGEST_REVIEW = 2 * (3 << 20) + (64 << 10)
-"""Bytes of a review, whatever it is about."""
+"""The most bytes of a review of any kind."""
 
 
 class BodyLimits(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class _Body:
         return memoryview(self._pages)[: self.size]
 
     def give_back(self) -> None:
-        """The pages are empty from here on, whoever still holds a view of them."""
+        """The pages are empty from now on, also for holders of a view of them."""
         self._pages.madvise(mmap.MADV_DONTNEED)
 
 
@@ -122,7 +122,7 @@ def _too_large(size: int) -> web.HTTPException:
 
 
 def _busy() -> web.HTTPException:
-    """The API server asks again by itself when it is told how long to wait."""
+    """The API server repeats the request by itself after the given wait."""
     text = "too many requests under way; ask again in a second"
     return _said(web.HTTPServiceUnavailable(text=text, headers={"Retry-After": "1"}))
 

@@ -26,7 +26,7 @@ class Offload:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="webhook")
 
     async def run(self, about: Iterable[msgspec.Raw], work: Callable[[], T]) -> T:
-        """What `work` answers; `about` are the texts that it works on."""
+        """The result of `work`; `about` are the texts that it works on."""
         if sum(map(values_in, about)) <= FEW:
             return work()
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)

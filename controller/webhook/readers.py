@@ -76,7 +76,7 @@ class CachedReader:
         return [r for r in self._rollouts.values() if r.metadata.namespace == namespace]
 
     async def latest(self, namespace: str) -> Sequence[Rollout]:
-        """All Rollouts of a namespace as they are now, those included that no watch has told of yet."""
+        """All present Rollouts of a namespace, also those that no watch has delivered yet."""
         if not self._live.take() and self._filled():
             return self._cached(namespace)
         found: list[Rollout] = []

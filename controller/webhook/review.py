@@ -13,7 +13,7 @@ from controller.domain.admission.verdict import PatchOperation
 from controller.webhook.trees import NOTHING
 
 Namespace = Annotated[str, msgspec.Meta(pattern="^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$")]
-"""It becomes a part of a path that is read; a forged one must not lead elsewhere."""
+"""The value becomes a part of a path to read; a forged value must not lead to another path."""
 
 
 class Resource(msgspec.Struct, frozen=True):

@@ -1,8 +1,8 @@
 """The HTTPS server that the API server calls, and that every pod of the cluster can reach.
 
-Invariant: every request is answered within the API server's patience, in words; a body that is no review is the
+Invariant: every request is answered within the API server's patience, in words; a body that is not a review is the
 client's fault (4xx); a fault of ours is a 500 with its text, logged, and the webhook's failure policy decides the rest.
-Nothing is believed of a body, its length included: `intake` and `connections` bound what it can cost. `/readyz` depends
+No body is trusted, nor its length: `intake` and `connections` bound what it can cost. `/readyz` depends
 on nothing but the server itself, because filling the caches needs `/convert`.
 """
 
@@ -150,7 +150,7 @@ def _conversion(offload: Offload) -> Endpoint:
 
 
 def _certified(answering: Answering) -> Answering:
-    """Only for clients whose certificate the handshake has verified."""
+    """Answer only clients whose certificate the handshake has verified."""
 
     async def certified(request: web.Request) -> web.StreamResponse:
         if request.transport is not None and request.transport.get_extra_info("peercert"):

@@ -1,7 +1,7 @@
-"""Objects of a review, decoded as far as rules look at them.
+"""Objects of a review, with only the fields decoded that rules read.
 
 Why not all of it: a forged body of 3 MiB such as `[[],[],…]` becomes 200 MB of Python lists. Invariant: the values of
-an object are counted before anything is made of them, and one with more than `MOST_VALUES` is refused in words; fields
+an object are counted before it is decoded, and one with more than `MOST_VALUES` is refused in words; fields
 that no rule reads (managedFields, unknown fields) are never decoded. A patch names changed places only, so fields that
 are left out here survive.
 """
@@ -22,7 +22,7 @@ MAX_VALUES_PER_PAGE = 200_000
 
 
 class TooManyValues(Exception):
-    """An object is larger than anything that is released; the text says so."""
+    """An object is larger than any object of a release; the text says so."""
 
 
 class _Object(msgspec.Struct, frozen=True, rename="camel"):
@@ -88,7 +88,7 @@ def convertible(raw: msgspec.Raw) -> JsonObject:
 
 
 def check_page(body: memoryview) -> None:
-    """Refuse a request for conversion before any of its objects is looked at."""
+    """Refuse a request for conversion before any of its objects is decoded."""
     _check(values_in(body), MAX_VALUES_PER_PAGE, "the list")
 
 

@@ -1,10 +1,10 @@
-"""Clients that were accepted and have no place yet.
+"""Accepted clients that wait for a place.
 
-Why it exists: an API server opens a connection for each review that it has under way, so while reviews are slow there
-are more of them than places; who is closed for that is a change of a workload that is refused. A socket that waits
-before its handshake costs next to nothing. Invariant: at most `most` wait, none longer than `seconds`; where there are
-too many, the newest of the address with the most goes, so that one address takes no other's turn. It must not know who
-has a place.
+Why it exists: an API server opens a connection for each review in progress, so while reviews are slow there are more
+connections than places. If we closed one, a change of a workload would be refused; a socket that waits before its
+handshake costs almost nothing. Invariant: at most `most` wait, none longer than `seconds`; if there are too many, the
+newest one of the address with the most is closed, so that no address takes another's turn. It must not know the
+connections that have a place.
 """
 
 from collections import deque
