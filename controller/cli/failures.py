@@ -35,7 +35,7 @@ class ExitCode(IntEnum):
     ROLLED_BACK = 3
     """`status`: the release ended with the old revision."""
     STALLED = 4
-    """`status`: the release cannot go on before a person changes something."""
+    """`status`: the release cannot continue before a person changes something."""
     TIMED_OUT = 5
     """`status`, `approve --wait`: not yet so when the time was up."""
     INTERRUPTED = 130
@@ -65,7 +65,7 @@ _DENIED = re.compile(
 
 
 _UNHEARD = re.compile(r'failed calling webhook "(?P<webhook>[^"]+)": (?P<why>.*)', re.DOTALL)
-"""An admission webhook of failure policy Fail that nobody answers at: the write was not made."""
+"""An admission webhook with failure policy Fail did not answer: the write was not made."""
 
 
 def explain(error: MoonshiftError) -> str:

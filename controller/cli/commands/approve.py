@@ -1,8 +1,8 @@
-"""`approve`: let the step that waits for a person go on.
+"""`approve`: approve the step that waits for a person.
 
-Two ways. Plain, the patch every client of the original sends: whichever step waits is approved. With `--step N`, a JSON
-patch that the API server applies only while step N waits: an approval that comes late approves nothing else.
-Invariant: nothing is sent unless a step is seen to wait; the answer names the state that was seen instead.
+There are two ways. Without `--step` it sends the patch of the original's clients, which approves any waiting step. With
+`--step N` it sends a JSON patch that the API server applies only while step N waits, so a late approval has no effect.
+Invariant: nothing is sent unless a step is seen to wait; otherwise the output names the present state.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from controller.errors import Conflict
 from controller.kube.resources import ROLLOUTS
 
 NAMED = "rollout.rollouts.kruise.io"
-"""How kubectl names a Rollout in what it prints."""
+"""kubectl's name for a Rollout in its output."""
 
 
 @click.command()
@@ -48,10 +48,10 @@ def approve(
 ) -> None:
     """Approve the step a release waits at.
 
-    Refused, with the reason, unless the Rollout is in StepPaused. Use --step where somebody else, or a script run
-    twice, might approve too: it cannot let a later step go on by mistake. Without --step the next StepPaused begins
-    no sooner than three seconds later, because clients may send such an approval more than once. With --message the
-    step that waits now is approved and no other one; the text is kept in status, history and an Event.
+    Refused, with the reason, unless the Rollout is in StepPaused. Use --step if somebody else, or a script that runs
+    twice, might approve too: it cannot approve a later step by mistake. Without --step the next StepPaused begins
+    at least three seconds later, because clients may repeat such an approval. With --message only the present step
+    is approved; the text is kept in status, history and an Event.
 
     \b
     Examples:
@@ -60,7 +60,7 @@ def approve(
       kubectl moonshift approve web --message 'errors are those of the load test'
       kubectl-kruise rollout approve rollout/web     # the same program under that name
 
-    Exit codes: 0 approved, 1 not approved, 5 --wait timed out (approved, but not taken up yet).
+    Exit codes: 0 approved, 1 not approved, 5 --wait timed out (approved, but the controller has not acted yet).
     """
     names = rollout_names(words)
     if step is not None and len(names) > 1:
@@ -109,7 +109,7 @@ async def _approve(session: Session, name: str, wish: Wish, wait: timedelta | No
     else:
         await approve_exactly(session, name, step, wish.message)
     say(f"{NAMED}/{name} approved")
-    # who waits is told in the end, and then only where nobody answered
+    # with --wait this is reported at the end, and only if the controller did not act
     unseen = wait is None
     if unattended := await nobody_at_work(
         session.client, session.namespace, datetime.now(UTC), waited=unseen
@@ -120,7 +120,7 @@ async def _approve(session: Session, name: str, wish: Wish, wait: timedelta | No
 
 
 async def _with_what_is_known(session: Session, rollout: Rollout, problem: str) -> str:
-    """The refusal; of a release that seems to stand still with what is known of the controller."""
+    """The refusal; if the release seems to make no progress, with the state of the controller."""
     now = datetime.now(UTC)
     if not seems_to_stand_still(rollout, now):
         return problem
@@ -139,7 +139,7 @@ async def approve_exactly(session: Session, name: str, step: int, message: str =
         raise Failure(f"{text}; nothing was approved") from moved
 
 
-# --- what is sent -------------------------------------------------------------------------------
+# --- the patches -------------------------------------------------------------------------------
 
 
 def plain_patch(rollout: Rollout) -> dict[str, object]:

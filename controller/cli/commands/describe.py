@@ -27,8 +27,8 @@ from controller.errors import MoonshiftError
 def describe(words: tuple[str, ...], form: str | None) -> None:
     """Show everything about a Rollout.
 
-    The tree of `get`, and below it the steps with the present one marked, conditions with their ages, who approved
-    which step when, the difference of every gateway object from its original, running timers, Events.
+    The tree of `get`, and below it the steps with the present one marked, conditions with their ages, the approvals
+    with names and times, the difference of every gateway object from its original, running timers, Events.
 
     \b
     Examples:
@@ -69,5 +69,5 @@ async def _no_way_back(session: Session, rollout: Rollout) -> str:
     try:
         found = recorded_template(rollout, await read_kept(session, rollout))
     except (MoonshiftError, Failure):
-        return ""  # what is not there, or may not be read, is told elsewhere
+        return ""  # a missing or unreadable object is reported elsewhere
     return found if isinstance(found, str) else ""

@@ -173,7 +173,7 @@ class TreePicture:
 async def picture_of(
     session: Session, name: str, *, live: bool = False
 ) -> tuple[TreePicture, Facts, Rollout]:
-    """Everything about one Rollout, read once; a live picture leaves out what would not be kept up to date."""
+    """Everything about one Rollout, read once; a live picture leaves out facts that no watch keeps up to date."""
     rollout = await read_rollout(session, name)
     facts = Facts(session.client, Key(session.namespace, name))
     await facts.load(rollout)

@@ -49,10 +49,10 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 @click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
 @connection_options
 def history(words: tuple[str, ...], number: int | None, form: str | None) -> None:
-    """Show the releases of a Rollout that were written down, the newest first.
+    """Show the recorded releases of a Rollout, the newest first.
 
-    How each ended, how long Moonshift worked and how long people or timers were waited for, how the gates of its
-    steps ended, and who approved. With --diff: the change of the pod template.
+    For each: its outcome, the time that Moonshift worked, the time that it waited for people or timers, the verdicts
+    of its gates, and the people who approved. With --diff: the change of the pod template.
 
     \b
     Examples:

@@ -34,10 +34,10 @@ from controller.kube.resources import ROLLOUTS
 )
 @connection_options
 def jump(words: tuple[str, ...], step: int) -> None:
-    """Go to step N of the plan now, whatever the present step still waits for.
+    """Go to step N of the plan now, even if the present step still waits for something.
 
-    Forward, the steps between are left out. Back, traffic follows the earlier step; pods of the new revision are not
-    taken away. To the present step, it is begun again.
+    Forward: the steps in between are skipped. Back: traffic follows the earlier step; pods of the new revision are
+    not removed. To the present step: it begins again.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
-"""`pause` and what it shares with `resume`: the switch `spec.strategy.paused`.
+"""`pause`, and its common part with `resume`: the switch `spec.strategy.paused`.
 
-Invariant: the bodies are those clients of the original send (`null`, not `false`, takes the pause off).
+Invariant: the bodies are those of the original's clients (`null`, not `false`, ends the pause).
 """
 
 import click

@@ -1,8 +1,7 @@
-"""`promote`: go on past the present pause, or with `--full` past all that are left.
+"""`promote`: end the present pause, or with `--full` all remaining pauses.
 
-It stands on what `approve`, `resume` and `jump` send, so that admission writes down who went on and where to.
-Invariant: each request names the step that was seen; a release that moved meanwhile is looked at again by a person, not
-pushed further.
+It sends the requests of `approve`, `resume` and `jump`, so that admission records the user and the step. Invariant:
+each request names the step that was seen; if the release has moved meanwhile, the command stops and a person decides.
 """
 
 import asyncio
@@ -45,14 +44,13 @@ from controller.kube.resources import ROLLOUTS
 )
 @connection_options
 def promote(words: tuple[str, ...], full: bool, timeout: timedelta) -> None:
-    """Go on past the pause a release waits at.
+    """End the pause that a release waits in.
 
-    Without --full it is `approve --step N` of the present step, whether a person or the clock is waited for, and
-    `resume` where the release was paused. With --full the release jumps to its last step now, and when the last step's
-    pods and routes are in place and it would wait, that pause is left out too: the command stays until then. Readiness,
-    grace periods and metric verdicts are never left out. Both are written down with your name, as approvals are.
-    If promote --full is interrupted, the release goes on by itself to its last step and waits there: give the command
-    again.
+    Without --full it is `approve --step N` of the present step, in a pause for a person or by the clock, and
+    `resume` if the release was paused. With --full the release jumps to its last step now; the command waits until
+    that step's pods and routes are in place, and ends its pause too. Readiness, grace periods and metric verdicts are
+    never skipped. Both are recorded with your name, like approvals.
+    If promote --full is interrupted, the release continues to its last step and waits there: run the command again.
 
     \b
     Examples:
@@ -132,7 +130,7 @@ def _until(last: int) -> Callable[[Rollout | None, Deployment | None], bool | Fa
 
 
 def at_the_end(rollout: Rollout | None, last: int) -> bool | Failure | None:
-    """True: the last step waits for somebody. False: it goes on by itself. A Failure: it does not. None: not yet."""
+    """True: the last step waits for a person. False: it continues by itself. A Failure: it cannot. None: not yet."""
     if rollout is None:
         return Failure("the Rollout was deleted")
     status, key = rollout.status, rollout.metadata.key

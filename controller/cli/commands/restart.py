@@ -1,8 +1,8 @@
 """`restart`: new pods of the same version, released in the steps of the plan.
 
-Why not `kubectl rollout restart`: it knows Deployments, StatefulSets and DaemonSets only, and restarts into a release
-that is under way. Invariant: one annotation of the pod template is written, the one that kubectl writes, over the
-generation that was looked at; never while a release is under way, because that would replace its revision.
+Why not `kubectl rollout restart`: it knows Deployments, StatefulSets and DaemonSets only, and also restarts
+during a release. Invariant: only kubectl's annotation of the pod template is written, for the generation that was read;
+never while a release is under way, because that would replace its revision.
 """
 
 from datetime import UTC, datetime
@@ -29,9 +29,9 @@ RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
 @click.option("--dry-run", is_flag=True, help="Let the API server check it; change nothing.")
 @connection_options
 def restart(words: tuple[str, ...], dry_run: bool) -> None:
-    """Release the same version again: all pods are made anew, in the steps of the plan.
+    """Release the same version again: all pods are replaced, in the steps of the plan.
 
-    The pod template gets the annotation that `kubectl rollout restart` writes. While a release is under way nothing is
+    The pod template gets the annotation that `kubectl rollout restart` writes. During a release nothing is
     written: finish it, or go back, first.
 
     \b

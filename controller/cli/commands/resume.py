@@ -12,9 +12,9 @@ from controller.cli.reading.targets import rollout_names
 @click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME...")
 @connection_options
 def resume(words: tuple[str, ...]) -> None:
-    """Let a paused release go on.
+    """Continue a paused release.
 
-    This takes off `pause`; the step itself may still wait for `approve`.
+    This ends `pause`; the step itself may still wait for `approve`.
 
     \b
     Example:

@@ -26,10 +26,10 @@ _ANALYSES = "/status/moonshift/analyses"
 @click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME")
 @connection_options
 def retry(words: tuple[str, ...]) -> None:
-    """Try a revision again that was given up, or measure a gate again that failed.
+    """Try a revision again that was given up, or measure a failed gate again.
 
-    A revision that was taken back by a deadline or a gate is held when it is applied again, until the template changes
-    or this is said.
+    A revision that a deadline or a gate rolled back is held when it is applied again, until the template changes
+    or you run this command.
 
     \b
     Example:

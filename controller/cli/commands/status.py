@@ -43,10 +43,10 @@ from controller.kube.resources import DEPLOYMENTS
 )
 @connection_options
 def status(words: tuple[str, ...], watch: bool, timeout: timedelta, until: str) -> None:
-    """Wait until a release has ended, and say how.
+    """Wait until a release has ended, and print its outcome.
 
-    Every change is printed as a line. A release that waits for an approval is waited for; with --until approval that
-    ends the wait, so that a pipeline can ask a person.
+    Every change is printed as a line. The command keeps waiting while the release waits for an approval; with
+    --until approval it ends then, so that a pipeline can ask a person.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def status(words: tuple[str, ...], watch: bool, timeout: timedelta, until: str) 
     \b
     Exit codes:
       0  completed (with --until approval: or waiting for one; with --no-watch: or under way)
-      1  it could not be looked at     3  rolled back or cancelled
+      1  it could not be read     3  rolled back or cancelled
       4  stalled, a person has to change something     5  timed out
     """
     name = one_rollout(words)
@@ -110,7 +110,7 @@ async def _what_it_waits_for(session: Session, name: str) -> str:
 
 
 async def _workload(session: Session, rollout: Rollout) -> Deployment | None:
-    """The workload, which tells whether a release was admitted; None when it cannot be read."""
+    """The workload, which shows whether a release was admitted; None when it cannot be read."""
     ref = rollout.spec.workload_ref
     if ref.kind != "Deployment":
         return None

@@ -1,6 +1,6 @@
-"""`undo`: put the stable template back on the workload; the controller then leads traffic and pods back.
+"""`undo`: restores the stable template of the workload; the controller then returns traffic and pods.
 
-Invariant: only the template is written, and only over the generation that was looked at. The stable revision is read
+Invariant: only the template is written, and only for the generation that was read. The stable revision is read
 from the release's record, never guessed from the order of revisions.
 """
 
@@ -36,13 +36,13 @@ from controller.errors import Conflict
 )
 @connection_options
 def undo(words: tuple[str, ...], dry_run: bool, yes: bool) -> None:
-    """Go back to the revision that ran before the release, whatever the kind of the workload.
+    """Go back to the revision that ran before the release, for every kind of workload.
 
     The stable revision's template is written to the workload, under the condition that nobody changed it meanwhile.
-    The controller then sends traffic back first and pods after.
+    The controller then returns traffic first and pods afterwards.
 
-    After a release has ended, this starts a release of its own to the revision before, with all of its steps. On a
-    terminal it asks first (--yes does not); in a script it goes on and says so.
+    After the end of a release, this starts a new release to the revision before, with all steps. On a terminal it
+    asks first (unless --yes is given); in a script it goes on and says so.
 
     \b
     Examples:
@@ -137,7 +137,7 @@ def is_terminal() -> bool:
 
 
 def template_patch(generation: int, template: JsonObject) -> list[dict[str, object]]:
-    """The template over the very generation that was looked at."""
+    """The template, for exactly the generation that was read."""
     return [
         {"op": "test", "path": "/metadata/generation", "value": generation},
         {"op": "replace", "path": "/spec/template", "value": template},

@@ -38,7 +38,7 @@ class _Spec(msgspec.Struct, frozen=True):
 
 
 class Program(msgspec.Struct, frozen=True):
-    """A Deployment, in the part that tells which program it runs."""
+    """A Deployment, with the fields that show its program."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: _Spec = _Spec()

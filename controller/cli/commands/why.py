@@ -1,4 +1,4 @@
-"""`why`: the short answer to whoever is paged, or wonders."""
+"""`why`: the short answer for a person who is paged, or wants to know."""
 
 from datetime import UTC, datetime
 
@@ -20,7 +20,7 @@ from controller.cli.views.problems import why as why_of
 @click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
 @connection_options
 def why(words: tuple[str, ...], form: str | None) -> None:
-    """Say why a release does not go on: its present wait, its problems, the commands to type.
+    """Say why a release does not continue: its present wait, its problems, the commands to type.
 
     \b
     Examples:

@@ -1,8 +1,8 @@
 """Asking metric sources from a person's own machine: the controller's client, without the controller's allow-list.
 
 Invariant: the queries are those that the controller would send. An address, a header or a token of the command line
-outranks that of the metric. Without a token on the command line the Secret of a metric is read where a cluster
-is at hand, with the rights of the person who asks; nothing of it is printed.
+outranks that of the metric. Without a token on the command line, the Secret of a metric is read if there is a cluster,
+with the rights of the person; its content is never printed.
 """
 
 import contextlib
@@ -37,11 +37,11 @@ class Access(msgspec.Struct, frozen=True):
 
     @property
     def is_given(self) -> bool:
-        """The command line says who asks."""
+        """The command line has credentials."""
         return bool(self.token or self.authority)
 
     def applied(self, asked: Asked) -> Asked:
-        """The metric as it is asked from here."""
+        """The metric as it is sent from this machine."""
         stable = self._side(asked.stable) if asked.stable is not None else None
         return structs.replace(asked, new=self._side(asked.new), stable=stable)
 
@@ -107,7 +107,7 @@ class Sources(msgspec.Struct, frozen=True):
 
 
 class LiveSecrets:
-    """Secrets of the cluster, read as the person who asks."""
+    """Secrets of the cluster, read with the rights of the person."""
 
     def __init__(self, secrets: GateSecrets) -> None:
         self._secrets = secrets
@@ -122,7 +122,7 @@ class LiveSecrets:
 
 @contextlib.asynccontextmanager
 async def sources(access: Access, client: KubeClient | None = None) -> AsyncIterator[Sources]:
-    """Connections, as long as they are needed; `client` reads the Secrets where `access` says so."""
+    """Connections within the block; `client` reads the Secrets if `access` says so."""
     secrets: Secrets = access
     if client is not None and not access.is_given:
         secrets = LiveSecrets(GateSecrets(client))

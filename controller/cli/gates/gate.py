@@ -113,8 +113,8 @@ def gate_test(
 ) -> None:
     """Measure a gate now, with the controller's own queries and rules.
 
-    Each metric is asked once, from this machine: no allow-list holds here. With --from-rollout a Secret that a metric
-    names is read, if you may; else give --bearer-token-file. With --replay the gate is played over the past instead.
+    Each metric is measured once, from this machine; no allow-list applies. With --from-rollout a metric's Secret
+    is read, if you have the right; else give --bearer-token-file. With --replay the gate is played over the past.
 
     \b
     Examples:

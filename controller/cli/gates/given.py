@@ -28,7 +28,7 @@ BACKGROUND = 0
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """One gate; `step` is 0 for the one in the background, None for a template or an Analysis that stands alone."""
+    """One gate; `step` is 0 for the background gate, None for a template or an Analysis without a Rollout."""
 
     named: str
     step: int | None
@@ -36,7 +36,7 @@ class Gate(msgspec.Struct, frozen=True):
 
 
 class Given(msgspec.Struct, frozen=True):
-    """All gates, and what their metrics need."""
+    """All gates, and the inputs of their metrics."""
 
     gates: tuple[Gate, ...] = ()
     rollout: Rollout | None = None
@@ -92,7 +92,7 @@ def gates_of(rollout: Rollout) -> tuple[Gate, ...]:
 
 
 def chosen(given: Given, step: int | None) -> Given:
-    """The gates of one step, if one is asked for; a Failure where there is none."""
+    """The gates of the chosen step, or all of them; a Failure if there is none."""
     gates = given.gates if step is None else tuple(g for g in given.gates if g.step == step)
     if not gates:
         where = "" if step is None else f" at step {step}"

@@ -1,6 +1,6 @@
-"""A gate played over the past: the values that Prometheus still has, and what the gate would have done with them.
+"""Plays a gate over the past: the values that Prometheus still has, and the gate's verdicts about them.
 
-Invariant: reads only; the judging is `controller.domain.gates.replay`, which is the controller's own.
+Invariant: reads only; `controller.domain.gates.replay`, the controller's own code, gives the verdicts.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""A gate asked now: each metric measured once, read by the controller's own rules, with the last hour of its values.
+"""Measures a gate now: each metric once, by the controller's own rules, with its values of the last hour.
 
-Invariant: a value is judged by `controller.domain.gates.measurement` alone. A series is an addition: that it cannot be
-had is said beside it, and changes no reading.
+Invariant: only `controller.domain.gates.measurement` judges a value. A series is an addition: a missing one is reported
+next to the value, and changes no verdict.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ A_JOB = "a Job is run by the controller only: it is not tried here"
 
 
 class Side(StrEnum):
-    """Whose values they are."""
+    """The revision that the values belong to."""
 
     NEW = "new"
     STABLE = "stable"

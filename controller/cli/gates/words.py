@@ -1,7 +1,7 @@
 """The placeholders in texts of metrics: the words of a release, read from a Rollout as far as it has them.
 
-Invariant: the same words as the controller fills in; one that is not known is empty, and a metric that names it is told
-so. A person may say each of them on the command line.
+Invariant: the same words as the controller's; an unknown one is empty, and reported for a metric that names it. The
+command line may give a value for each of them.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def words_of(
 def said(
     words: Mapping[str, str], values: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The words with what the command line says, and what is left of it: the arguments."""
+    """The words with the values of the command line; its other values are arguments."""
     own = {name: value for name, value in values.items() if name in _KNOWN}
     arguments = {name: value for name, value in values.items() if name not in _KNOWN}
     return {**words, **own}, arguments

@@ -1,1 +1,1 @@
-"""Coming and going: the checks of a cluster before Moonshift takes over from the original, and before it leaves."""
+"""The checks of a cluster before Moonshift replaces the original, and before Moonshift is removed."""

@@ -1,4 +1,4 @@
-"""`takeover --check` and `uninstall --check`: they read, and say; they change nothing.
+"""`takeover --check` and `uninstall --check`: they read and report; they change nothing.
 
 Invariant: the exit code is 0 only when nobody has to do anything first.
 """
@@ -26,10 +26,10 @@ Judge = Callable[[Inventory], tuple[Finding, ...]]
 @click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
 @connection_options
 def takeover(check: bool, everywhere: bool, form: str | None) -> None:
-    """Say what happens when Moonshift starts in the place of OpenKruise Rollouts.
+    """Say what happens when Moonshift replaces OpenKruise Rollouts.
 
     Each Rollout, BatchRelease, held workload and renamed autoscaler is listed with its future and with the commands
-    that have to be run first. Exit code 1 where something has to be done.
+    that you have to run first. Exit code 1 means that something has to be done.
 
     \b
     Examples:
@@ -45,10 +45,10 @@ def takeover(check: bool, everywhere: bool, form: str | None) -> None:
 @click.option("-o", "--output", "form", type=click.Choice(["json", "yaml"]), help="For programs.")
 @connection_options
 def uninstall(check: bool, everywhere: bool, form: str | None) -> None:
-    """Say what would be left behind if Moonshift were taken away now, and how to leave cleanly.
+    """List what would be left behind if Moonshift were removed now, and how to remove it cleanly.
 
-    Finalizers, held workloads, pinned Services, gateway objects and autoscalers. Exit code 1 where something has to be
-    done while the controller still runs.
+    Finalizers, held workloads, pinned Services, gateway objects and autoscalers. Exit code 1 means that something has
+    to be done while the controller still runs.
 
     \b
     Examples:

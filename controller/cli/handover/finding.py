@@ -50,7 +50,7 @@ def kubectl(obj: JsonObject, verb: str, *words: str) -> str:
 
 
 def type_of(obj: JsonObject) -> str:
-    """The type as kubectl finds it whatever else is installed."""
+    """The type in the form that kubectl resolves without ambiguity."""
     group, slash, _ = text(obj, "apiVersion").partition("/")
     kind = text(obj, "kind").lower()
     return f"{kind}.{group}" if slash and "." in group else kind

@@ -91,7 +91,7 @@ class _Reading:
             decoded = [
                 msgspec.json.decode(item, type=JsonObject) for item in read_page(page).items or ()
             ]
-            # Lists leave out what all of their items are.
+            # Items of a list have no apiVersion and kind of their own.
             named: JsonObject = {"apiVersion": resource.api_version, "kind": resource.kind}
             found += [{**named, **item} for item in decoded]
         return found

@@ -1,6 +1,6 @@
-"""What Moonshift would leave behind, if it were taken away now, and how to leave cleanly.
+"""Finds everything that Moonshift would leave behind if it were removed now, with the commands against it.
 
-Invariant: pure. A finding with commands is something that nobody puts right any more once the controller is gone.
+Invariant: pure. A finding with commands is a problem that nothing solves once the controller is removed.
 """
 
 from controller.api import names
@@ -14,7 +14,8 @@ LAST = (
     "kubectl delete --ignore-not-found -k .      # the folder of your kustomization; or helm uninstall",
     "kubectl delete -f deploy/crds      # with every Rollout, TrafficRouting and record",
 )
-"""In this order, when nothing is left to do: webhooks first, because what they are asked about fails without them."""
+"""The order, when nothing is left to do: webhooks first, because requests that they select fail without a controller.
+"""
 _PROGRESSING = "progressing.rollouts.kruise.io/"
 
 

@@ -1,7 +1,7 @@
-"""The fate of each object when Moonshift starts in the place of the original, and the acts that have to come first.
+"""The future of each object when Moonshift replaces the original, and the commands that have to come first.
 
-Invariant: pure; it says what the controller does (`domain/rollout/taking_over`), and for what no Rollout leads to, the
-commands that put it right by hand: nobody else does.
+Invariant: pure; it describes the controller's actions (`domain/rollout/taking_over`). For objects without a Rollout it
+gives the commands for a person, because no controller restores them.
 """
 
 import msgspec
@@ -104,7 +104,7 @@ def _is_marked(workload: JsonObject, rollout: JsonObject) -> bool:
     return f'"{name}"' in marked and not _is_ours(workload)
 
 
-# --- what nothing leads to ----------------------------------------------------------------------
+# --- objects without a Rollout ----------------------------------------------------------------------
 
 
 def _is_ours(workload: JsonObject) -> bool:
