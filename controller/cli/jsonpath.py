@@ -1,7 +1,7 @@
 """`-o jsonpath=…`: one value out of the data of `-o json`, for scripts.
 
 Why own code: kubectl's dialect has no library in Python, and only its plain part is needed. Invariant: names, quoted
-names, positions, `*` and `[?(@.NAME=="TEXT")]`; whatever else is written is refused in words, never half understood. A
+names, positions, `*` and `[?(@.NAME=="TEXT")]`; every other form is refused with a message, never half understood. A
 path that leads nowhere prints nothing, as kubectl's does with missing keys.
 """
 

@@ -31,7 +31,7 @@ class Picture(Protocol):
 
 
 class Bell:
-    """Rings when something changed; rings that are not heard in time count as one."""
+    """Rings when something changed; several rings before the next wait count as one."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
@@ -47,7 +47,7 @@ class Bell:
 
 
 Follow = Callable[[Callable[[], None]], Awaitable[None]]
-"""Keeps what is shown up to date and calls back at every change; ends by cancellation only."""
+"""Keeps the shown facts up to date and calls back at every change; ends by cancellation only."""
 
 
 async def watch(picture: Picture, follow: Follow) -> None:

@@ -1,7 +1,7 @@
 """The entry: `moonshift`, `kubectl moonshift` (kubectl-moonshift), `kubectl-kruise`.
 
-The name the program is called by changes help and hints, never what it does. Invariant: every command is its own
-module; this one only puts them together.
+The program's name changes help and hints, never its behaviour. Invariant: every command is its own module; this one
+only puts them together.
 """
 
 import logging
@@ -63,25 +63,25 @@ def rollout() -> None:
 @click.version_option(program_version(), prog_name="moonshift")
 @connection_options
 def cli() -> None:
-    """See and steer releases in steps.
+    """See and control releases in steps.
 
-    A release is started by changing the workload (kubectl set image, kubectl apply); the Rollout says in which steps.
+    To start a release, change the workload (kubectl set image, kubectl apply); the Rollout defines the steps.
 
     \b
     A day with it:
-      kubectl moonshift get                      what is being released, and what it waits for
+      kubectl moonshift get                      the releases, and what they wait for
       kubectl moonshift get web -w               one release, live
-      kubectl moonshift why web                  why it does not go on, and what to do
-      kubectl moonshift approve web              let the step go on
-      kubectl moonshift promote web --full       go to the end now, without the pauses that are left
+      kubectl moonshift why web                  why it does not continue, and what to do
+      kubectl moonshift approve web              end the pause of the step
+      kubectl moonshift promote web --full       go to the end now, without the remaining pauses
       kubectl moonshift jump web --to 3          go to step 3 now
-      kubectl moonshift undo web                 back to what ran before, also after the release
-      kubectl moonshift abort web                back to what ran before, of a release under way alone
+      kubectl moonshift undo web                 back to the version before, also after the release
+      kubectl moonshift abort web                back to the version before, only during a release
       kubectl moonshift restart web              new pods of the same version, step by step
       kubectl moonshift status web --timeout 9m  the outcome, as an exit code
       kubectl moonshift describe web             everything, with diffs of the routes
       moonshift gate test -f rollout.yaml        its metrics, measured now
-      moonshift simulate -f rollout.yaml -f .    every step, before anybody starts it
+      moonshift simulate -f rollout.yaml -f .    every step, before you start it
 
     \b
     Exit codes: 0 done, 1 not done (the line on standard error says why), 2 wrong command line;
@@ -101,7 +101,7 @@ def program_name(path: str) -> str:
 
 def main() -> None:
     """Run the command line of this process."""
-    # what a watch has to say while it reconnects is shown by the views
+    # the views show the messages of a watch that reconnects
     logging.getLogger("controller").addHandler(logging.NullHandler())
     cli.main(prog_name=program_name(sys.argv[0]))
 

@@ -30,7 +30,7 @@ class Connection(msgspec.Struct, frozen=True):
 
     def source(self) -> Source:
         """Where credentials come from, with everything that was asked for."""
-        # the pod's own account has neither contexts nor entries: whoever names one means a kubeconfig
+        # the pod's own account has neither contexts nor entries: with either of them, a kubeconfig is meant
         named = self.context or self.cluster or self.user
         found = choose_source(self.kubeconfig, named)
         return msgspec.structs.replace(

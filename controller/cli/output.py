@@ -59,7 +59,7 @@ def plain(renderable: RenderableType) -> str:
 
 
 def show(renderable: RenderableType) -> None:
-    """Print for whoever reads."""
+    """Print for people."""
     console = terminal()
     if console is None:
         say(plain(renderable))
@@ -76,12 +76,12 @@ def widen_for(console: Console, table: Table) -> None:
 
 
 def show_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> None:
-    """Print for programs: the same data, whatever characters are in it, and none that steers a terminal."""
+    """Print for programs: the exact data, without any character that controls a terminal."""
     say(as_data(view, form))
 
 
 def as_data(view: msgspec.Struct | Sequence[msgspec.Struct], form: str) -> str:
-    """JSON, YAML, or what a path leads to; in the first two control characters are escapes, which readers turn back."""
+    """JSON, YAML, or the value of a path; in JSON and YAML control characters are escapes, which parsers decode."""
     if form.startswith(JSONPATH):
         return jsonpath.filled(form.removeprefix(JSONPATH), view)
     if form == "yaml":

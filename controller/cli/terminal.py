@@ -1,10 +1,10 @@
-"""Text for a terminal, without control characters that an object of the cluster brought with it.
+"""Text for a terminal, without control characters from objects of the cluster.
 
-Why: an annotation, an Event or a container's message may hold escape sequences, and who may write one could otherwise
-move the cursor of whoever looks, colour a failure green, or type. Invariant: of control characters only the end of a
-line and the tabulator pass; others are shown as their picture (ESC as ␛). Our own colours are no text and are left
-alone. This is the only module that prints: plain `click.echo` and `print` are refused by the linter everywhere else in
-the command line.
+Why: an annotation, an Event or a container's message may contain escape sequences. Its author could otherwise move the
+reader's cursor, colour a failure green, or type commands. Invariant: of control characters only the end of a line and
+the tabulator pass; others are shown as their picture (ESC as ␛). Our own colours are not part of the text and stay.
+This is the only module that prints: plain `click.echo` and `print` are refused by the linter everywhere else in the
+command line.
 """
 
 import io
@@ -18,7 +18,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""C0 and C1, and what turns the direction of writing."""
+"""C0 and C1, and characters that change the direction of writing."""
 
 
 def clean(text: str) -> str:
@@ -46,13 +46,13 @@ def has_control(text: str) -> bool:
 def say(
     text: str | Text, *, err: bool = False, nl: bool = True, file: IO[Any] | None = None
 ) -> None:
-    """Print for whoever reads; a Text with its colours where there is a terminal."""
+    """Print for people; a Text with its colours on a terminal."""
     shown = clean(text) if isinstance(text, str) else _coloured(text)
     click.echo(shown, file=file, err=err, nl=nl)
 
 
 def _coloured(text: Text) -> str:
-    """With colours, which click takes off again where nobody sees them."""
+    """With colours, which click removes when the output is not a terminal."""
     console = CleanConsole(
         file=io.StringIO(), force_terminal=True, color_system="standard", highlight=False
     )

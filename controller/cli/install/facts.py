@@ -16,7 +16,7 @@ class Definition(msgspec.Struct, frozen=True):
     """The version in which objects are stored from now on."""
     served: frozenset[str]
     owner: str = ""
-    """Who manages it, where that is somebody else: `Helm release kruise/rollouts`."""
+    """Another manager of it, such as `Helm release kruise/rollouts`; empty if there is none."""
 
 
 class Configuration(msgspec.Struct, frozen=True):
@@ -64,11 +64,11 @@ class Facts(msgspec.Struct, frozen=True):
     configurations: tuple[Configuration, ...] = ()
     runners: tuple[Runner, ...] = ()
     refused: tuple[str, ...] = ()
-    """What the person may not create: `create deployments.apps in kruise-rollout`."""
+    """Rights that the person lacks, such as `create deployments.apps in kruise-rollout`."""
     may_escalate: bool = True
     """The person may create roles with rights that the person does not have."""
     needs: tuple[Need, ...] = ()
     unserved: tuple[tuple[str, str], ...] = ()
     """Gateway kinds that are not served, each with one Rollout that names it."""
     gaps: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """Objects that could not be read, and why."""

@@ -1,7 +1,7 @@
-"""Reads what a check of a cluster looks at.
+"""Reads the facts for a check of a cluster.
 
 Invariant: nothing is written; the only POSTs are access reviews, which change nothing. A kind that may not
-be read becomes a gap, and all other kinds are looked at all the same.
+be read becomes a gap; all other kinds are still read.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -93,11 +93,11 @@ GRANTED = frozenset(
 )
 """Gateway kinds that the manifests' own role covers; the test looks into `deploy`."""
 LEADING = ("get", "list", "watch", "patch", "update")
-"""What the controller does with a gateway object."""
+"""The controller's verbs on a gateway object."""
 ACTING = ("get", "patch", "update")
-"""What the account of a namespace's script has to be allowed."""
+"""The verbs that the account of a namespace's script needs."""
 READING = ("get", "list", "watch")
-"""What the controller does with the ConfigMap of such a script."""
+"""The controller's verbs on the ConfigMap of such a script."""
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -156,7 +156,7 @@ class _Object(msgspec.Struct, frozen=True):
 
 
 async def gather(client: KubeClient, namespace: str) -> Facts:
-    """Look at everything. Raises what the client raises where the server cannot be asked at all."""
+    """Read everything. Raises the client's errors if the server does not answer at all."""
     version = await client.server_version()
     looked = _Looked(client, namespace)
     groups = [name for group in REQUIRED for name in await looked.versions(group)]
@@ -229,7 +229,7 @@ class _Looked:
                 yield Configuration(resource.kind, name, original)
 
     async def runners(self) -> AsyncIterator[Runner]:
-        """Deployments of somebody else's that run as the controller's account."""
+        """Deployments of others that run as the controller's account."""
         async for raw in self._list(DEPLOYMENTS, self._namespace):
             found = msgspec.json.decode(raw, type=_Runner)
             spec = found.spec.template.spec
@@ -271,7 +271,7 @@ class _Looked:
                     yield need
 
     async def _references(self) -> AsyncIterator[tuple[Reference, str]]:
-        """What Rollouts lead traffic with, and which one does."""
+        """The gateway objects of Rollouts, and the Rollout of each."""
         async for raw in self._list(ROLLOUTS, None):
             rollout = msgspec.json.decode(raw, type=Rollout)
             plan = rollout.spec.strategy.plan
@@ -341,6 +341,6 @@ class _Looked:
 
 
 def _helm_release(annotations: Mapping[str, str]) -> str:
-    """Whose CRD it is: those of our chart are in its folder `crds`, which Helm does not manage."""
+    """The Helm release of a CRD. Our chart's CRDs have none: Helm does not manage its folder `crds`."""
     name = annotations.get(f"{HELM}name")
     return f"Helm release {annotations.get(f'{HELM}namespace', '')}/{name}" if name else ""

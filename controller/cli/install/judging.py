@@ -1,6 +1,6 @@
-"""Which facts of a cluster stand in the way of an installation, and what to do about each.
+"""The facts of a cluster that prevent an installation, with a remedy for each.
 
-Invariant: pure; each finding names one thing and one way to mend it. An unknown fact is a warning.
+Invariant: pure; each finding names one problem and one remedy. An unknown fact is a warning.
 """
 
 import re
@@ -50,7 +50,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def judge(facts: Facts) -> tuple[Finding, ...]:
-    """Everything that stands in the way, the gravest first."""
+    """All obstacles, the most serious first."""
     found = (
         *_version(facts),
         *_groups(facts),

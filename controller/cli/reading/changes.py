@@ -1,8 +1,8 @@
 """The change of a recorded release: the templates of both of its revisions, side by side.
 
-Invariant: a template is only taken from where it surely is the revision's: from the ReplicaSets and ControllerRevisions
-that Kubernetes keeps, or from the record of a release that succeeded, whose workload had the new template. One that is
-nowhere is said to be gone; two templates are never guessed from their order.
+Invariant: a template is only taken from a source that certainly has this revision's: from the ReplicaSets and
+ControllerRevisions that Kubernetes keeps, or from the record of a release that succeeded, whose workload had the new
+template. A missing template is reported as missing; templates are never guessed from their order.
 """
 
 from collections.abc import Sequence
@@ -75,6 +75,6 @@ def _template(revision: str, records: Sequence[RolloutHistory], kept: Kept | Non
 
 
 def _plain(template: msgspec.Raw) -> Tree:
-    """Without what Kubernetes and the controller add to tell revisions apart."""
+    """Without the labels and annotations by which Kubernetes and the controller distinguish revisions."""
     kept = kept_template({"spec": {"template": msgspec.json.decode(template, type=JsonObject)}})
     return decode_tree(msgspec.json.encode(kept))

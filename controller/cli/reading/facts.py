@@ -1,7 +1,7 @@
-"""Gathering what is shown about one Rollout: the controller's own caches and observation, filled for one object.
+"""Gathers the facts about one Rollout: the controller's own caches and observation, filled for one object.
 
-Invariant: the workload's selector and the Rollout's references bound what is read; a kind that may not be read is a gap
-that is named, never an empty list taken for the truth. Followed by watches, never polled.
+Invariant: only objects of the workload's selector and the Rollout's references are read; a kind that may not be read is
+a named gap, never an empty list. Changes come by watches; nothing is polled.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ class Facts:
         self._world = World(self._caches, self._gateways, self._gateways)
         self._sources: list[Source[Any]] = []
         self._followed: list[Source[Any]] = []
-        """Read before the others, because they say what belongs to them."""
+        """Read before the others, because they determine which other objects to read."""
 
     async def load(self, rollout: Rollout) -> None:
         """Read everything once; the Rollout itself has been read already."""
@@ -118,7 +118,7 @@ class Facts:
         return self._world.observe(self._key)
 
     async def follow(self, changed: Callable[[], None]) -> None:
-        """Keep everything up to date and tell of every change, until cancelled."""
+        """Keep everything up to date and report every change, until cancelled."""
         async with asyncio.TaskGroup() as group:
             for source in self._sources:
                 if source.resource.name not in self._unread:

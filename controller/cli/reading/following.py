@@ -19,7 +19,8 @@ from controller.kube.store import Store
 _T = TypeVar("_T")
 
 Look = Callable[[Rollout | None, Deployment | None], _T | None]
-"""Judges what is known; an answer other than None ends the wait. The first is None once the Rollout is gone."""
+"""Called with the present facts; a result other than None ends the wait. The first argument is None once the Rollout is
+deleted."""
 
 
 async def follow_rollout(

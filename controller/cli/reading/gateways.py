@@ -1,8 +1,8 @@
-"""The objects one Rollout names whose kinds are learnt of at run time, each watched by its name alone.
+"""The objects of one Rollout whose kinds are found at run time, each watched by its name alone.
 
-These are gateway objects, and a workload that is no Deployment.
+These are gateway objects, and a workload other than a Deployment.
 
-Why not the controller's own cache of kinds: it watches whole kinds, and a person who looks at one VirtualService need
+Why not the controller's own cache of kinds: it watches whole kinds, and a person who looks at one VirtualService should
 not load all of the namespace. Invariant: a kind is looked up by its complete apiVersion; an object that cannot
 be read is `Unavailable` with the reason, never absent.
 """
@@ -118,10 +118,10 @@ class Gateways:
                 self._sources[at] = source
 
     def keep_watched(self, owner: Key, kinds: Iterable[Kind]) -> None:
-        """Does nothing: `load` was told all that is needed."""
+        """Does nothing: `load` got all names."""
 
     def availability(self, kind: Kind) -> Availability:
-        """Nothing is being looked up any more; `find` tells of each object."""
+        """Always synced: all kinds were looked up; `find` has the state of each object."""
         return Synced()
 
     def unavailable(self, kinds: Iterable[Resource]) -> Unavailable | None:
@@ -129,7 +129,7 @@ class Gateways:
         return None
 
     def resource(self, kind: Kind) -> Resource | None:
-        """How the kind is addressed; None when no object of it could be looked up."""
+        """The served resource of the kind; None when no object of it could be looked up."""
         return next((s.resource for (seen, _), s in self._sources.items() if seen == kind), None)
 
     def made_for(self, kind: Kind, namespace: str, rollout_uid: str) -> tuple[RawObject, ...]:

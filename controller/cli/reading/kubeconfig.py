@@ -1,6 +1,6 @@
-"""The namespace a command means when none is given: that of the kubeconfig's context, as with kubectl.
+"""The namespace of a command without `--namespace`: that of the kubeconfig's context, as with kubectl.
 
-Invariant: the same source of credentials is asked that the connection will use. Nothing here opens a connection.
+Invariant: it is read from the same source of credentials that the connection will use. Nothing here opens a connection.
 """
 
 from pathlib import Path

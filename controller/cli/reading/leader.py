@@ -1,10 +1,10 @@
-"""Whether a controller is at work at all: the status of a Rollout cannot tell that.
+"""Whether a controller is at work at all, which the status of a Rollout cannot show.
 
-Why: without a controller a release stands still and its status keeps the last sentence, which then sends people to look
-at pods and routes. Invariant: only a Lease that somebody held and gave up renewing is called abandoned; no Lease, or no
-right to read it, says nothing of a controller (leader election may be off, or the controller live elsewhere). A person
-without that right is told so, but only about a release that seems to stand still: most people have no such right, and
-nobody asks it of a release that moves.
+Why: without a controller a release makes no progress and its status keeps the last message, so people look for the
+cause in pods and routes. Invariant: only a Lease whose holder stopped renewing it counts as abandoned; a missing Lease,
+or a missing right to read it, proves nothing (leader election may be off, or the controller may run elsewhere). A
+person without that right gets a message, but only for a release that seems to make no progress: most people lack the
+right, and need no message about a release that moves.
 """
 
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ NOT_KNOWN = f"you may not read the Lease {DEFAULT_NAMESPACE}/{LEASE}, so whether
 
 
 def seems_to_stand_still(rollout: Rollout, now: datetime) -> bool:
-    """A controller is waited for, and nothing has been seen of one for a while."""
+    """The release waits for a controller, and its status has not changed for a while."""
     status, since = rollout.status, since_when(rollout)
     if since is None:
         return False
@@ -46,16 +46,16 @@ def seems_to_stand_still(rollout: Rollout, now: datetime) -> bool:
 
 
 def _was_approved(rollout: Rollout) -> bool:
-    """An approval lies in the status, and nobody has taken it up."""
+    """The status has an approval that no controller has acted on."""
     inner = rollout.status.of_release
     sent = inner is not None and inner.current_step_state == StepState.STEP_READY
     return sent or moonshift_status(rollout.status).approval is not None
 
 
 async def nobody_at_work(client: KubeClient, namespace: str, now: datetime, *, waited: bool) -> str:
-    """Why nothing will move in a namespace; empty when a controller is at work, or when that cannot be known.
+    """Why no release of a namespace will move; empty when a controller is at work, or when that cannot be known.
 
-    With `waited`, who may not read the Lease is told that it is not known. Raises nothing.
+    With `waited`, a person who may not read the Lease gets a message that it is not known. Raises nothing.
     """
     try:
         name, lease = await _lease_of(client, namespace)
@@ -84,9 +84,9 @@ async def why_unanswered(client: KubeClient, namespace: str, now: datetime) -> s
 
 
 async def _lease_of(client: KubeClient, namespace: str) -> tuple[str, LeaseRecord | None]:
-    """The Lease of whoever works on a namespace: the leader's, or that of its shard where it is held.
+    """The Lease of a namespace's controller: the leader's, or that of its shard if it has a holder.
 
-    The Lease of a shard that nobody has ever held, or was given back, says nothing: the common one is judged.
+    If nobody has held the Lease of the shard, or its holder released it, the common Lease decides.
     """
     common = await KubeLeaseStore(client, DEFAULT_NAMESPACE, LEASE).read()
     shards = shards_counted(common.holder) if common else 1

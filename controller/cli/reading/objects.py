@@ -1,6 +1,6 @@
-"""Reading Rollouts, with errors that help: a missing CRD, a name that is nearly right, a workload's name.
+"""Reading Rollouts, with errors that help: a missing CRD, a similar name, a workload's name.
 
-Invariant: a 404 is never passed on as it is; it is told whether the kind or the object is missing.
+Invariant: a 404 is never shown unchanged; the error says whether the kind or the object is missing.
 """
 
 import difflib

@@ -1,6 +1,6 @@
 """One command's connection to the cluster, and its event loop.
 
-Invariant: whatever the API server or the way to it does, the person reads one line; Ctrl-C ends quietly.
+Invariant: every failure of the API server or the connection is one line for the person; Ctrl-C ends without a message.
 """
 
 import asyncio

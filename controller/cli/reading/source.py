@@ -16,7 +16,7 @@ from controller.kube.watch import read_page
 
 
 class Source(Generic[V]):
-    """Objects to look at; `namespace` None means all namespaces."""
+    """Objects to read; `namespace` None means all namespaces."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
-"""Which Rollouts a command line means: NAME, TYPE/NAME, or TYPE NAME …, as kubectl reads them.
+"""The Rollouts of a command line: NAME, TYPE/NAME, or TYPE NAME …, as kubectl reads them.
 
-Invariant: only Rollouts of our own API group are meant, whatever else in a cluster is called a rollout.
+Invariant: only Rollouts of our own API group count, even if other kinds of the cluster are called rollout, too.
 """
 
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""Commands to type next, for every reason that a release does not go on."""
+"""Commands to type next, for every reason for which a release does not continue."""

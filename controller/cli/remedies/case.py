@@ -1,7 +1,7 @@
-"""A Rollout that does not go on, and how commands about it are spelled.
+"""A Rollout that does not continue, and the spelling of commands about it.
 
-Invariant: a command is complete and can be copied into a shell; only what a person has to supply is in capitals (FILE,
-NUMBER). It must not decide which commands help.
+Invariant: a command is complete and can be copied into a shell; only values that a person has to supply are in capitals
+(FILE, NUMBER). It must not decide which commands help.
 """
 
 from controller.cli.remedies import mentions

@@ -1,7 +1,7 @@
-"""The table: which commands help against which reason.
+"""The table of commands for each reason.
 
-Why: a sentence tells what is wrong; whoever is paged at night needs the command, too. Invariant: every reason that a
-Rollout is Stalled by has a row, or is a reason of pods in Kubernetes' own words. The most useful command comes first.
+Why: a message names the problem; a person who is paged at night needs the command, too. Invariant: every reason of the
+condition Stalled has a row, or is a reason of pods in Kubernetes' own words. The most useful command comes first.
 """
 
 from controller.api.rollout import Phase
@@ -67,7 +67,7 @@ TABLE: dict[str, Answer] = {
 
 
 def remedies(view: RolloutView, program: str) -> tuple[Remedy, ...]:
-    """The commands, the most useful first; empty where nobody has to do anything."""
+    """The commands, the most useful first; empty if nobody has to act."""
     if view.unattended and view.unattended != NOT_KNOWN:
         return of_objects.unattended()
     case = Case(view, program)
@@ -85,7 +85,7 @@ def _possible(case: Case, found: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
 
 
 def _waiting(case: Case) -> tuple[Remedy, ...]:
-    """Nothing is Stalled: people are waited for, or something is about to be in the way."""
+    """The Rollout is not Stalled: it waits for people, or a problem is about to begin."""
     summary = case.summary
     if summary.waits_for == APPROVAL:
         return case.approve(), case.undo()

@@ -1,7 +1,7 @@
 """Names in a message of the controller or of the API server: a pod, a container, an object, a missing right.
 
-Invariant: only characters that names of Kubernetes have are taken for a name, so that what is found can stand in a
-command. It must not decide what to do about it.
+Invariant: only characters of Kubernetes' names count as a name, so that a found name is safe in a command. It must not
+choose the commands.
 """
 
 import re
@@ -58,7 +58,7 @@ def group(message: str) -> str:
 
 
 def denied(message: str) -> Denied | None:
-    """The missing right; None where an admission plugin or nobody refused."""
+    """The missing right; None if the refusal came from an admission plugin, or there is none."""
     found = _DENIED.search(message)
     if found is None:
         return None

@@ -1,6 +1,6 @@
 """Commands about Services, gateway objects, rights, kinds, scripts, gates and the Rollout itself.
 
-Invariant: an object is told by the first `Kind namespace/name` of the message, which is the one that it is about.
+Invariant: the object is the first `Kind namespace/name` of the message, which is its subject.
 """
 
 import shlex
@@ -89,7 +89,7 @@ def account(case: Case) -> tuple[Remedy, ...]:
 
 
 def script(case: Case) -> tuple[Remedy, ...]:
-    """A script is missing, fails, or answers what is not written."""
+    """A script is missing, fails, or its answer is refused."""
     if own := mentions.own_config_map(case.message):
         look = case.kubectl(f"edit configmap {own}", "the script of this namespace")
         return look, case.edit("or name another script in the Rollout"), case.undo()
@@ -109,7 +109,7 @@ def script(case: Case) -> tuple[Remedy, ...]:
 
 
 def worker(_case: Case) -> tuple[Remedy, ...]:
-    """Nobody runs scripts."""
+    """The script worker does not answer."""
     where = f"kubectl get pods -n {DEFAULT_NAMESPACE}"
     return (Remedy(where, "whether the script worker's pods run"),)
 
@@ -120,7 +120,7 @@ def listed(words: str) -> Answer:
 
 
 def edited(case: Case) -> tuple[Remedy, ...]:
-    """The Rollout asks for what cannot be."""
+    """The Rollout asks for something impossible."""
     return case.edit(), case.undo()
 
 

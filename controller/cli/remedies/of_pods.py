@@ -1,6 +1,6 @@
-"""Commands about pods that fail, that are not made, or whose workload is paused.
+"""Commands about pods that fail, that cannot be created, or whose workload is paused.
 
-Invariant: looking comes before going back. A command that deletes a pod is never offered.
+Invariant: commands that look come before commands that go back. A command that deletes a pod is never offered.
 """
 
 from controller.cli.remedies import mentions
@@ -37,7 +37,7 @@ def unready(case: Case) -> tuple[Remedy, ...]:
 
 
 def paused_by_owner(case: Case) -> tuple[Remedy, ...]:
-    """The workload has to be let go by whoever paused it."""
+    """The owner who paused the workload has to resume it."""
     kind = case.summary.workload.partition("/")[0]
     if kind == "Deployment":
         return (case.kubectl(f"rollout resume {case.workload}", "take the pause back"),)

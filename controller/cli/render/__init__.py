@@ -1,4 +1,4 @@
 """Views as rich renderables. Pure: the clock and the program's name are arguments.
 
-Invariant: the same renderables are printed on a terminal and into a pipe; colour never carries what words do not say.
+Invariant: the same renderables are printed on a terminal and into a pipe; colours never add information to the words.
 """

@@ -25,7 +25,7 @@ def add_gates(tree: Tree, gates: tuple[GateView, ...], now: datetime) -> None:
 
 
 def gate_line(gate: GateView, now: datetime) -> Text:
-    """Which gate, and how it stands."""
+    """The gate's name and its state."""
     where = f"gate of step {gate.step}" if gate.step else "gate in the background"
     text = Text(f"{where}  ").append(gate.verdict, style=_STYLES.get(gate.verdict, "cyan"))
     if gate.verdict == Verdict.RUNNING:

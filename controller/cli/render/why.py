@@ -13,11 +13,11 @@ from controller.cli.views.problems import gist, problems_of
 from controller.cli.views.view import GateMetricView, Remedy, RolloutView
 
 MAX_ALIGNED = 90
-"""Columns that a command may take before what it is for."""
+"""The widest command before its comment, in columns."""
 
 
 def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
-    """A few lines, the gravest problem first; those of a release at rest say that nothing is waited for."""
+    """A few lines, the most serious problem first; for a release at rest they say that it waits for nothing."""
     lines = [headline(view, now), waiting_text(view.summary)]
     lines += [Text(f"{timer.what} {ends(timer.until, now)}") for timer in view.timers]
     for gate in view.gates:
@@ -31,7 +31,7 @@ def answer(view: RolloutView, now: datetime, program: str = "") -> Group:
 
 
 def _next(found: tuple[Remedy, ...]) -> list[Text]:
-    """Commands with what they are for as a shell's comment, so that a whole line can be copied."""
+    """Commands with their purpose as a shell comment, so that a whole line can be copied."""
     if not found:
         return []
     width = min(MAX_ALIGNED, max(len(remedy.command) for remedy in found))

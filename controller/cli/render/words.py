@@ -37,7 +37,7 @@ def step_of(summary: Summary) -> str:
 
 
 def style_of(summary: Summary) -> str:
-    """Red: a person has to change something. Yellow: a person is waited for. Green: at rest."""
+    """Red: a person has to change something. Yellow: the release waits for a person. Green: at rest."""
     if summary.stalled:
         return "bold red"
     if summary.waits_for == APPROVAL or (summary.paused and summary.phase == "Progressing"):
@@ -48,7 +48,7 @@ def style_of(summary: Summary) -> str:
 
 
 def hint(summary: Summary, program: str) -> str:
-    """The command that would let the release go on; empty when none would."""
+    """The command with which the release would continue; empty when there is none."""
     if summary.stalled and not summary.may_go_on:
         return ""
     if summary.may_go_on or summary.waits_for == APPROVAL:

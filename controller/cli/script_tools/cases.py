@@ -1,7 +1,8 @@
-"""Test cases of scripts: one YAML file with a Rollout or a TrafficRouting, an original object, and what is expected.
+"""Test cases of scripts: one YAML file with a Rollout or a TrafficRouting, an original object, and the expected
+results.
 
-The format is the original project's. The input of a script is derived by the controller's own code from the very
-Rollout of the case: any version of the API, canary and blue-green, several references, a shared Service, labels for
+The format is the original project's. The input of a script is computed by the controller's own code from the
+case's Rollout: any version of the API, canary and blue-green, several references, a shared Service, labels for
 pods. Invariant: reading never raises; a file that cannot be used says why, and counts as failed.
 """
 
@@ -130,7 +131,7 @@ def siblings_for(case: Case, script: Script) -> tuple[Json, ...]:
 def _of_rollout(raw: Json, original: Tree, subject: Subject) -> tuple[CaseStep, ...]:
     if not isinstance(raw, dict):
         raise Unusable("rollout is no object")
-    # The original's cases may leave out what a manifest has to have.
+    # The original's cases may omit required fields of a manifest.
     stored = converted({"kind": "Rollout", "apiVersion": V1BETA1, **raw}, V1BETA1)
     if isinstance(stored, Unconvertible):
         raise Unusable(stored.message)

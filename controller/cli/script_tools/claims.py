@@ -1,9 +1,9 @@
-"""The claims of a script (`--@can`), put to the test.
+"""Tests the claims of a script (`--@can`).
 
-Steps are held against these words, so a word too many lets a step through that then sends the wrong requests to the
-new version. For each word there are steps that differ in the claimed thing alone: a script that keeps
-its word answers all of them, and never two of them alike. A script whose answer depends on no step at all (a
-DestinationRule's subset, say) ignores nothing and keeps every word.
+Steps are checked against these words, so a wrong word admits a step that then sends the wrong requests to the new
+version. For each word there are steps that differ only in the claimed ability: a script with that ability answers all
+of them, each differently. A script whose answer depends on no step at all (for example a DestinationRule's subset)
+ignores nothing and keeps every claim.
 Must not judge answers: `controller.domain.traffic.validation.answer` does.
 """
 
@@ -105,7 +105,7 @@ ProbeAnswers = tuple[Tree | Refusal, ...]
 
 
 class Ignored(msgspec.Struct, frozen=True):
-    """Two steps that differ in what is claimed got one answer: the probes' places."""
+    """Two steps that differ in the claimed ability got the same answer: the probes' places."""
 
     one: int
     other: int

@@ -1,7 +1,7 @@
 """Conditions on requests, as a person types them.
 
-`name=value` is a header, `name~=value` one by regular expression; `query:`, `path:`, `method:` and `cookie:` stand
-before other things. Conditions joined by commas hold together; several options are alternatives.
+`name=value` is a header, `name~=value` a header by regular expression; the prefixes `query:`, `path:`, `method:` and
+`cookie:` mark other conditions. Conditions joined by commas hold together; several options are alternatives.
 """
 
 import re

@@ -1,12 +1,12 @@
 """Which statements of a script its test cases run.
 
-The worker knows nothing of coverage, and its protocol is not stretched for it: the script is run once more on the
-same input, as a copy of its text in which a mark stands before every statement. The copy is wrapped in a function,
-so that it can report, whatever way the script ends. It prints the marks in one line of hexadecimal digits,
-which stays far below the bound of the log, and the script's own prints are silenced meanwhile.
+The worker and its protocol have no coverage. So the script is run once more on the same input, as a copy of its text
+with a mark before every statement. The copy is wrapped in a function, so that it can report however the script ends. It
+prints the marks in one line of hexadecimal digits, which stays far below the bound of the log, and the script's own
+prints are silenced meanwhile.
 
-Invariant: the marks must not change what the script does. That is not believed but compared: a copy whose answer is
-not the same bytes as the script's own counts for nothing, and the tool says that this call was not measured.
+Invariant: the marks must not change the script's answer. This is checked: if the copy's answer differs in a byte from
+the script's own, the call is not measured, and the tool says so.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ return __done(__pcall(__script))
 
 
 class Instrumented(msgspec.Struct, frozen=True):
-    """A script's copy with marks, and what each mark stands before."""
+    """A script's copy with marks, and the statement of each mark."""
 
     script: Script
     statements: tuple[Position, ...]

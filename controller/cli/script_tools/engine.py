@@ -1,7 +1,7 @@
-"""A private script worker: the production program on a socket nobody else knows, for as long as a command runs.
+"""A private script worker: the production program on a private socket, while a command runs.
 
-Invariant: the worker is started as a process of its own (nothing here imports it) and is gone when the block ends,
-whatever ended it, a kill of this process included. Every call gets a tenant of its own, so that the worker's circuit
+Invariant: the worker is started as a process of its own (nothing here imports it) and ends with the block,
+also if this process is killed. Every call gets a tenant of its own, so that the worker's circuit
 breaker, which is about a service under load, never hides the outcome of a later step.
 """
 

@@ -1,7 +1,7 @@
 """One step of a case, from plan to verdict, by the controller's own code.
 
-`Answers` is what the controller uses: it derives the input, runs a script it has not seen twice, chains the scripts of
-an object that several references lead to, and judges the answer: the object's new content, and under `objects` the
+`Answers` is what the controller uses: it derives the input, runs a new script twice, chains the scripts of an
+object that several references name, and checks the answer: the object's new content, and under `objects` the
 companion objects.
 """
 
@@ -20,7 +20,7 @@ from controller.scripts.answer import Executed, Refused
 from controller.scripts.lookup import Script
 
 OBJECTS = "objects"
-"""What is made beside an object, in results and in expectations."""
+"""The key of companion objects, in results and in expectations."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -54,11 +54,11 @@ async def evaluate(
 ) -> Outcome:
     """The script's result for the case's original at this step. Raises WorkerUnavailable.
 
-    With `answers`, which remembers what it has tried, a script is run twice at its first step only, as in the
+    With `answers`, which remembers earlier runs, a script is run twice at its first step only, as in the
     controller; its calls are not recorded then.
     """
     if not step.routed:
-        # The controller calls no script then: the object is, or becomes again, what its owner wrote.
+        # The controller calls no script then: the object has, or gets back, its owner's content.
         return Outcome(case.content)
     recorder = Recorder(engine)
     question = Question(
@@ -83,7 +83,7 @@ def _shown(answer: Answer) -> Tree:
 
 
 def _manifest(item: Tree) -> Tree:
-    """An object to be made, without what need not be said: where it is, and maps without entries."""
+    """A companion object without redundant fields: its namespace, and empty maps."""
     metadata = item.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
     kept: Tree = {key: part for key, part in named.items() if key != "namespace" and part}

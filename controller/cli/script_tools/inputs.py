@@ -1,4 +1,4 @@
-"""The global `obj` of a step, without running anything: for debuggers and for people who look.
+"""The global `obj` of a step, without running anything: for debuggers and for people.
 
 Invariant: the same bytes that a run of the step sends.
 """

@@ -1,9 +1,8 @@
 """Mistakes in a script that its test cases do not show.
 
-Errors are what the controller would refuse, or what would let it down: text that does not compile, modules that there
-are not, answers that differ from run to run, weights that do not add up, invented destinations, lost rules, claims that
-are not kept. Notes are what a careful reader would remark on. Invariant: every finding has a line; nothing is an error
-for style.
+Errors are defects that the controller would refuse or suffer from: text that does not compile, unknown modules, answers
+that differ from run to run, wrong sums of weights, invented destinations, lost rules, false claims. Notes are remarks
+of a careful reader. Invariant: every finding has a line; nothing is an error for style.
 """
 
 from collections.abc import Iterator
@@ -100,7 +99,7 @@ def _line_with(text: str, beginnings: tuple[str, ...]) -> int:
 
 
 def _global_findings(script: Script) -> Iterator[Finding]:
-    """The first use of every global name that the sandbox does not have, and modules that are asked for in vain."""
+    """The first use of every global name that the sandbox does not have, and unknown modules."""
     text = script.text.decode(errors="replace")
     try:
         uses = syntax_of(script.text).globals

@@ -25,10 +25,10 @@ _COLOURS = {"error": "red", "note": "cyan"}
 def lint_script(paths: tuple[Path, ...]) -> None:
     """Look for mistakes in scripts.
 
-    FILE is a script, or a folder of scripts. A script is compiled, and tried on the originals of its test data with
-    steps made up for every word of its --@can line; steps of test data are run twice, in two workers, and
-    have to give the same answer. Errors are what the controller would refuse and claims that are not kept; notes are
-    remarks, and never fail.
+    FILE is a script, or a folder of scripts. A script is compiled, and run on the originals of its test data with
+    invented steps for every word of its --@can line; steps of test data are run twice, in two workers, and
+    have to give the same answer. Errors are defects that the controller would refuse, and false claims; notes never
+    fail.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Values as Lua source: what `convert` writes.
+"""Values as Lua source, for `convert`.
 
 Invariant: the text is valid Lua 5.1 for every value JSON can say, keys included, and evaluates to the table a script
 gets in the worker: nulls are absent, in arrays as in objects. Keys come sorted, so that equal values have equal texts.

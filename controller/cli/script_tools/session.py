@@ -1,6 +1,6 @@
 """A command's private worker and event loop.
 
-Invariant: whatever goes wrong, the person reads one line; Ctrl-C ends quietly, and the worker with it.
+Invariant: every failure is one line for the person; Ctrl-C ends the command and its worker without a message.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ def run(work: Callable[[Engine], Awaitable[_T]], *, workers: int = 1) -> _T:
         cause = _first(problem)
         if isinstance(
             cause, BrokenPipeError
-        ):  # nobody reads any more: that ends a command without a word
+        ):  # the reader closed the pipe: the command ends without a message
             raise cause from None
         if not isinstance(cause, (WorkerUnavailable, OSError)):
             raise

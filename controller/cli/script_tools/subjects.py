@@ -2,7 +2,7 @@
 
 The layout is the original's: `<group>/<Kind>/trafficRouting.lua` with `testdata/*.yaml` beside it, and
 `trafficrouting_ingress/<class>.lua` with `trafficrouting_ingress/testdata/<class>/*.yaml` (or `<class>_*.yaml`).
-Invariant: every script of the folder is found, whether or not it has cases; what `convert` writes is no script.
+Invariant: every script of the folder is found, with or without cases; files of `convert` are no scripts.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Runs test cases and compares: what `moonshift test-scripts` shows.
+"""Runs test cases and compares the results, for `moonshift test-scripts`.
 
-Invariant: a verdict for every step of every case of every script, whatever the others did; a script without a case,
+Invariant: every step of every case of every script gets a verdict, independent of the others; a script without a case,
 a file that is no case and a list of expectations of the wrong length are failures, not omissions.
 """
 
@@ -34,7 +34,7 @@ ERROR = "error"
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One verdict. `problem` is empty where all is well; `step` is None for what is wrong with a whole file."""
+    """One verdict. `problem` is empty if it passed; `step` is None for a problem of a whole file."""
 
     case: str
     step: int | None = None

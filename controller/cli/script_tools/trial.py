@@ -1,7 +1,7 @@
-"""Trying a script on the originals of its test data: with their own steps, and with steps made up for its claims.
+"""Runs a script on the originals of its test data: with their own steps, and with invented steps for its claims.
 
-Invariant: the controller's own validation of answers, and `claims` about claims, decide what is wrong; the script runs
-here as it runs in the controller.
+Invariant: the controller's own validation decides about answers, and `claims` about claims; the script runs here as it
+runs in the controller.
 """
 
 import asyncio
@@ -87,7 +87,7 @@ class Trial:
         return found
 
     async def repetition(self, cases: list[Case]) -> list[Finding]:
-        """Whether the script, given what it made, makes something else of it: told once, with the first such step."""
+        """Whether the script changes its own answer when it gets it as input: one note, with the first such step."""
         for case in cases:
             for step in filter(lambda step: step.routed, case.steps):
                 once = await self._answer(case, step, self._answers)
@@ -164,7 +164,7 @@ class Trial:
     def _changes(self, case: Case, answers: _Given) -> bool:
         before = expected_content(case.original)
         trees = self._trees(case, answers)
-        # Where nothing was answered, nobody knows.
+        # Without an answer it is not known.
         return not trees or any(not same(tree, before) for tree in trees)
 
     def _breach(self, word: str, cases: list[Case], answers: _Given) -> str | None:
@@ -196,7 +196,7 @@ def _own(answer: Tree) -> Tree:
 
 
 def _last_line(text: str) -> int:
-    """Where the answer is given, as far as can be told."""
+    """The line that returns the answer, as far as it is known."""
     try:
         syntax = syntax_of(text.encode())
     except (NotLua, RecursionError):

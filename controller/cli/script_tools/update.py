@@ -1,7 +1,7 @@
-"""Rewriting what a case expects with what the script gives now.
+"""Replaces the expected results of a case by the script's present results.
 
 Invariant: only the value of the top-level key `expected` is replaced; every other character of the file, comments
-included, stays. A case of which one step fails is left alone: a failure is not an expectation.
+included, stays. A case with a failing step is not changed: a failure is no expectation.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""Waiting until a file of a folder changes.
+"""Waits until a file of a folder changes.
 
-Looked at again and again, since there is no portable way to be told; a folder of scripts is a few dozen files.
+It polls, since there is no portable notification; a folder of scripts has a few dozen files.
 Invariant: every change of a script or a case that lasts is noticed, renames and deletions included.
 """
 
@@ -15,7 +15,7 @@ Snapshot = dict[Path, tuple[int, int]]
 
 
 def snapshot(folder: Path) -> Snapshot:
-    """All files that matter, with what tells a change."""
+    """All relevant files, with the values that show a change."""
     found: Snapshot = {}
     for path in folder.rglob("*"):
         if path.suffix in _ENDINGS:

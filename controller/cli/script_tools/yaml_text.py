@@ -41,7 +41,9 @@ _Loader.yaml_implicit_resolvers = {
 
 
 class _Dumper(yaml.SafeDumper):
-    """Without anchors: a text is compared and pasted. Quotes what any reader might take for something else."""
+    """Without anchors, so that texts can be compared and pasted. Quotes every text that a parser might read as another
+    type.
+    """
 
     def ignore_aliases(self, data: object) -> bool:
         """Never write one."""
@@ -75,7 +77,7 @@ def _with_text_keys(value: Any) -> Json:
 
 
 def read_documents(text: str) -> list[Json]:
-    """All documents in `text`. Raises ValueError for what is not YAML, or not JSON's data."""
+    """All documents in `text`. Raises ValueError for text that is not YAML, or has data that JSON cannot express."""
     try:
         values = list(yaml.load_all(text, Loader=_Loader))  # a subclass of SafeLoader
         return [decode(encode(_with_text_keys(value))) for value in values]

@@ -9,7 +9,7 @@ from controller.api.jsontree import JsonObject, child, number, text
 from controller.cli.simulation.schema import problems
 
 MAX_PODS = 1000
-"""Pods of a workload that a simulation plays; more of them take minutes and tell nothing else."""
+"""The most pods that a simulation plays; more would take minutes and show nothing new."""
 
 _WORD: JsonObject = {"type": "string"}
 _WORDS: JsonObject = {"type": "object", "additionalProperties": _WORD}

@@ -1,4 +1,4 @@
-"""The objects that a simulation needs and no file has, read from the cluster.
+"""Reads from the cluster the objects that a simulation needs and no file has.
 
 Invariant: reads only; one request for each missing object. An object that the cluster does not have either is left out:
 the release would miss it too, and says so.
@@ -17,7 +17,7 @@ from controller.kube.served import served
 async def completed(
     client: KubeClient, objects: list[Tree], namespace: str, name: str, home: str
 ) -> list[Tree]:
-    """The objects with what the Rollout needs besides; `home` is the controller's namespace."""
+    """The objects, completed with the others that the Rollout needs; `home` is the controller's namespace."""
     found = [*objects]
     rollout = next(filter(is_rollout, found), None)
     if rollout is None and name:

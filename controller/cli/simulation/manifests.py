@@ -1,7 +1,7 @@
-"""Manifests in files and folders, and what a simulation needs of them.
+"""Manifests in files and folders, and the objects among them that a simulation needs.
 
 Invariant: a needed object that is missing is a failure, which names the object and the places that were searched.
-Other objects are left out without a word, so that a whole folder of an application can be given.
+Other objects are ignored without a message, so that a whole folder of an application can be given.
 """
 
 from collections.abc import Callable, Iterable
@@ -208,7 +208,7 @@ _ROLLING: Tree = {"maxSurge": "25%", "maxUnavailable": "25%"}
 
 
 def _defaulted(obj: Tree) -> Json:
-    """The spec with what the API server fills in where a workload says nothing."""
+    """The spec with the API server's defaults."""
     spec = obj.get("spec")
     if not isinstance(spec, dict) or obj.get("kind") not in ("Deployment", "StatefulSet"):
         return spec

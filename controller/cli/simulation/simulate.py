@@ -80,8 +80,8 @@ def simulate(
 ) -> None:
     """Play a release through: pods, Services and the diff of every route, step by step, and back.
 
-    Nothing is written, and without --from-cluster nothing is asked of a cluster. Exit code 0 says that the release
-    would go through and give every gateway object back as it was; 1 that it would not, and why.
+    Nothing is written, and without --from-cluster no cluster is used. Exit code 0 means that the release would
+    succeed and restore every gateway object; 1 that it would not, and the output says why.
 
     \b
     Examples:
@@ -165,7 +165,7 @@ async def simulated(
     namespace: str,
     series: dict[str, tuple[float, ...]],
 ) -> Report:
-    """The release of the Rollout that is meant, played through; or what is refused before it."""
+    """The played release of the chosen Rollout; or the refusal before it."""
     written = _chosen(objects, name)
     data = config_map(objects)
     scripts = ConfiguredScripts(

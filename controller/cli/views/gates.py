@@ -1,7 +1,7 @@
-"""The gates of a release as the views show them: how each stands, its last values, and when it is measured next.
+"""The gates of a release as the views show them: the state of each, its last values, and its next measurement.
 
-Invariant: pure; told from the status alone. Bounds and the next measurement are known of metrics that stand in the
-Rollout; for metrics of templates only the measured values are known.
+Invariant: pure; computed from the status alone. Bounds and the next measurement are known for metrics in the Rollout
+itself; for metrics of templates only the measured values are known.
 """
 
 from datetime import datetime

@@ -1,7 +1,7 @@
-"""From an observation to what is shown of it. Pure: the clock is an argument, nothing is read.
+"""Computes the views from an observation. Pure: the clock is an argument, nothing is read.
 
-Invariant: pods, revisions and Services are told apart by the controller's own rules (owner and pod-template-hash, never
-by names).
+Invariant: pods, revisions and Services are distinguished by the controller's own rules (owner and pod-template-hash,
+never by names).
 """
 
 from collections.abc import Iterable, Mapping
@@ -90,7 +90,7 @@ def _new_revision(rollout: Rollout) -> str:
 
 
 def since_when(rollout: Rollout) -> datetime | None:
-    """When what is the case now began."""
+    """The time at which the present state began."""
     status = rollout.status
     stall = condition(status, "Stalled")
     if stall is not None and stall.status == "True":
@@ -100,7 +100,7 @@ def since_when(rollout: Rollout) -> datetime | None:
 
 
 _COUNTING_PODS = frozenset({PODS.name, REPLICA_SETS.name})
-"""Kinds without which pods are not known, or not whose they are."""
+"""Kinds without which the pods, or their owners, are not known."""
 
 
 def look_at(seen: Observation, now: datetime, gaps: Mapping[str, Unavailable]) -> RolloutView:
@@ -154,7 +154,7 @@ def _overrun(context: ReleaseContext) -> str:
 
 
 def revision_views(context: ReleaseContext) -> tuple[RevisionView, ...]:
-    """Stable first, then the new revision, then what is left of others."""
+    """Stable first, then the new revision, then remains of others."""
     status = context.seen.rollout.status
     stable = moonshift_status(status).stable_revision or canary_status(status).stable_revision
     busy = under_way(status)
@@ -162,7 +162,7 @@ def revision_views(context: ReleaseContext) -> tuple[RevisionView, ...]:
     roles = {stable: Role.STABLE} | ({new: Role.CANARY} if new and new != stable else {})
     pods = [*context.workload.pods, *(pod for extra in context.seen.canaries for pod in extra.pods)]
     if not busy and pods:
-        # at rest the one revision that runs is the stable one, whatever the last release called it
+        # at rest the one running revision is the stable one, also if the last release called it new
         running = context.present_revision
         roles = {running: Role.STABLE} if running else {}
     revisions = dict.fromkeys([*filter(None, roles), *(pod.revision for pod in pods)])
@@ -195,7 +195,7 @@ def _revision(
 
 
 def _images(context: ReleaseContext, revision: str) -> str:
-    """The name by which people know the revision; empty where no template of it is at hand."""
+    """The revision's images; empty if its template is not known."""
     kept = [
         bytes(rs.spec.template)
         for workload in (context.workload, *context.seen.canaries)

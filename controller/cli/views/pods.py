@@ -3,7 +3,7 @@
 from controller.api.workloads import ContainerStatus, Pod
 
 PASSING = frozenset({"", "not ready", "Pending"})
-"""What is said of a pod that merely takes its time."""
+"""The text for a pod that only takes its usual time."""
 _STARTING = frozenset({"ContainerCreating", "PodInitializing", ""})
 """Reasons that say no more than that it takes a while."""
 

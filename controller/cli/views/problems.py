@@ -1,8 +1,7 @@
-"""The problems of a release, found in everything that is known of it.
+"""The problems of a release, from all known facts.
 
-Invariant: a problem is something that a person has to look at or change; work that merely takes time is the sentence of
-`waiting`. The
-gravest comes first, and each is said once.
+Invariant: a problem needs a person to look at it or to change something; work that only takes time belongs to
+`waiting`. The most serious problem comes first, and each is reported once.
 """
 
 import re
@@ -97,7 +96,7 @@ def _warnings(view: RolloutView) -> list[EventView]:
 
 
 def why(view: RolloutView, command: str, remedies: tuple[Remedy, ...] = ()) -> Why:
-    """`command` is what a person may type to let the release go on; empty where nothing would help."""
+    """`command` is a command with which the release would continue; empty if there is none."""
     summary = view.summary
     return Why(
         rollout=f"{summary.namespace}/{summary.name}",

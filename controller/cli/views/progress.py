@@ -1,7 +1,7 @@
-"""How far a release is, as one word and one sentence: what `status` ends with. Pure.
+"""The progress of a release, as one word and one sentence, for the end of `status`. Pure.
 
-Invariant: a release that was admitted but not looked at by the controller yet counts as under way, so that
-`kubectl set image …; moonshift status …` can never report the release before as the outcome of this one.
+Invariant: a release that was admitted, but that the controller has not seen yet, counts as under way, so that
+`kubectl set image …; moonshift status …` never reports the outcome of the release before.
 """
 
 from enum import StrEnum
@@ -21,7 +21,7 @@ from controller.domain.rollout.status import condition
 
 
 class Stage(StrEnum):
-    """Where a release stands."""
+    """The stage of a release."""
 
     WORKING = "working"
     AWAITING_APPROVAL = "awaiting approval"
@@ -62,7 +62,7 @@ def progress_of(rollout: Rollout, workload: Deployment | None) -> Progress:
 
 
 def not_seen_yet(rollout: Rollout, workload: Deployment | None) -> bool:
-    """Something was changed after what the status is about."""
+    """Something was changed that the status does not contain yet."""
     status, meta = rollout.status, rollout.metadata
     if not status.phase or meta.generation > status.observed_generation:
         return True
@@ -75,7 +75,7 @@ def _at_rest(rollout: Rollout, workload: Deployment | None) -> Progress:
     succeeded, inner = condition(rollout.status, "Succeeded"), canary_status(rollout.status)
     template = b"{}" if workload is None else bytes(workload.spec.template)
     done = succeeded is not None and succeeded.status == "True"
-    # what pods are labelled with; the digest of ours is known to nobody
+    # the label of pods; people do not know our digest
     hashed = inner.pod_template_hash if done else inner.stable_revision
     revision = images_of(msgspec.json.decode(template, type=JsonObject)) or f"revision {hashed}"
     if succeeded is not None and not done:

@@ -1,6 +1,6 @@
-"""How the gateway objects of a Rollout stand, in words, weights and a diff against the stored original.
+"""The state of a Rollout's gateway objects, in words, weights and a diff against the stored original.
 
-Invariant: standing and original are judged by the controller's own rules; nothing is compared in another way here.
+Invariant: the controller's own rules compute state and original; there is no other comparison here.
 """
 
 import difflib
@@ -44,7 +44,7 @@ def _route_view(route: RouteSeen, plans: dict[str, int]) -> RouteView:
         case RouteAbsent():
             return RouteView(kind, name, "does not exist", problem=True)
         case RouteUnreadable(message=message):
-            # The object stands before the colon in conditions; here the line begins with it anyway.
+            # Conditions begin with the object and a colon; this line begins with the object already.
             subject, _, said = message.partition(": ")
             text = said if subject.endswith(f"/{name}") else message
             return RouteView(kind, name, text, problem=True)

@@ -1,6 +1,6 @@
 """Weights in a gateway object, for people: `web 80, web-canary 20`.
 
-Recognised by shape, whatever the kind, as the controller's own rules do; a list without weights is not shown.
+Recognised by shape, for every kind, by the controller's own rules; a list without weights is not shown.
 """
 
 from collections.abc import Iterator

@@ -20,7 +20,7 @@ class Role(StrEnum):
     STABLE = "stable"
     CANARY = "canary"
     OTHER = "other"
-    """Neither: an abandoned revision whose pods are going."""
+    """Neither: an abandoned revision whose pods are being removed."""
 
 
 class PodView(View, frozen=True):
@@ -34,7 +34,7 @@ class PodView(View, frozen=True):
 
 
 class RevisionView(View, frozen=True):
-    """All pods of one revision. `wanted` is what the present step asks for, None where it asks for nothing."""
+    """All pods of one revision. `wanted` is the number that the present step asks for, None if it asks for none."""
 
     role: Role
     revision: str
@@ -45,9 +45,9 @@ class RevisionView(View, frozen=True):
 
 
 class ServiceView(View, frozen=True):
-    """A Service traffic is led to. `pinned_to` is a revision, empty when it leads to all its owner selects.
+    """A Service of a release. `pinned_to` is a revision, empty when the Service has its owner's selector.
 
-    `endpoints` counts the ready ones; None where they cannot be read.
+    `endpoints` counts the ready ones; None if they cannot be read.
     """
 
     name: str
@@ -58,10 +58,10 @@ class ServiceView(View, frozen=True):
 
 
 class RouteView(View, frozen=True):
-    """A gateway object. `follows` is the step whose plan it says; None: the owner's own, or not known.
+    """A gateway object. `follows` is the step whose plan it follows; None: its owner's content, or not known.
 
     `state` is a sentence; `shares` are lists of weights; `diff` is a unified diff against the stored original, `drift`
-    one against what the release wrote, where somebody changed that.
+    one against the release's content, if somebody changed that.
     """
 
     kind: str
@@ -145,7 +145,7 @@ class EventView(View, frozen=True):
 
 
 class Remedy(View, frozen=True):
-    """A command to type next, and what it is for; in capitals what the person has to supply."""
+    """A command to type next, and its purpose; values that the person has to supply are in capitals."""
 
     command: str
     purpose: str
@@ -192,10 +192,10 @@ class RolloutView(View, frozen=True):
     approvals: tuple[ApprovalView, ...] = ()
     events: tuple[EventView, ...] = ()
     gaps: tuple[str, ...] = ()
-    """What could not be read, and why."""
+    """Objects that could not be read, and why."""
     unattended: str = ""
     """Why nothing moves although something could: no controller is at work, or whether one is cannot be known."""
     overrun: str = ""
     """The step asks for a part of the requests, and every pod is new; empty otherwise."""
     no_way_back: str = ""
-    """Why `undo` would have nothing to write; empty where it has, and where that could not be looked at."""
+    """Why `undo` would have nothing to write; empty if it has something, or if that is not known."""

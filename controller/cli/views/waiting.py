@@ -1,7 +1,7 @@
 """The present wait of a release, in one sentence without ages, and the waits that end by the clock.
 
 Invariant: a stall outranks everything, as it does for the controller; the text names the object a person would look at.
-Reads the same observation the controller decides on, so that the sentence cannot be about another world.
+Reads the same observation the controller decides on, so that both describe the same state.
 """
 
 from datetime import datetime, timedelta
@@ -68,7 +68,7 @@ def may_go_on(status: RolloutStatus) -> bool:
 
 
 def awaits_approval(rollout: Rollout) -> bool:
-    """A person has to let the present step go on."""
+    """A person has to approve the present step."""
     status = rollout.status
     if status.phase != Phase.PROGRESSING or rollout.spec.strategy.paused:
         return False
@@ -154,7 +154,7 @@ def _in_step(rollout: Rollout, context: ReleaseContext | None) -> str:
 
 
 def upgrade_text(context: ReleaseContext) -> str:
-    """How many of the step's pods are there, and what is wrong with the first that is not ready."""
+    """The number of the step's pods, and the problem of the first unready one."""
     wanted = context.batch(moonshift_status(context.seen.rollout.status).step)
     counted = context.ready(context.new_pods)
     text = f"{wanted} new pods to be ready: {counted.pods} made, {counted.ready} ready"
@@ -197,7 +197,7 @@ def timers(context: ReleaseContext) -> tuple[TimerView, ...]:
     ours = moonshift_status(status)
     found: list[tuple[str, datetime]] = []
     rollout = context.seen.rollout
-    # the pause of a release that is paused as a whole does not end by the clock: it waits for being resumed
+    # while spec.paused holds the release, a timed pause does not end by the clock
     pause = timedelta() if rollout.spec.strategy.paused else pause_of(rollout)
     if pause and ours.state_since is not None:
         found.append(("pause of this step", ours.state_since + pause))
