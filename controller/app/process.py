@@ -7,10 +7,11 @@ may write certificates.
 """
 
 import asyncio
-import gc
 import os
 import socket
+from collections.abc import Callable
 
+from controller.app.garbage import FillingCaches
 from controller.app.leading import leadership_of
 from controller.app.reconciling import Reconciling
 from controller.app.scraping import secure_metrics
@@ -80,6 +81,10 @@ class App:
             settings, leading, metrics, watched, scripts, self._recorder, clock, leadership
         )
 
+    def once_filled(self, filled: Callable[[], None]) -> None:
+        """`filled` is called when it is known how every cache stands."""
+        self._watched.sources.once_filled(filled)
+
     async def run(self, stop: asyncio.Event) -> None:
         """Run all parts until `stop`, or until one of them ends."""
         self._watched.add_notes(self._health)
@@ -122,7 +127,7 @@ def identity_of(settings: Settings) -> str:
 
 async def run_controller(settings: Settings) -> None:
     """Connect, run, close; returns when asked to stop by a signal."""
-    gc.freeze()  # modules are never freed, so the garbage collector need not visit them
+    filling = FillingCaches()
     save_memory_of_tls()
     metrics = Metrics()
     user_agent = f"{USER_AGENT} ({identity_of(settings)})"
@@ -142,6 +147,7 @@ async def run_controller(settings: Settings) -> None:
     stop = asyncio.Event()
     try:
         app = App(settings, client, lease_client, metrics)
+        app.once_filled(filling.ends)
         with stopping_on_signals(stop):
             async with traced(settings.otlp_endpoint, identity_of(settings)):
                 await app.run(stop)

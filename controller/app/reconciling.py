@@ -4,7 +4,6 @@ Invariant: no pass begins before the state of every cache is known. Nothing here
 """
 
 import asyncio
-import gc
 import logging
 from collections.abc import Callable
 from functools import partial
@@ -50,6 +49,10 @@ from controller.scripts.client import ScriptClient
 from controller.settings import Settings
 from controller.telemetry.metrics import Metrics
 
+RESERVED_WORKERS = 8
+"""More workers, for Rollouts that a person did something to: all others may be waiting for the API server, and of three
+approvals at once the third waited for a second behind two of these."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -86,10 +89,6 @@ class Reconciling:
     async def run(self, certified: asyncio.Event) -> None:
         """Passes over Rollouts, once the state of every cache is known."""
         await self._watched.sources.settled()
-        # What the caches hold stays for long: a full collection that goes through ten thousand Rollouts and their pods
-        # would hold up the event loop for longer than anything else here does.
-        gc.collect()
-        gc.freeze()
         state = self._metrics.state
         state.lead(lambda: self._watched.state(self._clock.now()))
         try:
@@ -168,6 +167,7 @@ class Reconciling:
             queue.keys,
             passes("rollout", reconciler.reconcile),
             workers=self._settings.rollout_workers,
+            reserved=RESERVED_WORKERS,
             metrics=self._metrics,
         )
 

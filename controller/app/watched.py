@@ -4,7 +4,7 @@ Invariant: caches are warm on every replica; the ledger listens before a store i
 anything.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from random import Random
 from typing import TypeVar
@@ -33,6 +33,7 @@ from controller.api.workloads import (
 )
 from controller.certificates.worker import CLIENT_SECRET, WORKER_SECRET
 from controller.domain.availability import Synced
+from controller.domain.rollout.deeds import has_mail
 from controller.kube import resources
 from controller.kube.client import KubeClient
 from controller.kube.config_objects import ConfigObjects
@@ -90,7 +91,8 @@ class Watched:
         self.caches = Caches()
         self.rollouts = Queue("rollout", self._random, metrics, holds)
         self.routings = Queue("trafficrouting", self._random, metrics, holds)
-        self.wiring = Wiring(self.caches, self.rollouts.keys.add, self.routings.keys.add)
+        rollouts = self.rollouts.keys
+        self.wiring = Wiring(self.caches, rollouts.add, self.routings.keys.add, rollouts.add_urgent)
         self.scripts_map = ConfiguredScriptsMap(settings.namespace)
         self.sources = Sources(self.wiring.source_turns, metrics)
         self.kinds = DynamicKinds(
@@ -115,6 +117,10 @@ class Watched:
             random=self._random,
             metrics=metrics,
         )
+        self._connect()
+
+    def _connect(self) -> None:
+        """Changes wake Rollouts from now on."""
         self.wiring.connect()
         self.scripts_map.store.subscribe(lambda old, new: self.wiring.scripts_changed())
 
@@ -149,22 +155,21 @@ class Watched:
         )
 
     def begin(self, namespaces: Namespaces) -> None:
-        """Passes over everything in these namespaces, which this process holds from now on."""
-        for queue, found in self._queues():
-            for one in found:
-                if namespaces(one.metadata.namespace):
-                    queue.keys.add(one.metadata.key)
+        """Passes over everything in these namespaces, which this process holds from now on.
+
+        Approvals that came while nobody held them are the first.
+        """
+        for rollout in self.caches.rollouts.values():
+            if namespaces(rollout.metadata.namespace):
+                self.rollouts.keys.add(rollout.metadata.key, urgent=has_mail(rollout.status))
+        for routing in self.caches.traffic_routings.values():
+            if namespaces(routing.metadata.namespace):
+                self.routings.keys.add(routing.metadata.key)
 
     async def end(self, namespaces: Namespaces) -> None:
         """No pass over these namespaces any more; they are not held any more."""
-        for queue, _ in self._queues():
+        for queue in (self.rollouts, self.routings):
             await queue.keys.drop(lambda key: namespaces(key.namespace))
-
-    def _queues(self) -> tuple[tuple[Queue, Iterable[HasMetadata]], ...]:
-        return (
-            (self.rollouts, self.caches.rollouts.values()),
-            (self.routings, self.caches.traffic_routings.values()),
-        )
 
     def _is_ours(self, one: HasMetadata) -> bool:
         return self._holds(one.metadata.namespace)

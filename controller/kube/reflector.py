@@ -15,9 +15,9 @@ kind is asked for again every `PROBE` seconds at most, by this one watch for all
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from random import Random
-from typing import Generic, Protocol
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -60,7 +60,11 @@ STALE = 30.0
 GOOD_WATCH_SECONDS = (
     5.0  # a watch that lasted so many seconds was a good one, even if nothing happened
 )
-EVENTS_BETWEEN_YIELDS = 200  # events between two looks at what else the process has to do
+EVENTS_BETWEEN_YIELDS = 40
+"""Events between two looks at what else the process has to do: a millisecond or two, and at the start ten watches take
+in theirs at the same time."""
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -245,14 +249,13 @@ class Reflector(Generic[V]):
                         f"a list could not be read: {failure}", status=500
                     ) from failure
                 version = page.metadata.resource_version
-                for number, item in enumerate(page.items or (), 1):
+                async for item in _in_pieces(page.items or ()):
                     self._take_item(item, views, unreadable)
-                    if number % EVENTS_BETWEEN_YIELDS == 0:
-                        await asyncio.sleep(0)
         self.undecodable = {key: self.undecodable[key] for key in unreadable}
-        if not self.synced.is_set():
+        if self.synced.is_set():
+            await self._repair(views, unreadable)
+        else:
             await self._fill(views)
-        self.store.replace_all(views, keep=unreadable)
         self._version = version
         before = self.availability
         self.synced.set()
@@ -261,10 +264,19 @@ class Reflector(Generic[V]):
 
     async def _fill(self, views: list[V]) -> None:
         """One by one, as a watch would tell them: a hundred thousand pods at once would hold up the loop."""
-        for number, view in enumerate(views, 1):
+        async for view in _in_pieces(views):
             self.store.put(view)
-            if number % EVENTS_BETWEEN_YIELDS == 0:
-                await asyncio.sleep(0)
+
+    async def _repair(self, views: list[V], unreadable: list[Key]) -> None:
+        """What differs is looked for piece by piece, and changed in one go: few objects differ."""
+        there = {*unreadable}
+        changed = []
+        async for view in _in_pieces(views):
+            there.add(view.metadata.key)
+            if not self.store.shows(view):
+                changed.append(view)
+        gone = [key async for key in _in_pieces(self.store.keys()) if key not in there]
+        self.store.change(changed, gone)
 
     def _pages(self) -> AsyncGenerator[bytes, None]:
         namespace, label_selector, field_selector = self._selection
@@ -369,6 +381,14 @@ class Reflector(Generic[V]):
     def _report(self, events: int) -> None:
         if self._metrics:
             self._metrics.watched(self.resource.name, events, len(self.store))
+
+
+async def _in_pieces(every: Iterable[T]) -> AsyncGenerator[T, None]:
+    """All of them, with turns for others in between."""
+    for number, one in enumerate(every, 1):
+        yield one
+        if number % EVENTS_BETWEEN_YIELDS == 0:
+            await asyncio.sleep(0)
 
 
 def _now() -> float:

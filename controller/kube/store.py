@@ -68,6 +68,11 @@ class Store(Generic[V]):
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
+    def shows(self, view: V) -> bool:
+        """This very object is known in this version."""
+        known = self._views.get(view.metadata.key)
+        return known is not None and not _differs(known, view)
+
     def put(self, view: V) -> None:
         """Take in an object; one that is already known in this version changes nothing."""
         old = self._views.get(view.metadata.key)
@@ -87,16 +92,21 @@ class Store(Generic[V]):
         """Make `views` the whole content, but for the keys to `keep`; listeners get the differences."""
         after = {view.metadata.key: view for view in views}
         kept = frozenset(keep)
+        gone = [key for key in self._views if key not in after and key not in kept]
+        self.change([view for view in after.values() if not self.shows(view)], gone)
+
+    def change(self, views: Iterable[V], gone: Iterable[Key]) -> None:
+        """Take in objects and drop others in one go; listeners hear of them after it."""
         changes: list[tuple[V | None, V | None]] = []
-        for key, old in tuple(self._views.items()):
-            if key not in after and key not in kept:
+        for key in gone:
+            if (old := self._views.get(key)) is not None:
                 self._set(key, old, None)
                 changes.append((old, None))
-        for key, view in after.items():
+        for view in views:
+            key = view.metadata.key
             known = self._views.get(key)
-            if known is None or _differs(known, view):
-                self._set(key, known, view)
-                changes.append((known, view))
+            self._set(key, known, view)
+            changes.append((known, view))
         self._tell(changes)
 
     def _set(self, key: Key, old: V | None, new: V | None) -> None:

@@ -92,7 +92,7 @@ class RolloutReconciler:
         """One pass; the result says when to look again if nothing happens before."""
         behind = self._ledger.pending(key)
         if behind > 0:
-            return Result(wake_after=behind)
+            return Result(wake_after=behind, answered=False)
         seen = self._worlds.observe(key)
         if seen is None:
             self.forget(key)

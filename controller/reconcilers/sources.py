@@ -46,6 +46,7 @@ class Sources:
         """`turned` is called when a cache becomes synced, or stops being so, once passes have begun."""
         self.every: Sequence[Watching] = ()
         self._turned = turned
+        self._filled: Callable[[], None] | None = None
         self._metrics = metrics
         self._told = asyncio.Event()
         self._settled = False
@@ -54,6 +55,10 @@ class Sources:
         """Set the caches."""
         self.every = every
         self._count()
+
+    def once_filled(self, filled: Callable[[], None]) -> None:
+        """`filled` is called once, as soon as passes could begin; on every replica, whoever leads."""
+        self._filled = filled
 
     def unavailable(self, kinds: Iterable[Resource]) -> Unavailable | None:
         """Why the objects of one of these kinds are not known; None when all are."""
@@ -68,15 +73,21 @@ class Sources:
         """The state of one of the caches has changed."""
         self._told.set()
         self._count()
+        if self._filled is not None and self._known():
+            self._filled()
+            self._filled = None
         if self._settled:
             self._turned()
 
     async def settled(self) -> None:
         """Return when passes may begin."""
-        while not all(_is_settled(source) for source in self.every):
+        while not self._known():
             self._told.clear()
             await self._told.wait()
         self._settled = True
+
+    def _known(self) -> bool:
+        return all(_is_settled(source) for source in self.every)
 
     def _count(self) -> None:
         for source in self.every:

@@ -1,7 +1,8 @@
 """Maps a changed object to the Rollouts that depend on it, and wakes them.
 
 Invariant: every object that a decision depends on wakes the Rollout; nothing is polled. Both the old and the new state
-of an object are mapped, so that a Rollout is also woken when an object stops referring to it.
+of an object are mapped, so that a Rollout is also woken when an object stops referring to it. A Rollout that a person
+did something to is woken urgently: a thousand others may be ready.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,6 +21,7 @@ from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.config.references import named
 from controller.domain.gates.templates import template_value
 from controller.domain.rollout.config_release import follows_config
+from controller.domain.rollout.deeds import changed_in_release, somebody_changed
 from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.companions.companion import makers_of
 from controller.domain.trafficrouting.seen import OWNER_PREFIX
@@ -44,17 +46,20 @@ V = TypeVar("V", bound=HasMetadata)
 class Wiring:
     """Listens to the caches and wakes Rollouts."""
 
-    def __init__(self, caches: Caches, wake: Wake, wake_routing: Wake) -> None:
+    def __init__(
+        self, caches: Caches, wake: Wake, wake_routing: Wake, wake_urgently: Wake | None = None
+    ) -> None:
         self._caches = caches
         self._wake = wake
         self._wake_routing = wake_routing
+        self._wake_urgently = wake_urgently or wake
 
     def connect(self) -> None:
         """Listen to every cache."""
-        self._listen(self._caches.rollouts, _itself)
+        self._caches.rollouts.subscribe(self._rollout_changed)
         self._listen(self._caches.traffic_routings, self._members_of)
         self._listen_routings()
-        self._listen(self._caches.deployments, self._of_deployment)
+        self._caches.deployments.subscribe(self._deployment_changed)
         self._listen(self._caches.replica_sets, self._of_replica_set)
         self._listen(self._caches.revisions, self._of_owner)
         self._listen(self._caches.pods, self._of_pod)
@@ -69,9 +74,10 @@ class Wiring:
             self._wake_blue_green(metadata.namespace)
             return
         named = reference_value(*kind, metadata.key)
-        for index in (REFERENCE, WORKLOAD):
-            for rollout in self._caches.rollouts.index(index, named):
-                self._wake(rollout.metadata.key)
+        for rollout in self._caches.rollouts.index(REFERENCE, named):
+            self._wake(rollout.metadata.key)
+        for rollout in self._caches.rollouts.index(WORKLOAD, named):
+            self._wake_for(rollout, metadata)
         for routing in self._caches.traffic_routings.index(REFERENCE, named):
             self._wake_routing(routing.metadata.key)
         for uid in makers_of(metadata):
@@ -164,12 +170,31 @@ class Wiring:
 
         store.subscribe(heard)
 
-    def _of_deployment(self, deployment: Deployment) -> Iterable[Key]:
+    def _rollout_changed(self, old: Rollout | None, new: Rollout | None) -> None:
+        if new is not None and somebody_changed(old, new):
+            self._wake_urgently(new.metadata.key)
+        elif (view := new or old) is not None:
+            self._wake(view.metadata.key)
+
+    def _deployment_changed(self, old: Deployment | None, new: Deployment | None) -> None:
+        for view in (old, new):
+            if view is not None:
+                for rollout in self._rollouts_of(view):
+                    self._wake_for(rollout, view.metadata)
+
+    def _wake_for(self, rollout: Rollout, workload: ObjectMeta) -> None:
+        changed = changed_in_release(rollout, workload)
+        (self._wake_urgently if changed else self._wake)(rollout.metadata.key)
+
+    def _rollouts_of(self, deployment: Deployment) -> Iterable[Rollout]:
         uid = deployment.metadata.labels.get(names.ROLLOUT_UID, "")
         named = reference_value(*DEPLOYMENT, deployment.metadata.key)
         governed = self._caches.rollouts.index(WORKLOAD, named)
         made_for = self._caches.rollouts.index("uid", uid) if uid else ()
-        return [rollout.metadata.key for rollout in (*governed, *made_for)]
+        return (*governed, *made_for)
+
+    def _of_deployment(self, deployment: Deployment) -> Iterable[Key]:
+        return [rollout.metadata.key for rollout in self._rollouts_of(deployment)]
 
     def _of_replica_set(self, replica_set: ReplicaSet) -> Iterable[Key]:
         owners = self._caches.deployments.index("uid", replica_set.metadata.controller_uid)
@@ -198,10 +223,6 @@ class Wiring:
 
     def _by_service(self, key: Key) -> Iterable[Key]:
         return [r.metadata.key for r in self._caches.rollouts.index(SERVICE, str(key))]
-
-
-def _itself(rollout: Rollout) -> Iterable[Key]:
-    return (rollout.metadata.key,)
 
 
 def _its_key(routing: TrafficRouting) -> Iterable[Key]:

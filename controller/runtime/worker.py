@@ -29,6 +29,8 @@ class Result(msgspec.Struct, frozen=True):
     """A finished reconcile; `wake_after` seconds from now it wants to look again."""
 
     wake_after: float | None = None
+    answered: bool = True
+    """It has looked; False where it cannot yet, so that a key that was urgent is so the next time, too."""
 
 
 class ReconcileMetrics(Protocol):
@@ -44,7 +46,10 @@ class ReconcileMetrics(Protocol):
 
 
 class Worker(Generic[K]):
-    """`run` serves a queue with `workers` concurrent reconciles until it is cancelled."""
+    """`run` serves a queue with `workers` concurrent reconciles until it is cancelled.
+
+    `reserved` more take urgent keys only: all others may be waiting for an API server that is slow under a crowd.
+    """
 
     def __init__(
         self,
@@ -53,6 +58,7 @@ class Worker(Generic[K]):
         reconcile: Callable[[K], Awaitable[Result]],
         *,
         workers: int = 8,
+        reserved: int = 0,
         deadline: float = 60.0,
         drain: float = 10.0,
         metrics: ReconcileMetrics | None = None,
@@ -60,7 +66,7 @@ class Worker(Generic[K]):
         self._name = name
         self._queue = queue
         self._reconcile = reconcile
-        self._workers = workers
+        self._workers, self._reserved = workers, reserved
         self._deadline = deadline
         self._drain = drain
         self._metrics = metrics
@@ -70,8 +76,10 @@ class Worker(Generic[K]):
     async def run(self) -> None:
         """Work until cancelled; raise `LostLease` when a reconcile meets it."""
         loops = [
-            asyncio.create_task(self._serve(), name=f"{self._name}-{number}")
-            for number in range(self._workers)
+            asyncio.create_task(
+                self._serve(only_urgent=number >= self._workers), name=f"{self._name}-{number}"
+            )
+            for number in range(self._workers + self._reserved)
         ]
         try:
             await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
@@ -94,26 +102,28 @@ class Worker(Generic[K]):
             await asyncio.gather(*loops, return_exceptions=True)
             self._stopping = False
 
-    async def _serve(self) -> None:
+    async def _serve(self, *, only_urgent: bool) -> None:
         task = asyncio.current_task()
         assert task is not None
         while not self._stopping:
-            key = await self._queue.get()
+            key = await self._queue.get(only_urgent=only_urgent)
             self._busy.add(task)
             self._report_busy()
+            answered = False
             try:
-                await self._handle(key)
+                answered = await self._handle(key)
             finally:
                 self._busy.discard(task)
                 self._report_busy()
-                self._queue.done(key)
+                self._queue.done(key, answered=answered)
             # A pass that has nothing to ask anybody never waits: ten thousand of them, one after the other, would
             # hold up the loop for seconds, and the Lease would be lost.
             await asyncio.sleep(0)
 
-    async def _handle(self, key: K) -> None:
+    async def _handle(self, key: K) -> bool:
+        """One reconcile; whether it answered who asked for it."""
         loop = asyncio.get_running_loop()
-        started = loop.time()
+        started, answered = loop.time(), False
         try:
             async with asyncio.timeout(self._deadline):
                 result = await self._reconcile(key)
@@ -123,12 +133,13 @@ class Worker(Generic[K]):
             outcome = self._come_back(key, failure)
         else:
             self._queue.forget(key)
-            outcome = "success"
+            outcome, answered = "success", result.answered
             if result.wake_after is not None:
                 self._queue.add_after(key, result.wake_after)
                 outcome = "requeue_after"
         if self._metrics:
             self._metrics.reconciled(self._name, outcome, loop.time() - started)
+        return answered
 
     def _come_back(self, key: K, failure: Exception) -> str:
         """Choose the delay for a failed key; returns the outcome for the metrics."""
@@ -169,4 +180,4 @@ class Worker(Generic[K]):
 
     def _report_busy(self) -> None:
         if self._metrics:
-            self._metrics.workers(self._name, len(self._busy), self._workers)
+            self._metrics.workers(self._name, len(self._busy), self._workers + self._reserved)

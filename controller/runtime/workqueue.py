@@ -3,7 +3,7 @@
 Invariants, for every key: it is ready at most once; it is never handed to two workers at once; changes that
 arrive while it is worked on lead to exactly one more turn; of several due times the earliest wins, and an immediate
 `add` beats them all. Keys are levels, not events: the queue never says why. It holds no payload and forgets
-nothing but failures.
+nothing but failures. An urgent key goes before all that are not (`lines`), and stays urgent until a turn answered it.
 """
 
 import asyncio
@@ -11,14 +11,18 @@ import contextlib
 import heapq
 import itertools
 import math
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Hashable
 from random import Random
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from controller.runtime.backoff import growing_delay, jittered
+from controller.runtime.lines import Lines
 
 K = TypeVar("K", bound=Hashable)
+
+URGENT = "-urgent"
+"""Behind the name of a queue: its urgent turns, where metrics tell how long keys have waited."""
 
 
 class QueueMetrics(Protocol):
@@ -45,6 +49,13 @@ class QueueMetrics(Protocol):
         ...
 
 
+class _Turn(NamedTuple):
+    """A key that is worked on."""
+
+    started: float
+    urgent: bool
+
+
 class WorkQueue(Generic[K]):
     """A deduplicating, delaying queue for one event loop."""
 
@@ -65,14 +76,16 @@ class WorkQueue(Generic[K]):
         self._base, self._cap = base, cap
         self._random = random or Random()
         self._metrics = metrics
-        self._ready: OrderedDict[K, float] = OrderedDict()  # key -> ready since
-        self._running: dict[K, float] = {}  # key -> started at
+        self._ready: Lines[K] = Lines()
+        self._running: dict[K, _Turn] = {}
         self._again: set[K] = set()
+        self._urgent: set[K] = set()  # and not taken since
         self._due: dict[K, float] = {}
         self._heap: list[tuple[float, int, K]] = []
         self._sequence = itertools.count()
         self._failures: dict[K, int] = {}
         self._waiters: deque[asyncio.Future[None]] = deque()
+        self._urgent_waiters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -83,19 +96,27 @@ class WorkQueue(Generic[K]):
         """How many keys are being worked on."""
         return len(self._running)
 
-    def add(self, key: K) -> None:
-        """Make `key` ready now, or once more after the turn it is having."""
+    def add(self, key: K, *, urgent: bool = False) -> None:
+        """Make `key` ready now, or once more after the turn it is having; `urgent`: before the crowd."""
         self._due.pop(key, None)
         if not self._admits(key):
             return
+        if urgent:
+            self._urgent.add(key)
         if key in self._running:
             self._again.add(key)
         elif key not in self._ready:
-            self._ready[key] = self._now()
+            self._ready.join(key, self._now(), urgent=key in self._urgent)
             if self._metrics:
                 self._metrics.queue_added(self.name)
                 self._metrics.queue_depth(self.name, len(self._ready))
             self._wake_one()
+        elif urgent and self._ready.hurry(key, self._now()):
+            self._wake_one()
+
+    def add_urgent(self, key: K) -> None:
+        """Make `key` ready before the crowd: a person waits for it."""
+        self.add(key, urgent=True)
 
     def add_after(self, key: K, delay: float) -> None:
         """Make `key` ready in `delay` seconds, unless it is ready or due sooner."""
@@ -124,33 +145,26 @@ class WorkQueue(Generic[K]):
         """The key's work succeeded: its next failure starts from the shortest delay."""
         self._failures.pop(key, None)
 
-    async def get(self) -> K:
-        """The key that has been ready longest; the caller must call `done` with it."""
-        while not self._ready:
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            try:
-                await waiter
-            except asyncio.CancelledError:
-                with contextlib.suppress(ValueError):
-                    self._waiters.remove(waiter)
-                # woken and cancelled in the same turn: the key is somebody else's now
-                if self._ready and waiter.done() and not waiter.cancelled():
-                    self._wake_one()
-                raise
-        key, since = self._ready.popitem(last=False)
+    async def get(self, *, only_urgent: bool = False) -> K:
+        """The key whose turn it is; the caller must call `done` with it."""
+        while not (self._ready.urgent if only_urgent else len(self._ready)):
+            await self._wait(self._urgent_waiters if only_urgent else self._waiters)
+        key, since, urgent = self._ready.take_urgent() if only_urgent else self._ready.take()
+        self._urgent.discard(key)
         now = self._now()
-        self._running[key] = now
+        self._running[key] = _Turn(now, urgent)
         if self._metrics:
-            self._metrics.queue_waited(self.name, now - since)
+            self._metrics.queue_waited(f"{self.name}{URGENT}" if urgent else self.name, now - since)
             self._metrics.queue_depth(self.name, len(self._ready))
         return key
 
-    def done(self, key: K) -> None:
-        """The worker is finished with `key`, well or badly."""
-        started = self._running.pop(key)
+    def done(self, key: K, *, answered: bool = True) -> None:
+        """The worker is finished with `key`; where it did not answer who asked, the key stays as urgent as it was."""
+        turn = self._running.pop(key)
+        if turn.urgent and not answered:
+            self._urgent.add(key)
         if self._metrics:
-            self._metrics.queue_worked(self.name, self._now() - started)
+            self._metrics.queue_worked(self.name, self._now() - turn.started)
         if key in self._again:
             self._again.discard(key)
             self.add(key)
@@ -162,9 +176,12 @@ class WorkQueue(Generic[K]):
     async def drop(self, which: Callable[[K], bool]) -> None:
         """Forget these keys; returns when none of them is worked on. They must not be admitted any more."""
         while True:
-            for known in (self._ready, self._due, self._failures):
+            for key in [key for key in self._ready if which(key)]:
+                self._ready.leave(key)
+            for known in (self._due, self._failures):
                 for key in [key for key in known if which(key)]:
                     del known[key]
+            self._urgent = {key for key in self._urgent if not which(key)}
             if self._metrics:
                 self._metrics.queue_depth(self.name, len(self._ready))
             if not any(which(key) for key in self._running):
@@ -182,12 +199,29 @@ class WorkQueue(Generic[K]):
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
+    async def _wait(self, waiters: deque[asyncio.Future[None]]) -> None:
+        """Return when a key may be there."""
+        waiter = asyncio.get_running_loop().create_future()
+        waiters.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            with contextlib.suppress(ValueError):
+                waiters.remove(waiter)
+            # woken and cancelled in the same turn: the key is somebody else's now
+            if len(self._ready) and waiter.done() and not waiter.cancelled():
+                self._wake_one()
+            raise
+
     def _wake_one(self) -> None:
-        while self._waiters:
-            waiter = self._waiters.popleft()
-            if not waiter.done():
-                waiter.set_result(None)
-                return
+        """Wake who takes any key; who takes urgent ones only, where there is no other and it is one."""
+        lines = (self._waiters, self._urgent_waiters) if self._ready.urgent else (self._waiters,)
+        for waiters in lines:
+            while waiters:
+                waiter = waiters.popleft()
+                if not waiter.done():
+                    waiter.set_result(None)
+                    return
 
     def _arm(self) -> None:
         """Keep one timer, set to the earliest due time."""

@@ -53,7 +53,7 @@ class StandardMetrics:
         )
         self._waited = Histogram(
             "workqueue_queue_duration_seconds",
-            "Time a key was ready before a worker took it",
+            "Time a key was ready before a worker took it; `rollout-urgent`: what a person did",
             ("name",),
             buckets=_FINE,
             registry=registry,

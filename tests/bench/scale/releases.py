@@ -13,13 +13,13 @@ from localcluster.progress import Reporter
 from tests.bench.conditions import Conditions
 from tests.bench.figures import p50, p99
 from tests.bench.fleet import Fleet, approving, change, completed, fleet, quiet, wait
-from tests.bench.ground import USER, Ground
+from tests.bench.ground import Ground
 from tests.bench.objects import Style
 from tests.bench.registry import Row
 from tests.bench.requests import ours_since
 from tests.bench.runs import plane_seconds, sampled_memory
+from tests.bench.scale.waits import Approval, approvals, in_line, told
 from tests.bench.scale.watched import Late, WatchedProduct, watched_ground
-from tests.bench.timeline import APPROVER
 
 COUNTS = (25, 100, 300, 1_000)
 PEOPLE = 20
@@ -41,8 +41,9 @@ class Burst:
     plane_cpu: float
     peak: int
     late: Late
-    approvals: tuple[float, ...]
-    """Seconds from each approval to our first write about that application."""
+    approvals: tuple[Approval, ...]
+    waits: str
+    """Where approvals waited."""
     others_percent: float
 
 
@@ -70,6 +71,7 @@ async def _measured(ground: Ground, people: Fleet, many: Fleet) -> Burst:
     assert isinstance(product, WatchedProduct)
     loop = asyncio.get_running_loop()
     mark, cursor, conditions = product.mark(), log.mark(), Conditions.now()
+    line = await in_line(ground)
     controller, worker = product.controller.resource_use(), product.worker.resource_use()
     plane, begun = plane_seconds(ground), loop.time()
     async with sampled_memory(ground) as samples, approving(ground, people.namespace):
@@ -81,6 +83,7 @@ async def _measured(ground: Ground, people: Fleet, many: Fleet) -> Burst:
     others = Conditions.now().others_percent(conditions)
     await quiet(ground, many.namespace)
     count = len(many.names) + len(people.names)
+    waited = tuple(approvals(ground, cursor, people.namespace))
     after = product.controller.resource_use(), product.worker.resource_use()
     return Burst(
         count=len(many.names),
@@ -91,28 +94,14 @@ async def _measured(ground: Ground, people: Fleet, many: Fleet) -> Burst:
         plane_cpu=(plane_seconds(ground) - plane) / count,
         peak=max(samples),
         late=product.late(mark),
-        approvals=tuple(first_writes(ground, cursor, people.namespace)),
+        approvals=waited,
+        waits=told(waited, line, await in_line(ground)),
         others_percent=others,
     )
 
 
-def first_writes(ground: Ground, cursor: int, namespace: str) -> Iterator[float]:
-    """Seconds from each approval, as the API server got it, to our first write about the same application."""
-    records = ground.plane.audit.since(
-        cursor, where=lambda r: r.namespace == namespace and r.is_write and r.code < 300
-    )
-    waiting: dict[str, float] = {}
-    for record in sorted(records, key=lambda r: r.received_at):
-        if record.user == APPROVER:
-            waiting[record.name] = record.received_at.timestamp()
-        elif record.user == USER:
-            name = next((name for name in waiting if record.name.startswith(name)), None)
-            if name is not None:
-                yield record.received_at.timestamp() - waiting.pop(name)
-
-
 def _rows(burst: Burst) -> Iterator[Row]:
-    at_once, waited = f"{burst.count} releases at once", burst.approvals
+    at_once, waited = f"{burst.count} releases at once", [one.written for one in burst.approvals]
     cpu = burst.controller_cpu + burst.worker_cpu
     took = (
         f"all done after {burst.seconds:.0f} s; others used {burst.others_percent:.0f} % of the CPU"
@@ -123,7 +112,7 @@ def _rows(burst: Burst) -> Iterator[Row]:
     )
     approvals = (
         f"p50 {p50(waited):.3f} s, longest {max(waited):.2f} s; "
-        f"{len(waited)} approvals of {PEOPLE} other Rollouts"
+        f"{len(waited)} approvals of {PEOPLE} other Rollouts; {burst.waits}"
     )
     yield Row(f"{at_once}: requests of each", "-", 70, burst.requests, "", took)
     yield Row(f"{at_once}: CPU of each", "-", 0.35, cpu, "s", parts)

@@ -37,8 +37,10 @@ class Scene:
 
     def __init__(self) -> None:
         self.turns = 0
+        self.filled = 0
         self.gauge: dict[str, bool] = {}
         self.sources = Sources(self.turned, self)
+        self.sources.once_filled(self.full)
         kinds = (ROLLOUTS, CONFIG_MAPS, PODS, CONTROLLER_REVISIONS, TRAFFIC_ROUTINGS)
         self.caches = {kind: Cache(kind) for kind in kinds}
         self.sources.follow([*self.caches.values()])
@@ -46,6 +48,9 @@ class Scene:
 
     def turned(self) -> None:
         self.turns += 1
+
+    def full(self) -> None:
+        self.filled += 1
 
     def cache_synced(self, resource: str, synced: bool) -> None:
         self.gauge[resource] = synced
@@ -88,3 +93,15 @@ async def test_a_cache_that_cannot_be_read_stops_only_those_that_depend_on_it() 
     await scene.stands(CONTROLLER_REVISIONS, Synced())
     assert scene.turns == before + 1, "everybody looks again"
     assert all(scene.gauge.values())
+
+
+async def test_it_is_told_once_that_the_caches_are_full_whoever_leads() -> None:
+    scene = Scene()
+    scene.settling.cancel()  # no pass begins here: another process leads
+    *others, last = scene.caches
+    for kind in others:
+        await scene.stands(kind, Synced())
+    assert scene.filled == 0
+    for availability in (Synced(), Failing("503"), Synced()):
+        await scene.stands(last, availability)
+    assert scene.filled == 1

@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 from msgspec import structs
 
@@ -7,7 +9,21 @@ from controller.api.rollout import BlueGreenStrategy, Rollout, RolloutStatus, St
 from controller.api.trafficrouting import TrafficRouting
 from controller.reconcilers.caches import Caches
 from controller.reconcilers.wiring import Wiring
-from tests.unit.builders import make_rollout, with_spec
+from controller.runtime.worker import Result, Worker
+from controller.runtime.workqueue import WorkQueue
+from tests.component.runtime.virtual_time import virtual_time
+from tests.unit.builders import (
+    KEY,
+    make_rollout,
+    make_set_world,
+    release,
+    release_set,
+    set_of,
+    template,
+    with_spec,
+    workload_of,
+)
+from tests.unit.domain.rollout.scenes import started
 
 
 def rollout(name: str, *, stalled: str) -> Rollout:
@@ -41,3 +57,105 @@ def test_an_autoscaler_wakes_blue_green_rollouts_of_its_namespace_without_a_look
     autoscaler = ObjectMeta(name="scaler", namespace=doubled.metadata.namespace)
     wiring.named_object_changed(AUTOSCALER, autoscaler)
     assert woken == [doubled.metadata.key]
+
+
+class Asked:
+    """Who was woken, and how."""
+
+    def __init__(self) -> None:
+        self.caches = Caches()
+        self.ordinarily: list[str] = []
+        self.urgently: list[str] = []
+        self.wiring = Wiring(
+            self.caches,
+            lambda key: self.ordinarily.append(key.name),
+            lambda key: None,
+            lambda key: self.urgently.append(key.name),
+        )
+        self.wiring.connect()
+
+    def forget(self) -> None:
+        self.ordinarily.clear()
+        self.urgently.clear()
+
+
+def test_an_approval_wakes_urgently_and_the_status_of_a_pass_does_not() -> None:
+    asked, world = Asked(), started()
+    at_rest = world.cluster.rollouts[KEY]
+    asked.caches.rollouts.put(at_rest)
+    assert (asked.ordinarily, asked.urgently) == (["web"], [])
+    world.people.approve(KEY)
+    asked.caches.rollouts.put(world.cluster.rollouts[KEY])
+    assert asked.urgently == ["web"]
+    asked.forget()
+    world.rest()
+    asked.caches.rollouts.put(world.cluster.rollouts[KEY])
+    assert (asked.ordinarily, asked.urgently) == (["web"], [])
+
+
+def test_a_rollback_wakes_urgently_and_a_release_that_begins_does_not() -> None:
+    asked, world = Asked(), started()
+    asked.caches.rollouts.put(world.cluster.rollouts[KEY])
+    asked.caches.deployments.put(workload_of(world))
+    assert not asked.urgently
+    world.people.undo(KEY, template("v1"))
+    asked.caches.deployments.put(workload_of(world))
+    assert asked.urgently == ["web"]
+    world.rest()
+    asked.caches.rollouts.put(world.cluster.rollouts[KEY])
+    asked.forget()
+    release(world, "v3")
+    asked.caches.deployments.put(workload_of(world))
+    assert (bool(asked.ordinarily), asked.urgently) == (True, [])
+
+
+def test_another_template_of_a_set_in_mid_release_wakes_urgently() -> None:
+    asked, world = Asked(), make_set_world("CloneSet")
+    release_set(world)
+    world.rest()
+    asked.caches.rollouts.put(world.cluster.rollouts[KEY])
+    release_set(world, "v3")
+    kind = ("apps.kruise.io/v1alpha1", "CloneSet")
+    asked.wiring.named_object_changed(kind, set_of(world).metadata)
+    assert asked.urgently == ["web"]
+
+
+def test_a_rollout_that_is_gone_is_looked_at_without_hurry() -> None:
+    asked = Asked()
+    asked.caches.rollouts.put(make_rollout())
+    asked.caches.rollouts.remove(make_rollout().metadata.key)
+    assert asked.ordinarily == ["web", "web"]
+    assert not asked.urgently
+
+
+@virtual_time
+async def test_an_approval_has_the_next_turn_of_a_thousand_although_no_pass_of_theirs_ends() -> (
+    None
+):
+    world, caches, queue = started(), Caches(), WorkQueue[Key]()
+    turns: list[Key] = []
+    Wiring(caches, queue.add, queue.add, queue.add_urgent).connect()
+
+    async def reconcile(key: Key) -> Result:
+        turns.append(key)
+        if key != KEY:
+            await asyncio.Event().wait()  # for an API server that does not answer
+        return Result()
+
+    worker = Worker("passes", queue, reconcile, workers=8, reserved=1, deadline=1e6, drain=0.0)
+    task = asyncio.create_task(worker.run())
+    caches.rollouts.put(world.cluster.rollouts[KEY])
+    await asyncio.sleep(1)
+    crowd = world.cluster.rollouts[KEY]
+    for number in range(1_000):
+        metadata = structs.replace(crowd.metadata, name=f"crowd-{number}", uid=f"uid-{number}")
+        caches.rollouts.put(structs.replace(crowd, metadata=metadata))
+    await asyncio.sleep(1)
+    before = len(turns)
+    world.people.approve(KEY)
+    caches.rollouts.put(world.cluster.rollouts[KEY])
+    await asyncio.sleep(1)
+    assert turns[before:] == [KEY]
+    assert len(queue) == 1_000 - 8
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

@@ -17,10 +17,8 @@ OUTSIDE = Settings(webhook_url="https://127.0.0.1:1", webhook_cert_dir=Path("/ce
 
 def names(settings: Settings) -> list[str]:
     client: Any = MemoryApi(lambda: datetime(2026, 1, 1, tzinfo=UTC))
-    return [
-        part.name
-        for part in Watched(settings, client, Metrics(), lambda _: True).parts(lambda: None)
-    ]
+    watched = Watched(settings, client, Metrics(), lambda _: True)
+    return [part.name for part in watched.parts(lambda: None)]
 
 
 @pytest.mark.parametrize("settings", [IN_CLUSTER, OUTSIDE], ids=["in a cluster", "outside"])

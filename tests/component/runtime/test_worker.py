@@ -42,10 +42,12 @@ class Reconciler:
 
 @contextlib.asynccontextmanager
 async def working(
-    reconcile: Script, *, deadline: float = 60.0, drain: float = 10.0
+    reconcile: Script, *, deadline: float = 60.0, drain: float = 10.0, reserved: int = 0
 ) -> AsyncIterator[WorkQueue[str]]:
     queue: WorkQueue[str] = WorkQueue("q", random=Random(1))
-    worker = Worker("c", queue, reconcile, workers=4, deadline=deadline, drain=drain)
+    worker = Worker(
+        "c", queue, reconcile, workers=4, reserved=reserved, deadline=deadline, drain=drain
+    )
     task = asyncio.create_task(worker.run())
     try:
         yield queue
@@ -244,3 +246,77 @@ async def test_passes_that_never_wait_leave_turns_to_others() -> None:
             turns.append(len(reconcile.times))
     between = [after - before for before, after in pairwise(turns)]
     assert max(between) <= 4, "each worker has one key a turn"
+
+
+@virtual_time
+async def test_a_reserved_worker_serves_an_urgent_key_while_all_others_wait_for_the_api_server() -> (
+    None
+):
+    ended: list[str] = []
+
+    async def reconcile(key: str) -> Result:
+        if key != "approved":
+            await asyncio.Event().wait()
+        ended.append(key)
+        return Result()
+
+    async with working(reconcile, deadline=1_000.0, drain=1.0, reserved=1) as queue:
+        for number in range(1_000):
+            queue.add(f"key-{number}")
+        await asyncio.sleep(1)
+        queue.add_urgent("approved")
+        await asyncio.sleep(1)
+        assert ended == ["approved"]
+
+
+@virtual_time
+async def test_a_thousand_urgent_keys_leave_the_crowd_its_turns() -> None:
+    order: list[str] = []
+
+    async def reconcile(key: str) -> Result:
+        order.append(key)
+        return Result()
+
+    async with working(reconcile, reserved=1) as queue:
+        for number in range(1_000):
+            queue.add_urgent(f"urgent-{number}")
+        for number in range(100):
+            queue.add(f"key-{number}")
+        await asyncio.sleep(1)
+    crowd = [place for place, key in enumerate(order) if key.startswith("key")]
+    assert len(crowd) == 100
+    assert max(after - before for before, after in pairwise(crowd)) <= 10
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        Result(wake_after=2, answered=False),
+        Postponed(2, "cache lags"),
+        ServerFault("etcd", status=500),
+        Conflict("changed", status=409),
+    ],
+)
+@virtual_time
+async def test_a_turn_that_could_not_answer_leaves_the_next_one_urgent(
+    first: Exception | Result,
+) -> None:
+    queue: WorkQueue[str] = WorkQueue(random=Random(1))
+    script = Reconciler(first)
+    order: list[str] = []
+
+    async def reconcile(key: str) -> Result:
+        order.append(key)
+        if key != "approved":
+            await asyncio.sleep(0.01)
+            return Result()
+        return await script(key)
+
+    queue.add_urgent("approved")
+    for number in range(2_000):
+        queue.add(f"key-{number}")
+    task = asyncio.create_task(Worker("c", queue, reconcile, workers=4, reserved=0).run())
+    await asyncio.sleep(3)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert order.count("approved") == 2

@@ -15,10 +15,12 @@ DELAYS = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0])
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("add"), KEYS, st.just(0.0)),
+        st.tuples(st.just("urgent"), KEYS, st.just(0.0)),
         st.tuples(st.just("after"), KEYS, DELAYS),
         st.tuples(st.just("retry"), KEYS, st.just(0.0)),
         st.tuples(st.just("take"), st.just(""), st.just(0.0)),
         st.tuples(st.just("done"), KEYS, st.just(0.0)),
+        st.tuples(st.just("unanswered"), KEYS, st.just(0.0)),
         st.tuples(st.just("wait"), st.just(""), DELAYS),
     ),
     max_size=60,
@@ -32,12 +34,18 @@ class Run:
         self.queue: WorkQueue[str] = WorkQueue(base=0.3, cap=4.0, random=Random(0))
         self.running: set[str] = set()
         self.wanted: dict[str, float] = {}  # key -> a turn must begin to be possible by then
+        self.urgent: set[str] = set()  # a person waits for a turn that begins from now on
+        self.answering: set[str] = set()
 
     async def step(self, action: str, key: str, delay: float) -> None:
         match action:
             case "add":
                 self._want(key, now())
                 self.queue.add(key)
+            case "urgent":
+                self._want(key, now())
+                self.urgent.add(key)
+                self.queue.add_urgent(key)
             case "after":
                 self._want(key, now() + max(0.0, delay))
                 self.queue.add_after(key, delay)
@@ -45,9 +53,12 @@ class Run:
                 self._want(key, now() + self.queue.retry(key))
             case "take":
                 await self._take()
-            case "done" if key in self.running:
+            case "done" | "unanswered" if key in self.running:
                 self.running.discard(key)
-                self.queue.done(key)
+                self.queue.done(key, answered=action == "done")
+                if action == "unanswered":
+                    self.urgent |= self.answering & {key}
+                self.answering.discard(key)
             case "wait":
                 await asyncio.sleep(max(0.0, delay))
             case _:
@@ -64,6 +75,11 @@ class Run:
         assert key not in self.running, "a key was handed out twice"
         assert key in self.wanted, "a turn that nobody asked for"
         assert self.wanted[key] <= now() + 1e-6, "a turn before its time"
+        ready = {other for other, by in self.wanted.items() if by <= now()} - self.running
+        # with three keys no row is so long that the crowd's turn comes first
+        assert key in self.urgent or not self.urgent & ready, "somebody urgent was passed over"
+        self.answering |= self.urgent & {key}
+        self.urgent.discard(key)
         self.running.add(key)
         del self.wanted[key]
 
@@ -122,6 +138,56 @@ async def test_an_immediate_add_cancels_the_delayed_one() -> None:
     queue.add("a")
     queue.done(await queue.get())
     await asyncio.sleep(60)
+    assert len(queue) == 0
+
+
+@virtual_time
+async def test_a_key_that_was_pressed_during_its_turn_has_an_urgent_one_next() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a")
+    key = await queue.get()
+    queue.add("b")
+    queue.add_urgent(key)
+    queue.done(key)
+    assert await queue.get() == "a"
+
+
+@virtual_time
+async def test_urgency_is_for_one_turn_that_answers() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add_urgent("a")
+    key = await queue.get()
+    queue.add_after(key, 5)
+    queue.done(key, answered=False)  # the caches do not show our last write yet
+    await asyncio.sleep(4)
+    queue.add("b")
+    await asyncio.sleep(2)
+    assert await queue.get() == "a"
+    queue.add("a")
+    queue.done("a")
+    assert await queue.get() == "b"
+
+
+@virtual_time
+async def test_who_takes_urgent_keys_only_is_not_woken_by_the_crowd() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    reserved = asyncio.create_task(queue.get(only_urgent=True))
+    await asyncio.sleep(0)
+    for number in range(1_000):
+        queue.add(f"key-{number}")
+    await asyncio.sleep(1)
+    assert not reserved.done()
+    queue.add_urgent("key-999")
+    assert await asyncio.wait_for(reserved, 1) == "key-999"
+
+
+@virtual_time
+async def test_keys_of_namespaces_that_others_work_on_are_not_urgent_either() -> None:
+    queue: WorkQueue[str] = WorkQueue(admits=lambda key: key == "ours")
+    queue.add_urgent("theirs")
+    assert len(queue) == 0
+    queue.add_urgent("ours")
+    await queue.drop(lambda key: True)
     assert len(queue) == 0
 
 
@@ -186,7 +252,7 @@ class Recorder:
         self.said.append(("depth", ready))
 
     def queue_waited(self, queue: str, seconds: float) -> None:
-        self.said.append(("waited", seconds))
+        self.said.append((f"{queue} waited", seconds))
 
     def queue_worked(self, queue: str, seconds: float) -> None:
         self.said.append(("worked", seconds))
@@ -207,7 +273,22 @@ async def test_the_queue_tells_how_long_keys_waited_and_were_worked_on() -> None
     assert metrics.said == [
         ("q added", 1),
         ("depth", 1),
-        ("waited", pytest.approx(2)),
+        ("q waited", pytest.approx(2)),
         ("depth", 0),
         ("worked", pytest.approx(3)),
+    ]
+
+
+@virtual_time
+async def test_urgent_turns_have_a_histogram_of_their_own() -> None:
+    metrics = Recorder()
+    queue: WorkQueue[str] = WorkQueue("q", metrics=metrics)
+    queue.add_urgent("a")
+    queue.done(await queue.get())
+    assert [said for said, _ in metrics.said] == [
+        "q added",
+        "depth",
+        "q-urgent waited",
+        "depth",
+        "worked",
     ]

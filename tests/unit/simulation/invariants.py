@@ -5,9 +5,10 @@ from datetime import datetime
 from msgspec import structs
 
 from controller.api.meta import Key
-from controller.api.rollout import MoonshiftStatus, Phase, StepState
+from controller.api.rollout import MoonshiftStatus, Phase, Rollout, StepState
 from controller.api.workloads import Pod
 from controller.domain.pods.deployment import owners_limits
+from controller.domain.rollout.deeds import NO_MAIL, mail_of
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.release_context import ReleaseContext, Style
 from controller.domain.rollout.services import pin_is_wanted
@@ -46,7 +47,10 @@ class Watch:
         """When the last of the former was given back."""
         self.empty_since: dict[str, datetime] = {}
         """Since when a side that requests are sent to has had no ready pod, while another has some."""
+        self.sent = {NO_MAIL}
+        """Approvals and jumps that people wrote."""
         self.told = Told(world)
+        world.cluster.caches.rollouts.subscribe(self.no_pass_writes_mail)
         world.watchers.append(self.check)
 
     # --- what is --------------------------------------------------------------------------------
@@ -111,6 +115,13 @@ class Watch:
             and context.replicas > 0
         ):
             self.owners_limits_are_kept(context, ours)
+
+    def no_pass_writes_mail(self, old: Rollout | None, new: Rollout | None) -> None:
+        """That nobody has sent; else every release of a crowd would go before the others."""
+        mail = NO_MAIL if new is None else mail_of(new.status)
+        if new is not None and new.status == self.world.intended(new.metadata.key):
+            assert mail in self.sent, self.world.describe()
+        self.sent.add(mail)
 
     def no_share_stays_on_an_empty_side(self) -> None:
         """Not longer than the grace period, whatever took the pods and whoever waits for whom."""

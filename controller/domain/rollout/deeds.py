@@ -1,0 +1,74 @@
+"""Tells what a person did from what our own passes write: a person waits for the pass that answers it.
+
+Why by content: the watch often shows a write of ours before its answer has come, so that its version is not known yet.
+Invariants: no pass writes mail that nobody has sent; the beginning of a release is none, because a crowd of
+releases consists of those. A wrong answer costs a place in the line and nothing else. It must decide nothing.
+"""
+
+from typing import NamedTuple
+
+from controller.api.meta import ObjectMeta
+from controller.api.names import ADMISSION_PAUSE, PLAN_HASH
+from controller.api.rollout import Approval, MoonshiftStatus, Phase, Rollout, RolloutStatus
+from controller.domain.rollout.jump import NONE_FOLLOWS
+
+
+class Mail(NamedTuple):
+    """The mailboxes that say something other than our own state; the others are empty."""
+
+    approval: Approval | None = None
+    jump: int = 0
+    state: str = ""
+    step: int = 0
+    next_step: int = 0
+
+
+NO_MAIL = Mail()
+
+
+def somebody_changed(before: Rollout | None, after: Rollout) -> bool:
+    """A person, or a client in a person's place, did something to this Rollout."""
+    if before is None:
+        return has_mail(after.status)
+    # Mail may lie for long (the Rollout is paused), and every status that is written meanwhile contains it.
+    came = mail_of(after.status) not in (NO_MAIL, mail_of(before.status))
+    return came or _edited(before, after)
+
+
+def has_mail(status: RolloutStatus) -> bool:
+    """There is an approval or a jump that no pass has answered."""
+    return mail_of(status) != NO_MAIL
+
+
+def mail_of(status: RolloutStatus) -> Mail:
+    """What no pass has answered."""
+    ours, shown = status.moonshift, status.of_release
+    if not isinstance(ours, MoonshiftStatus) or shown is None or status.phase != Phase.PROGRESSING:
+        return NO_MAIL
+    follows = shown.next_step_index in (ours.step + 1, NONE_FOLLOWS, 0)
+    return Mail(
+        approval=ours.approval,
+        jump=ours.jump,
+        state="" if shown.current_step_state == ours.state else shown.current_step_state,
+        step=0 if shown.current_step_index == ours.step else shown.current_step_index,
+        next_step=0 if follows else shown.next_step_index,
+    )
+
+
+def changed_in_release(rollout: Rollout, workload: ObjectMeta) -> bool:
+    """Admission holds another template of a workload that is under release already: a rollback, or a third revision."""
+    asked, ours = workload.annotations.get(ADMISSION_PAUSE, ""), rollout.status.moonshift
+    known = ours.release if isinstance(ours, MoonshiftStatus) else ""
+    return bool(asked) and asked != known and rollout.status.phase == Phase.PROGRESSING
+
+
+def _edited(before: Rollout, after: Rollout) -> bool:
+    """The plan, an annotation, or whether it is to be deleted."""
+    old, new = before.metadata, after.metadata
+    if old.generation != new.generation or old.deleting != new.deleting:
+        return True
+    return _without_ours(old) != _without_ours(new)
+
+
+def _without_ours(metadata: ObjectMeta) -> dict[str, str]:
+    return {name: value for name, value in metadata.annotations.items() if name != PLAN_HASH}

@@ -1,0 +1,82 @@
+"""What approvals wait for: the API server's answer, the line of the controller's passes, and the pass itself.
+
+Invariant: instants are of the API server's log, and the time in the line is the controller's own histogram. It must not
+judge.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.request import urlopen
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.bench.figures import p50, p99
+from tests.bench.ground import USER, Ground
+from tests.bench.timeline import APPROVER
+
+WAITED = "workqueue_queue_duration_seconds"
+URGENT = "rollout-urgent"
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Seconds from the instant at which the API server got it."""
+
+    answered: float
+    """To the whole answer of the API server."""
+    written: float
+    """To our first write about the same application, as the API server got it."""
+
+
+def approvals(ground: Ground, cursor: int, namespace: str) -> Iterator[Approval]:
+    """Each approval in a namespace that was followed by a write of ours."""
+    records = ground.plane.audit.since(
+        cursor, where=lambda r: r.namespace == namespace and r.is_write and r.code < 300
+    )
+    waiting: dict[str, tuple[float, float]] = {}
+    for record in sorted(records, key=lambda r: r.received_at):
+        received = record.received_at.timestamp()
+        if record.user == APPROVER:
+            waiting[record.name] = received, record.at.timestamp() - received
+        elif record.user == USER:
+            name = next((name for name in waiting if record.name.startswith(name)), None)
+            if name is not None:
+                approved, answered = waiting.pop(name)
+                yield Approval(answered, received - approved)
+
+
+async def in_line(ground: Ground) -> dict[float, float]:
+    """How many urgent turns so far had waited for a worker for so many seconds at most."""
+    address = f"http://127.0.0.1:{ground.product.controller_metrics}/metrics"
+    page = await asyncio.to_thread(_read, address)
+    return {
+        float(sample.labels["le"]): sample.value
+        for family in text_string_to_metric_families(page)
+        for sample in family.samples
+        if sample.name == f"{WAITED}_bucket" and sample.labels["name"] == URGENT
+    }
+
+
+def told(waited: Sequence[Approval], before: dict[float, float], after: dict[float, float]) -> str:
+    """The parts of the wait, in words."""
+    answers = [one.answered for one in waited]
+    ours = [max(0.0, one.written - one.answered) for one in waited]
+    return (
+        f"the API server took {p50(answers):.2f} s, p99 {p99(answers):.2f} s, to answer the approval itself; "
+        f"from its answer to the write {p50(ours):.2f} s, p99 {p99(ours):.2f} s, "
+        f"of which in line {_bound(before, after, 0.5)}, p99 {_bound(before, after, 0.99)}"
+    )
+
+
+def _bound(before: dict[float, float], after: dict[float, float], share: float) -> str:
+    """The histogram's limit that so many of the turns in between did not exceed."""
+    turns = {limit: count - before.get(limit, 0.0) for limit, count in after.items()}
+    every = max(turns.values(), default=0.0)
+    limit = min((limit for limit, count in turns.items() if count >= share * every), default=0.0)
+    return f"<= {1000 * limit:g} ms"
+
+
+def _read(address: str) -> str:
+    with urlopen(address) as page:
+        return str(page.read().decode())

@@ -1,0 +1,148 @@
+"""What counts as a person's deed, for which a pass goes before the crowd."""
+
+import pytest
+from msgspec import structs
+
+from controller.api import names
+from controller.api.meta import ObjectMeta
+from controller.api.rollout import Approval, Phase, Rollout
+from controller.domain.rollout.deeds import changed_in_release, has_mail, somebody_changed
+from tests.unit.builders import (
+    KEY,
+    inner_of,
+    make_rollout,
+    make_set_world,
+    ours_of,
+    release,
+    release_set,
+    set_of,
+    status_of,
+    template,
+    wait,
+    workload_of,
+)
+from tests.unit.domain.rollout.scenes import started
+from tests.unit.worlds import World
+
+
+def rollout_of(world: World) -> Rollout:
+    return world.cluster.rollouts[KEY]
+
+
+def with_metadata(rollout: Rollout, **changes: object) -> Rollout:
+    return structs.replace(rollout, metadata=structs.replace(rollout.metadata, **changes))
+
+
+def test_an_approval_is_mail_until_a_pass_has_read_it() -> None:
+    world = started()
+    assert not has_mail(status_of(world))
+    world.people.approve(KEY)
+    assert has_mail(status_of(world))
+    world.rest()
+    assert not has_mail(status_of(world))
+
+
+@pytest.mark.parametrize("step", [1, 3, 99])
+def test_a_jump_is_mail(step: int) -> None:
+    world = started()
+    world.people.jump(KEY, step)
+    assert has_mail(status_of(world))
+
+
+@pytest.mark.parametrize("change", [{"jump": 2}, {"approval": Approval(step=1)}])
+def test_what_the_command_line_writes_is_mail(change: dict[str, object]) -> None:
+    world = started()
+    ours = structs.replace(ours_of(world), **change)
+    assert has_mail(structs.replace(status_of(world), moonshift=ours))
+
+
+@pytest.mark.parametrize("style", ["partition", "canary"])
+def test_of_a_whole_release_the_approvals_are_deeds_and_nothing_that_a_pass_writes_is(
+    style: str,
+) -> None:
+    world = started(style)
+    changes: list[bool] = []
+
+    def heard(old: Rollout | None, new: Rollout | None) -> None:
+        assert new is not None
+        changes.append(somebody_changed(old, new))
+
+    world.cluster.caches.rollouts.subscribe(heard)
+    steps = 0
+    while status_of(world).phase == Phase.PROGRESSING:
+        wait(world, 3)
+        world.people.approve(KEY)
+        world.rest()
+        steps += 1
+    assert changes.count(True) == steps
+    assert len(changes) > 3 * steps
+
+
+def test_mail_that_lies_while_the_rollout_is_paused_is_a_deed_once() -> None:
+    world = started()
+    world.people.pause(KEY)
+    world.people.approve(KEY)
+    kept = rollout_of(world)
+    counted = structs.replace(inner_of(world), canary_ready_replicas=1)
+    later = structs.replace(kept, status=kept.status.with_release(counted))
+    assert has_mail(later.status)
+    assert not somebody_changed(kept, later)
+    assert somebody_changed(None, later)
+
+
+def test_another_plan_a_deletion_and_an_annotation_are_deeds() -> None:
+    before = make_rollout()
+    generation = before.metadata.generation + 1
+    assert somebody_changed(before, with_metadata(before, generation=generation))
+    assert somebody_changed(before, with_metadata(before, annotations={names.TRACK_CONFIG: "true"}))
+    deleted = with_metadata(before, deletion_timestamp=started().cluster.now)
+    assert somebody_changed(before, deleted)
+    assert not somebody_changed(deleted, with_metadata(deleted, finalizers=()))
+
+
+def test_our_finalizer_our_hash_and_a_first_sight_are_none() -> None:
+    before = make_rollout()
+    prepared = with_metadata(
+        before, finalizers=(names.ROLLOUT_FINALIZER,), annotations={names.PLAN_HASH: "abc"}
+    )
+    assert not somebody_changed(before, prepared)
+    assert not somebody_changed(None, before)
+
+
+def test_an_approval_that_came_while_nobody_led_is_one_at_first_sight() -> None:
+    world = started()
+    world.people.approve(KEY)
+    assert somebody_changed(None, rollout_of(world))
+
+
+def test_a_rollback_and_a_third_revision_are_deeds_and_the_beginning_of_a_release_is_none() -> None:
+    world = started()
+    begun = workload_of(world)
+    assert not changed_in_release(rollout_of(world), begun.metadata)
+    world.people.edit(KEY, template=template("v3"))
+    assert changed_in_release(rollout_of(world), workload_of(world).metadata)
+    world.rest()
+    assert not changed_in_release(rollout_of(world), workload_of(world).metadata)
+    world.people.undo(KEY, template("v1"))
+    assert changed_in_release(rollout_of(world), workload_of(world).metadata)
+
+
+def test_a_release_that_begins_is_in_no_hurry() -> None:
+    world = started()
+    world.people.undo(KEY, template("v1"))
+    world.rest()
+    release(world, "v4")
+    assert not changed_in_release(rollout_of(world), workload_of(world).metadata)
+
+
+def test_another_template_of_a_set_in_mid_release_is_a_deed_as_well() -> None:
+    world = make_set_world("CloneSet")
+    release_set(world)
+    assert not changed_in_release(rollout_of(world), set_of(world).metadata)
+    world.rest()
+    release_set(world, "v3")
+    assert changed_in_release(rollout_of(world), set_of(world).metadata)
+
+
+def test_a_workload_without_the_pause_of_admission_is_no_deed() -> None:
+    assert not changed_in_release(rollout_of(started()), ObjectMeta(name="web"))
