@@ -92,7 +92,7 @@ class Anywhere(AllowList):
         return ""
 
     def trusts(self, name: str, address: str) -> bool:
-        """Never: a name may resolve to any address."""
+        """Always: a name may resolve to any address."""
         return True
 
 
