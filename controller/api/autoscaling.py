@@ -1,7 +1,6 @@
-"""HorizontalPodAutoscalers, with the fields by which a blue-green release pauses them.
+"""HorizontalPodAutoscalers, in the part that a blue-green release holds still.
 
-Invariant: `behavior` is kept as the bytes the API server sent, because it belongs to the owner and is restored
-unchanged.
+Invariant: `behavior` is kept as the bytes the API server sent, because it is its owner's and is given back as it was.
 """
 
 import msgspec

@@ -11,7 +11,7 @@ import os
 import socket
 from collections.abc import Callable
 
-from controller.app.garbage import FillingCaches
+from controller.app.garbage import FullCollections
 from controller.app.leading import leadership_of
 from controller.app.reconciling import Reconciling
 from controller.app.scraping import secure_metrics
@@ -80,10 +80,12 @@ class App:
         self._reconciling = Reconciling(
             settings, leading, metrics, watched, scripts, self._recorder, clock, leadership
         )
+        self._prepare: Callable[[], None] = lambda: None
 
-    def once_filled(self, filled: Callable[[], None]) -> None:
-        """`filled` is called when it is known how every cache stands."""
-        self._watched.sources.once_filled(filled)
+    def before_first_passes(self, prepare: Callable[[], None]) -> None:
+        """`prepare` is called when it is known how every cache stands, and when the Lease was taken."""
+        self._prepare = prepare
+        self._watched.sources.once_filled(prepare)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run all parts until `stop`, or until one of them ends."""
@@ -113,6 +115,7 @@ class App:
         await self._recorder.drain(EVENTS_WITHIN)
 
     async def _reconcile(self) -> None:
+        self._prepare()
         try:
             await self._reconciling.run(self._endpoint.certified)
         finally:
@@ -127,7 +130,7 @@ def identity_of(settings: Settings) -> str:
 
 async def run_controller(settings: Settings) -> None:
     """Connect, run, close; returns when asked to stop by a signal."""
-    filling = FillingCaches()
+    collections = FullCollections()
     save_memory_of_tls()
     metrics = Metrics()
     user_agent = f"{USER_AGENT} ({identity_of(settings)})"
@@ -147,7 +150,7 @@ async def run_controller(settings: Settings) -> None:
     stop = asyncio.Event()
     try:
         app = App(settings, client, lease_client, metrics)
-        app.once_filled(filling.ends)
+        app.before_first_passes(collections.await_first_passes)
         with stopping_on_signals(stop):
             async with traced(settings.otlp_endpoint, identity_of(settings)):
                 await app.run(stop)

@@ -32,10 +32,10 @@ def _raw_object(raw: bytes) -> RawObject:
 
 
 class NamedKinds:
-    """Objects of the requested kinds."""
+    """Objects of the kinds that are asked for."""
 
     epoch = 0
-    """The served kinds never change."""
+    """What is served never changes."""
 
     def __init__(
         self, projections: Projections, changed: Callable[[Kind, ObjectMeta], None]

@@ -33,7 +33,7 @@ class ConfigSeen(Value, frozen=True):
 
 
 class KeptConfig(Value, frozen=True):
-    """A copy of ours: `source` is `Kind/name` of the copied object."""
+    """A copy of ours: `source` is `Kind/name` of what it was made from."""
 
     kind: ConfigKind
     name: str

@@ -1,6 +1,6 @@
-"""The state of a TrafficRouting, as samples.
+"""How a TrafficRouting stands, as samples.
 
-Invariant: pure; computed from the cached object alone.
+Invariant: pure; told from the cached object alone.
 """
 
 from collections.abc import Iterator
