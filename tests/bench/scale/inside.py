@@ -23,7 +23,7 @@ import msgspec
 TICK = 0.02
 SECOND = 1.0
 STALL_SECONDS = 3.0
-MOST_TYPES = 25
+MOST_TYPES = 200
 
 
 class Second(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -6,11 +6,13 @@ fleet, and of three releases of each Rollout the last one is undone. It must not
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, linear_regression
 
+from controller.telemetry.completed import LOOKS
 from localcluster.progress import Reporter
 from tests.bench.fleet import fleet
 from tests.bench.ground import Ground
@@ -26,6 +28,8 @@ VERSIONS = ("v2", "v3", "v4")
 REPLICAS = 2
 WARM = 14
 """Fleets whose samples are thrown away: pools, and what is remembered up to a number, have their size after them."""
+TOLD = 6
+"""Types of objects that are named."""
 KILOBYTE = 1e3
 CERTAIN = 1.96
 """Standard errors on both sides of a slope that contain the true one in 95 of 100 cases."""
@@ -40,6 +44,8 @@ class Sample:
     worker: int
     objects: int
     cpu: float
+    types: dict[str, int]
+    """Python objects of the controller, by the name of their type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,7 @@ async def _fleet(ground: Ground, product: WatchedProduct, number: int) -> Sample
             with ground.reporter.phase(f"{made.namespace}: {version}"):
                 undo = VERSIONS[-2] if version == VERSIONS[-1] else ""
                 await release_again(ground, made, version, undo)
+    await _scraped(product)
     counted = await product.collect()
     controller = product.controller.resource_use()
     sample = Sample(
@@ -84,9 +91,23 @@ async def _fleet(ground: Ground, product: WatchedProduct, number: int) -> Sample
         worker=product.worker.resource_use().pss_bytes,
         objects=counted.objects,
         cpu=controller.cpu_seconds,
+        types=dict(counted.types),
     )
-    ground.reporter.note(str(sample))
+    ground.reporter.note(str(replace(sample, types={})))
     return sample
+
+
+async def _scraped(product: WatchedProduct) -> None:
+    """Scraped as often as in ten minutes of a real cluster, after which the counters of a namespace go."""
+    for _ in range(LOOKS + 2):
+        await product.page()
+
+
+def _growing(first: Sample, last: Sample) -> str:
+    """The types of which there are more in the end, the most first."""
+    more = Counter(last.types)
+    more.subtract(first.types)
+    return ", ".join(f"{name} {count:+d}" for name, count in more.most_common(TOLD) if count > 0)
 
 
 def slope(samples: Sequence[tuple[float, float]]) -> Slope:
@@ -114,7 +135,8 @@ def _rows(samples: Sequence[Sample], late: Late) -> Iterator[Row]:
         note = f"{line} {grows}; {from_ / 1e6:.1f} MB then, {to / 1e6:.1f} MB at last"
         name = f"{what}: the {who}'s memory grows for sure by"
         yield Row(name, "-", 0, line.surely, "kB a release", note)
-    note = f"{counted} a release; {first.objects} then, {last.objects} at last"
+    more = _growing(first, last) or "no type has more"
+    note = f"{counted} a release; {first.objects} then, {last.objects} at last: {more}"
     yield Row("the controller's Python objects grow for sure by", "-", 0, counted.surely, "", note)
     yield Row("controller's CPU of a release, with making and removing it", "-", 0.5, cpu)
     yield Row("event loop late, p99", "-", 50, late.own, "ms", str(late))

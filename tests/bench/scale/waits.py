@@ -4,15 +4,14 @@ Invariant: instants are of the API server's log, and the time in the line is the
 judge.
 """
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.request import urlopen
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.bench.figures import p50, p99
 from tests.bench.ground import USER, Ground
+from tests.bench.scale.watched import WatchedProduct
 from tests.bench.timeline import APPROVER
 
 WAITED = "workqueue_queue_duration_seconds"
@@ -48,8 +47,8 @@ def approvals(ground: Ground, cursor: int, namespace: str) -> Iterator[Approval]
 
 async def in_line(ground: Ground) -> dict[float, float]:
     """How many urgent turns so far had waited for a worker for so many seconds at most."""
-    address = f"http://127.0.0.1:{ground.product.controller_metrics}/metrics"
-    page = await asyncio.to_thread(_read, address)
+    assert isinstance(ground.product, WatchedProduct)
+    page = await ground.product.page()
     return {
         float(sample.labels["le"]): sample.value
         for family in text_string_to_metric_families(page)
@@ -75,8 +74,3 @@ def _bound(before: dict[float, float], after: dict[float, float], share: float) 
     every = max(turns.values(), default=0.0)
     limit = min((limit for limit, count in turns.items() if count >= share * every), default=0.0)
     return f"<= {1000 * limit:g} ms"
-
-
-def _read(address: str) -> str:
-    with urlopen(address) as page:
-        return str(page.read().decode())

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from urllib.request import urlopen
 
 import msgspec
 
@@ -84,6 +85,11 @@ class WatchedProduct(Product):
                 await asyncio.sleep(LOOK_SECONDS)
         return found[-1]
 
+    async def page(self) -> str:
+        """The controller's metrics, as Prometheus reads them."""
+        address = f"http://127.0.0.1:{self.controller_metrics}/metrics"
+        return await asyncio.to_thread(_read, address)
+
     def said(self, message: str) -> datetime | None:
         """When the controller wrote a line of its log last."""
         lines = self.controller.program.log.read_text().splitlines()
@@ -97,6 +103,11 @@ class WatchedProduct(Product):
             file.seek(mark)
             *whole, _unfinished = file.read().split(b"\n")
         return [msgspec.json.decode(line, type=Second) for line in whole]
+
+
+def _read(address: str) -> str:
+    with urlopen(address) as page:
+        return str(page.read().decode())
 
 
 def watched(component: Component, seen: Path) -> Component:
