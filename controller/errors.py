@@ -43,7 +43,9 @@ class Unauthorized(ApiError):
 
 
 class Right(NamedTuple):
-    """A right, in the words of the API server's authorizer; `account` is whose, the controller's own where empty."""
+    """A right, in the words of the API server's authorizer; `account` is its subject, the controller's own account if
+    empty.
+    """
 
     verb: str
     group: str
@@ -100,7 +102,7 @@ class Unreachable(MoonshiftError):
 
 
 class Postponed(MoonshiftError):
-    """Work that cannot go on before `delay` seconds have passed."""
+    """Work that cannot continue before `delay` seconds have passed."""
 
     def __init__(self, delay: float, reason: str) -> None:
         super().__init__(reason)

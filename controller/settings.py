@@ -1,8 +1,8 @@
 """The flags of the process, as one frozen value.
 
 Invariant: every flag of the original is accepted (manifests of the original keep working), also where
-there is nothing to set any more; an unusable value is a `BadConfiguration` that says which flag, why and what to do. A
-feature gate that would be missed is such a value: nobody may rely on what does not happen.
+there is nothing to set any more; an unusable value is a `BadConfiguration` with the flag, the cause and a remedy. So is
+a feature gate whose missing effect would matter: nobody may rely on an effect that does not happen.
 """
 
 import os
@@ -17,7 +17,7 @@ from controller.errors import BadConfiguration
 
 GATES = ("AdvancedDeployment", "RolloutHistory", "AppendPodSelector",
          "KeepWorkloadPausedOnRolloutDeletion", "MinReadySecondsStrategy", "AllAlpha", "AllBeta")  # fmt: skip
-"""Every gate of the original; `docs/compatibility.md` says what each of them does here."""
+"""Every gate of the original; `docs/compatibility.md` has the effect of each."""
 _REFUSED = {
     "KeepWorkloadPausedOnRolloutDeletion": (
         "is not supported: a workload whose Rollout is deleted or disabled in mid-release gets its owner's values back "
@@ -25,7 +25,7 @@ _REFUSED = {
         "NAME`), then delete or disable the Rollout. Take the gate out, or set it to false"
     ),
 }
-"""Gates whose effect we do not have, and would be missed: what happens instead, and what to do."""
+"""Gates without effect here whose effect would be missed: the behaviour instead, and a remedy."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     webhook_certs_in_secret: bool = False
     """Certificates are kept in the Secret also where a URL and a folder are given: replicas behind one address."""
     webhook_client_ca: Path | None = None
-    """Who signs the certificates that API servers present; without it reviews are taken from everybody."""
+    """The authority that signs the certificates of API servers; without it, reviews from everybody are answered."""
     namespace: str = names.DEFAULT_NAMESPACE
     watch_namespace: str | None = None
     metrics_bind_address: str = ":8080"
@@ -146,7 +146,9 @@ def check_metrics(settings: Settings) -> None:
 
 
 def check_shards(settings: Settings) -> None:
-    """Refuse shards without what tells processes apart, and objects that belong to none. Raises BadConfiguration."""
+    """Refuse shards without leader election, and together with objects that belong to no shard. Raises
+    BadConfiguration.
+    """
     if settings.shards == 1:
         return
     if not settings.leader_elect:
@@ -184,7 +186,7 @@ def parse_gates(text: str) -> frozenset[str]:
 
 
 def parse_tracked(text: str) -> frozenset[ConfigKind]:
-    """Kinds of `--track-config`; Secrets alone are no choice, because the right to them is asked for on top."""
+    """Kinds of `--track-config`; Secrets alone are not allowed, because their right is only granted in addition."""
     match tuple(filter(None, (item.strip() for item in text.split(",")))):
         case ():
             return frozenset()

@@ -1,7 +1,7 @@
-"""Settings of a Rollout that are accepted and have another effect than their author may expect.
+"""Warnings about settings of a Rollout that have another effect than their author may expect.
 
-Invariant: pure and total; a warning begins with the field as it is called in the version that was written, and ends
-with what to do. It refuses nothing: `validation` does.
+Invariant: pure and total; a warning begins with the field's name in the written version, and ends with a remedy. It
+refuses nothing: `validation` does.
 """
 
 from collections.abc import Iterator

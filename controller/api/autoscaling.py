@@ -1,6 +1,7 @@
-"""HorizontalPodAutoscalers, in the part that a blue-green release holds still.
+"""HorizontalPodAutoscalers, with the fields by which a blue-green release pauses them.
 
-Invariant: `behavior` is kept as the bytes the API server sent, because it is its owner's and is given back as it was.
+Invariant: `behavior` is kept as the bytes the API server sent, because it belongs to the owner and is restored
+unchanged.
 """
 
 import msgspec

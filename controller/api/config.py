@@ -1,7 +1,7 @@
-"""ConfigMaps and Secrets, in the part Moonshift keeps of them: which object it is, and a digest of its content.
+"""ConfigMaps and Secrets, with the fields that Moonshift keeps: the object's identity, and a digest of its content.
 
-Invariant: content is looked at and forgotten. A view that was `slimmed` holds no byte of it, not in an annotation
-either: `kubectl apply` keeps the whole object in one.
+Invariant: content is read and forgotten. A `slimmed` view has no byte of it, also not in an annotation: `kubectl apply`
+keeps the whole object in one.
 """
 
 from enum import StrEnum
@@ -13,7 +13,7 @@ from controller.api.names import KEPT_CONFIG_OF, ROLLOUT_UID, TRACK_CONFIG
 from controller.api.workloads import safe_hash
 
 PUBLISHED_BY_THE_CLUSTER = "kube-root-ca.crt"
-"""A ConfigMap that the control plane writes into every namespace: nobody releases it."""
+"""A ConfigMap that the control plane writes into every namespace; it is never released."""
 
 
 class ConfigKind(StrEnum):

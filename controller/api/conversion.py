@@ -1,7 +1,7 @@
 """A Rollout from one version to the other and back, with nothing lost.
 
-How: a plain translation (`controller.api.v1alpha1`) is tried, and tried back. Where the way back does not yield what
-we started from, the whole tree (spec and the annotations that stand for fields) is kept in an annotation of the
+How: a plain translation (`controller.api.v1alpha1`) is done, and reversed. If the reverse does not give the original
+tree, the whole tree (spec and the annotations that represent fields) is kept in an annotation of the
 result: `moonshift.dev/v1beta1` on a v1alpha1 object, `moonshift.dev/v1alpha1` on a v1beta1 object. On the way back
 the kept tree is merged three ways with the tree that came in: a part that nobody changed gets its kept form again,
 and a changed part is taken as it came. So a path match survives an edit of another step by an old client, a blue-green
@@ -47,7 +47,7 @@ def to_v1beta1(obj: JsonObject) -> JsonObject | Unconvertible:
     result = plain
     if kept is not None:
         merged = child(_merged(upgraded(downgraded(kept)), plain, kept))
-        # What was kept may add to what came in, never contradict it.
+        # The kept tree may add to the incoming one, never contradict it.
         if any(same(downgraded(merged), view) for view in (tree, downgraded(plain))):
             result = merged
     return _assembled(obj, V1BETA1, result, KEPT_V1ALPHA1, tree, downgraded(result))
@@ -60,7 +60,7 @@ def to_v1alpha1(obj: JsonObject) -> JsonObject:
     result = plain
     if kept is not None:
         merged = child(_merged(downgraded(upgraded(kept)), plain, kept))
-        # A kept spelling is given back only while it still means what is stored.
+        # A kept spelling is restored only while it still has the meaning of the stored tree.
         if any(same(upgraded(merged), view) for view in (tree, upgraded(plain))):
             result = merged
     return _assembled(obj, V1ALPHA1, result, KEPT_V1BETA1, tree, upgraded(result))
@@ -111,7 +111,7 @@ def _assembled(
 
 
 def _merged(base: object, mine: object, kept: object) -> object:
-    """`kept` with the changes that lead from `base` to `mine`; `base` is what `kept` looks like when translated."""
+    """`kept` with the changes from `base` to `mine`; `base` is the translation of `kept`."""
     if same(base, mine):
         return kept
     if isinstance(base, dict) and isinstance(mine, dict) and isinstance(kept, dict):
@@ -122,7 +122,7 @@ def _merged(base: object, mine: object, kept: object) -> object:
 
 
 def _merged_objects(base: JsonObject, mine: JsonObject, kept: JsonObject) -> JsonObject:
-    # What translation cannot say is in `kept` only, and stays.
+    # Fields that translation cannot express are only in `kept`, and stay.
     merged = {name: value for name, value in kept.items() if name not in base and name not in mine}
     for name, value in mine.items():
         if name not in base:

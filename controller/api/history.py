@@ -1,6 +1,6 @@
 """The RolloutHistory: a record of one release, as clients of the original read it.
 
-Beyond the original's fields it says how the release ended, how long each step took and who let it go on. Invariant:
+Beyond the original's fields it has the outcome of the release, the duration of each step and the approvers. Invariant:
 written once, when a release is over; never read back for a decision.
 """
 
@@ -51,7 +51,7 @@ class TrafficRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
     ingress: ObjectRecord | None = None
     http_route: ObjectRecord | None = None
     objects: tuple[ObjectRecord, ...] = ()
-    """All of them, whatever their kind."""
+    """All gateway objects, of every kind."""
 
 
 class HistorySpec(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

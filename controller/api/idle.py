@@ -1,6 +1,6 @@
 """Fields of a Rollout that are accepted and have no effect where they stand.
 
-Why: a field that does nothing is a promise that nobody keeps. The original accepts its own fields without effect, so
+Why: a field without effect misleads its author. The original accepts its own fields without effect, so
 admission warns about them; a field of Moonshift without effect is refused. Must not repeat the schema or validation.
 """
 
@@ -26,7 +26,7 @@ def idle_fields(spec: JsonObject, extra_workload: bool) -> list[str]:
 
 
 def _idle_modifiers(spec: JsonObject) -> list[str]:
-    """Headers are changed on the way to the new revision only: a step has to lead some requests there."""
+    """Headers are changed only for requests of the new revision: a step has to send some there."""
     plans = (child(spec, "strategy", name) for name in ("canary", "blueGreen"))
     return [
         f"requestHeaderModifier of step {index} has no effect: the step has neither traffic nor matches"

@@ -1,4 +1,4 @@
-"""Reading raw JSON objects whose shape somebody else vouches for, without caring whether a part is there.
+"""Reads raw JSON objects that a schema has validated; missing parts read as empty.
 
 Why raw JSON at all: conversion and admission hand an object back, so every field that Moonshift does not know must
 survive. Invariant: nothing here changes its arguments.
@@ -63,9 +63,9 @@ def same(one: object, other: object) -> bool:
 
 
 def changed(tree: JsonObject, path: tuple[str, ...], value: object) -> JsonObject:
-    """A copy of `tree` with `value` at `path`; objects on the way are made, and None takes the entry out.
+    """A copy of `tree` with `value` at `path`; missing objects on the way are created, and None removes the entry.
 
-    Only the objects along the path are copied. Taking out what is not there makes nothing on the way.
+    Only the objects along the path are copied. Removing a missing entry creates nothing.
     """
     name, rest = path[0], path[1:]
     copy = dict(tree)

@@ -1,7 +1,7 @@
 """Every key, label, annotation, finalizer and name that Moonshift reads or writes, with one sentence each.
 
-Invariant: a name that the original (OpenKruise Rollouts) has for a thing is used as it is, because other clients
-rely on it; only what the original has no name for lives under `moonshift.dev/`.
+Invariant: a name of the original (OpenKruise Rollouts) is used unchanged, because other clients
+rely on it; only names that the original lacks are under `moonshift.dev/`.
 """
 
 GROUP = "rollouts.kruise.io"
@@ -11,7 +11,7 @@ V1ALPHA1 = f"{GROUP}/v1alpha1"
 # --- the Rollout --------------------------------------------------------------------------------
 
 ROLLOUT_FINALIZER = f"{GROUP}/rollout"
-"""Finalizer on a Rollout: traffic and workload are put right before it goes."""
+"""Finalizer on a Rollout: traffic and workload are restored before the Rollout is deleted."""
 PLAN_HASH = f"{GROUP}/hash"
 """Annotation on a Rollout: hash of its plan, in the original's formula."""
 ROLLING_STYLE = f"{GROUP}/rolling-style"
@@ -21,7 +21,7 @@ TRAFFIC_ROUTING = f"{GROUP}/trafficrouting"
 REQUESTED_ROLLOUT_ID = "moonshift.dev/rollout-id"
 """Annotation on a v1beta1 Rollout: `spec.rolloutID` of v1alpha1; outranked by the workload's own."""
 KEPT_V1BETA1 = "moonshift.dev/v1beta1"
-"""Annotation on a Rollout read as v1alpha1: what only v1beta1 can say."""
+"""Annotation on a Rollout read as v1alpha1: fields that only v1beta1 has."""
 KEPT_V1ALPHA1 = "moonshift.dev/v1alpha1"
 """Annotation on a Rollout written as v1alpha1: the spelling it was written in."""
 ROLLBACK_IN_BATCH = f"{GROUP}/rollback-in-batch"
@@ -31,7 +31,7 @@ TRACK_CONFIG = "moonshift.dev/track-config"
 """Annotation on a Rollout: `true` releases changes of the ConfigMaps and Secrets its pods refer to; on one of these:
 `false` leaves it out."""
 KEPT_CONFIG_OF = "moonshift.dev/kept-config-of"
-"""Annotation on a copy of a stable ConfigMap or Secret: `Kind/name` of what it is a copy of."""
+"""Annotation on a copy of a stable ConfigMap or Secret: `Kind/name` of the copied object."""
 
 CONFIG_COPY_INFIX = "-config-"
 """Between a Rollout's name and a hash: the name of such a copy."""
@@ -39,7 +39,7 @@ CONFIG_COPY_INFIX = "-config-"
 # --- the workload -------------------------------------------------------------------------------
 
 WORKLOAD_TYPE = f"{GROUP}/workload-type"
-"""Label on a workload under a Rollout: what admission selects by; removing it is the way out."""
+"""Label on a workload under a Rollout: admission selects by it; removing it frees the workload."""
 IN_PROGRESSING = f"{GROUP}/in-progressing"
 """Annotation on a workload: JSON `{"rolloutName": …}`; a release is under control."""
 STABLE_REVISION = f"{GROUP}/stable-revision"
@@ -59,7 +59,7 @@ ROLLOUT_BATCH_ID_APPS = "apps.kruise.io/rollout-batch-id"
 NO_NEED_UPDATE = f"{GROUP}/no-need-update"
 """Label on pods: id of the release that goes back in batches to a revision which these pods never left."""
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-"""Annotation of kubectl on what it applied: JSON of the manifest. Read only."""
+"""Annotation of kubectl on an applied object: JSON of the manifest. Only read."""
 ADMISSION_PAUSE = "moonshift.dev/latch"
 """Annotation on a Deployment: release id of the release whose admission paused it; only we clear it."""
 SIDE_BY_SIDE = "moonshift.dev/allow-side-by-side"
@@ -95,15 +95,15 @@ MEASUREMENT = "moonshift.dev/measurement"
 ORIGINAL_SPEC = f"{GROUP}/original-spec-configuration"
 """Annotation on a gateway object: JSON of the original `spec`, `labels`, `annotations`."""
 ROUTE_STATE = "moonshift.dev/route"
-"""Annotation on a gateway object in use: checksum of the original, release, plan and hash of what we wrote."""
+"""Annotation on a gateway object in use: checksum of the original, release, plan and hash of our content."""
 COMPANION = "moonshift.dev/made"
-"""Annotation on an object made beside a gateway object: for which Rollout, beside what, and what was written."""
+"""Annotation on a companion object: its Rollout, its gateway object, and our content."""
 DRIFT = "moonshift.dev/drift"
-"""Annotation on a gateway object: `restore` puts what others change back, `hold` stops the release there."""
+"""Annotation on a gateway object: `restore` reverts foreign changes, `hold` stops the release at one."""
 PINNED = "moonshift.dev/pinned"
 """Label on a Service while its selector is pinned to one revision."""
 PIN = "moonshift.dev/pin"
-"""Annotation on a pinned Service: JSON `{"label": …, "revision": …}`, what its selector is pinned by."""
+"""Annotation on a pinned Service: JSON `{"label": …, "revision": …}` of the pin."""
 CANARY_SUFFIX = "-canary"
 MAX_SERVICE_NAME = 63
 """A Service's name is a DNS label."""
@@ -111,7 +111,7 @@ MAX_SERVICE_NAME = 63
 CONFIGURATION = "kruise-rollout-configuration"
 """Name of the ConfigMap with scripts, in the controller's namespace."""
 
-# --- what the original leaves ---------------------------------------------------------------------
+# --- marks of the original ---------------------------------------------------------------------
 
 CONTROL_INFO = "batchrelease.rollouts.kruise.io/control-info"
 """Annotation of the original on a workload, and on its extra Deployment: JSON, which BatchRelease moves it."""
@@ -140,7 +140,7 @@ MUTATING_CONFIGURATION = "kruise-rollout-mutating-webhook-configuration"
 VALIDATING_CONFIGURATION = "kruise-rollout-validating-webhook-configuration"
 DEFAULT_NAMESPACE = "kruise-rollout"
 LEASE = "71ddec2c.kruise.io"
-"""Who leads; the Leases of shards have this name and the shard's number."""
+"""The Lease of the leader; the Leases of shards have this name and the shard's number."""
 WANTED_BY = "moonshift.dev/wanted-by"
 """Annotation of a shard's Lease: the process that asked its holder to hand it over."""
 WEBHOOK_SECRET = "kruise-rollout-webhook-certs"

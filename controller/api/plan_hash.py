@@ -1,4 +1,4 @@
-"""Hash of a release plan, in the original's formula, so that a release in flight is not planned anew on take-over.
+"""Hash of a release plan, in the original's formula, so that a release that is taken over does not count as replanned.
 
 The formula: the strategy without `failureThreshold` and with every `pause` emptied, as compact JSON in a fixed order of
 fields, empty ones left out, `<`, `>`, `&` escaped; SHA-256; each hex digit mapped to a letter that names may have.

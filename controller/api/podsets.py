@@ -1,8 +1,8 @@
 """StatefulSets, DaemonSets, CloneSets and their like: workloads whose pods belong to them directly.
 
-Why one wire type: they differ in where the partition stands and in which counters they keep, not in what is read of
-them. Invariant: the update strategy is kept as the bytes the API server sent, because it is the owner's, and is given
-back as it was; a field that a kind does not have is its default here.
+Why one wire type: they differ in the place of the partition and in their counters, not in the other fields that are
+read. Invariant: the update strategy is kept as the bytes the API server sent, because it belongs to the owner and is
+restored unchanged; a field that a kind does not have is its default here.
 """
 
 import msgspec
@@ -108,7 +108,7 @@ class ControllerRevision(msgspec.Struct, frozen=True):
 
 
 def slimmed(found: ControllerRevision) -> ControllerRevision:
-    """The revision without what would fill a cache: its template, and annotations copied from its set."""
+    """The revision without the fields that would fill a cache: its template, and annotations copied from its set."""
     return ControllerRevision(
         metadata=msgspec.structs.replace(found.metadata, annotations={}),
         revision=found.revision,

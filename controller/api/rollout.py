@@ -114,7 +114,7 @@ class HttpRouteMatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
 
 
 class Step(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """One step: so many new pods (cumulative), then such traffic, then a pause."""
+    """One step: a number of new pods (cumulative), then its traffic, then a pause."""
 
     replicas: IntOrPercent | None = None
     traffic: str | None = None
@@ -130,7 +130,7 @@ class Step(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     @property
     def identity(self) -> str:
-        """Hash of what the step does; its pause and its gate, which may be edited at any time, left out."""
+        """Hash of the step without its pause and its gate, which may be edited at any time."""
         work = msgspec.structs.replace(self, pause=Pause(), analysis=None)
         return safe_hash(msgspec.json.encode(work))
 
@@ -155,7 +155,7 @@ class GatewayRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
 class ScriptRef(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A script in a ConfigMap of the Rollout's namespace, and the ServiceAccount there with whose rights it acts.
 
-    Without a key it is the one that the kind has in the ConfigMap of all namespaces.
+    Without a key, the kind's key in the ConfigMap of all namespaces is used.
     """
 
     name: str = ""
@@ -297,14 +297,14 @@ class StepVisit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     step: int = 0
     started_at: datetime | None = None
     ready_at: datetime | None = None
-    """When its pods and routes were in place: from then on people or a timer were waited for."""
+    """The time at which its pods and routes were in place: from then on the step waited for people or a timer."""
     ended_at: datetime | None = None
     analysis: str = ""
     """The verdict of the step's gate, with its words; empty where it has none."""
 
 
 class OwnersValues(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The workload owner's own values that the hold replaces; given back at the end.
+    """The workload owner's own values that the hold replaces; restored at the end.
 
     `strategy` is the raw `spec.strategy`; a None means that the field was absent.
     """
@@ -342,13 +342,13 @@ class EmptySide(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     since: datetime | None = None
     """When that was first seen, while the other side had some."""
     led_away: str = ""
-    """By what its share was given to the other side: `service` (un-pinned) or `routes`; empty: not yet."""
+    """The way in which its share was given to the other side: `service` (un-pinned) or `routes`; empty: not yet."""
     ready_again: datetime | None = None
     """When it was first seen to have one again."""
 
 
 class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Moonshift's own position and timers: all that a new leader needs to go on.
+    """Moonshift's own position and timers: everything that a new leader needs to continue.
 
     `step` and `state` are the truth; `currentStepState` mirrors them and is a mailbox for approvals.
     Timestamps are instants at which a fact was first seen; a missing one counts as now, so that waits can only
@@ -363,13 +363,13 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     state: str = ""
     state_since: datetime | None = None
     step_plan: str = ""
-    """What the present step does (`Step.identity`), as it was planned when the step began."""
+    """The `Step.identity` of the present step, as it was planned when the step began."""
     step_replicas: IntOrPercent | None = None
     """How many pods it asked for then: an edited plan is searched for as many."""
     jump: int = 0
     """The step to go to (`moonshift jump`), put there by the CLI and consumed by the controller."""
     template: str = ""
-    """Hash of the template that the status is about; `canaryRevision` is what the workload's kind calls it."""
+    """Hash of the template that the status is about; `canaryRevision` is its name in the workload's kind."""
     goal: str = ""
     """Why the release ends: Success, Rollback, RolloutDisabled, RolloutDeleting, Continuous; empty while it runs."""
     goal_since: datetime | None = None
@@ -385,7 +385,7 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """That template (JSON) of a Deployment, kept a second time while the release lasts: somebody may delete the only
     ReplicaSet that has it. Text, as `owners_record`; empty where it is too large."""
     failed_template: str = ""
-    """Hash of the template that was given up: it is held when it is asked for again, until `moonshift retry`."""
+    """Hash of the template that was given up: it is held when it is applied again, until `moonshift retry`."""
     stable_revision: str = ""
     """pod-template-hash of the stable ReplicaSet, which the stable Service is pinned to."""
     returning: bool = False
@@ -397,8 +397,9 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     empty_sides: dict[str, EmptySide] = {}
     """By `stable/<Service>` and `new/<Service>`: sides without a ready endpoint while the other side has some."""
     route_plan: str = ""
-    """Identity of the plan the gateway objects were last seen to follow, or how far down they are given back; empty:
-    the originals."""
+    """Identity of the plan the gateway objects were last seen to follow, or the depth down to which they are restored;
+    empty: the originals.
+    """
     routed_at: datetime | None = None
     """When the gateway objects were first seen to follow `routePlan`."""
     announced_at: datetime | None = None
@@ -418,17 +419,20 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """The gate of the present step, and the one in the background (step 0)."""
     started_at: datetime | None = None
     stable_words: str = ""
-    """The stable version by its images and by what kept its template when the release began: that may be deleted."""
+    """The stable version, by its images and by the object that kept its template when the release began (which may be
+    deleted).
+    """
     owners_record: str = ""
-    """What the workload's annotation says of its owner's own values (JSON), kept a second time: somebody may replace
-    the workload while no webhook answers. Text, so that no server changes a byte of it."""
+    """A copy of the workload's annotation with its owner's own values (JSON): somebody may replace the workload while
+    no webhook answers. Text, so that no server changes a byte of it.
+    """
     went_on: bool = False
     """The workload lost its hold and went on to the new version by itself; it is held again, as it is."""
     lent: str = ""
     """`stable`: a DaemonSet has its stable template for a moment, so that stable pods take the place of new ones that
     no step wanted; `returned`: it gets the release's own back."""
     config: TrackedConfig | None = None
-    """ConfigMaps and Secrets that are released with the pods; None where nobody asked for it."""
+    """ConfigMaps and Secrets that are released with the pods; None if they are not tracked."""
 
 
 class RolloutStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults=False):

@@ -71,7 +71,7 @@ class TrafficRoutingStatus(msgspec.Struct, frozen=True, rename="camel", omit_def
     message: str = ""
     conditions: tuple[Condition, ...] = ()
     members: tuple[Member, ...] = ()
-    """Whose new pods the routes lead to, or lead to no more, and since when."""
+    """The members whose new pods the routes lead to, or led to, and since when."""
     descent: Teardown | None = None
     """The depth down to which objects of closed shared routes are restored, and since when."""
     empty_sides: dict[str, EmptySide] = {}

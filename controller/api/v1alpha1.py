@@ -1,6 +1,6 @@
-"""The Rollout in its older version: how each field is called there, both ways.
+"""The Rollout in its older version: the name of each field there, in both directions.
 
-The conversion works on a *tree*: the spec, and the annotations that stand in one version for a field of the other.
+The conversion works on a *tree*: the spec, and the annotations that represent in one version a field of the other.
 Invariant: both directions accept every tree; a value without a place in the target is dropped here and kept by
 `controller.api.conversion`. Two more spellings are understood, because published manifests use them:
 `createCanaryService` (inverted) and `networkRefs` inside an entry of `trafficRoutings`.
@@ -14,7 +14,7 @@ from controller.api.names import REQUESTED_ROLLOUT_ID, ROLLING_STYLE, TRAFFIC_RO
 from controller.api.quantity import parse_share
 
 CARRIERS = (ROLLING_STYLE, TRAFFIC_ROUTING, REQUESTED_ROLLOUT_ID)
-"""Annotations that say in one version what a field says in the other."""
+"""Annotations that represent in one version a field of the other."""
 
 _BETA_ONLY_MATCH = ("path", "queryParams", "method")
 _BETA_ONLY_REFERENCE = ("script", "scriptRef", "params")
@@ -72,7 +72,7 @@ def _upgraded_routing(old: JsonObject) -> JsonObject:
 
 
 def downgraded(tree: JsonObject) -> JsonObject:
-    """A v1beta1 tree in the words of v1alpha1, without what they cannot say (blue-green among it)."""
+    """A v1beta1 tree with the fields of v1alpha1, without parts that v1alpha1 lacks (such as blue-green)."""
     annotations = dict(child(tree, "annotations"))
     spec = dict(child(tree, "spec"))
     reference = spec.pop("workloadRef", None)

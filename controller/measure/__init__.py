@@ -1,1 +1,1 @@
-"""Asking metric sources on behalf of gates: whom, how, and what came back. Judges nothing."""
+"""Asks metric sources for gates: allowed addresses, requests, and answers. Gives no verdicts."""

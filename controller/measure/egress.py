@@ -1,10 +1,10 @@
 """Where a gate may send a request: an allow-list of addresses, and what a name may resolve to.
 
-Why: tenants write addresses into Rollouts, and the controller stands where it can reach more than they can (metadata
+Why: tenants write addresses into Rollouts, and the controller can reach more addresses than they can (metadata
 services, the API server, pods of others). Invariant: fails closed. An address is asked only when an entry of the
 allow-list names it for the Rollout's namespace. Besides, no IP address that its name resolves to may be loopback,
-link-local, multicast, unspecified or one of the API server's. The IP address that was checked is the one that is
-connected to. An entry with a literal IP address is the administrator's own word and admits that very address.
+link-local, multicast, unspecified or one of the API server's. The connection goes to the IP address that was
+checked. An entry with a literal IP address is the administrator's own decision and allows exactly that address.
 """
 
 import ipaddress
@@ -50,7 +50,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def api_server_addresses(server: str, environ: Mapping[str, str] = os.environ) -> frozenset[str]:
-    """By what the API server is reached: its host, and the address of its Service inside the cluster."""
+    """The addresses of the API server: its host, and its Service inside the cluster."""
     found = (URL(server).host, environ.get("KUBERNETES_SERVICE_HOST"))
     return frozenset(host for host in found if host)
 
@@ -75,7 +75,7 @@ class AllowList:
         )
 
     def trusts(self, name: str, address: str) -> bool:
-        """The administrator has named this very IP address, so nothing else is asked of it."""
+        """The administrator has named exactly this IP address, so it is not checked further."""
         return name == address and self._names_literally(address)
 
     def _names_literally(self, host: str) -> bool:
@@ -92,7 +92,7 @@ class Anywhere(AllowList):
         return ""
 
     def trusts(self, name: str, address: str) -> bool:
-        """Names may lead anywhere."""
+        """Always: a name may resolve to any address."""
         return True
 
 
@@ -123,7 +123,7 @@ def _is_address(host: str) -> bool:
 
 
 class CheckedResolver(AbstractResolver):
-    """Resolves names as the system does, and refuses names that lead where no gate may ask."""
+    """Resolves names as the system does, and refuses names with an address that no gate may ask."""
 
     def __init__(
         self, inner: AbstractResolver, allowed: AllowList, api_server: frozenset[str]

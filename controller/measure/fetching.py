@@ -43,7 +43,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 def texts_of(request: Request) -> tuple[str, ...]:
-    """The parts of a request in which a Secret's value may stand."""
+    """The parts of a request that may contain a Secret's value."""
     values = (*(text for _, text in request.form), *(header.value for header in request.headers))
     return (request.url, *values)
 
@@ -220,7 +220,7 @@ class _Token(msgspec.Struct, frozen=True):
 
 
 async def _body(answer: aiohttp.ClientResponse, url: URL) -> bytes:
-    """The body of a good answer; of any other its status alone is told."""
+    """The body of a successful answer; of any other answer only the status."""
     if 300 <= answer.status < 400:
         raise Failed(
             f"{url.origin()} answered with a redirect ({answer.status}), which is not followed"
@@ -239,7 +239,7 @@ async def _body(answer: aiohttp.ClientResponse, url: URL) -> bytes:
 
 
 class Status(Failed):
-    """The server answered with a failure; the body is for the part that knows what it may say."""
+    """The server answered with a failure; only code that knows the format may show the body."""
 
     def __init__(self, status: int, body: bytes, text: str) -> None:
         super().__init__(text)

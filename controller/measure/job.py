@@ -1,6 +1,6 @@
-"""A gate whose measurement is a Job: what `measuring` needs of whoever can make one.
+"""The Protocol through which `measuring` runs Jobs of gates.
 
-Why a Protocol: this room asks addresses and knows no API server; the Job itself is an effect.
+Why a Protocol: this room sends requests to addresses and does not know the API server; a Job is an effect.
 """
 
 from typing import Protocol

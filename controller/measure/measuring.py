@@ -1,8 +1,8 @@
-"""Measurements under way and their answers: asked by a pass, answered while passes go on, told by the next one.
+"""Measurements in progress and their answers: a pass asks, the answer arrives in the background, a later pass reads it.
 
-Why not in the pass: a metric source that hangs would hold up every Rollout whose turn it is. Invariant: at most one
-measurement under way for a metric of a gate, and one answer kept; equal queries under way are one request. Nothing here
-outlives the process: answers that counted are in the status of the Rollout, all others are asked for again.
+Why not in the pass: a metric source that hangs would delay other Rollouts. Invariant: at most one
+measurement in progress for a metric of a gate, and one answer kept; equal queries in progress are one request. Nothing
+here outlives the process: counted answers are in the status of the Rollout, all others are asked for again.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ class Measuring:
         await self._fetching.aclose()
 
     def _abandon(self, key: Key, asked: Measure, task: asyncio.Task[None]) -> None:
-        """Nobody waits for this measurement any more; its Job is deleted."""
+        """No gate waits for this measurement any more; its Job is deleted."""
         task.cancel()
         if self._jobs is None or asked.metric.job is None:
             return
@@ -99,7 +99,7 @@ class Measuring:
         dropping.add_done_callback(self._dropping.discard)
 
     async def _drop(self, key: Key, asked: Measure, task: asyncio.Task[None]) -> None:
-        """Only when nobody can make the Job any more."""
+        """Only when no task can create the Job any more."""
         await asyncio.wait((task,))
         if self._jobs is not None:
             await self._jobs.drop(key, asked)
@@ -113,7 +113,7 @@ class Measuring:
         self._wake(key)
 
     async def measured(self, key: Key, asked: Measure) -> Measurement:
-        """Measure now, for whoever waits for it. Raises nothing."""
+        """Measure now and return the answer. Raises nothing."""
         query = self._query_of(key, asked)
         try:
             if asked.metric.job is not None:

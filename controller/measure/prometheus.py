@@ -1,7 +1,7 @@
 """Queries of the Prometheus HTTP API, which Thanos, Mimir, Cortex and VictoriaMetrics serve as well.
 
-Invariant: one query, one number. An empty answer is no data (None); more than one series is the author's mistake and is
-said. Of a refused query only Prometheus' own words about the query are told.
+Invariant: one query, one number. An empty answer is no data (None); more than one series is the author's
+mistake and is reported. Of a refused query only Prometheus' own message about the query is shown.
 """
 
 import math

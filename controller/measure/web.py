@@ -1,7 +1,7 @@
 """A gate over any JSON page: GET it, and read the number at a path.
 
-Invariant: a path is plain names and list positions, `results.0.value`; nothing in a page is run. A path that leads
-nowhere is no data, a value that is no number is an error that does not repeat the value.
+Invariant: a path is plain names and list positions, `results.0.value`; nothing in a page is executed. A path
+without a value is no data; a value that is no number is an error that does not repeat the value.
 """
 
 import msgspec

@@ -130,7 +130,7 @@ class ScriptLibrary:
         return tuple(item for item in self._packaged.values() if isinstance(item, Script))
 
     def configured(self, key: str, text: str) -> Script | MissingScript:
-        """The script under a key of the ConfigMap, or what it asks for in vain."""
+        """The script under a key of the ConfigMap, or the unknown modules that it asks for."""
         return complete(key, text.encode(errors="replace"), "configMap", self._texts, self._modules)
 
     def resolve_custom(

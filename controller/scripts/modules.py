@@ -1,7 +1,7 @@
 """The script library: modules that a script asks for by a line of its header, `--@use weights, conditions`.
 
-Invariant: a name stands for the same module in every installation of one version: nobody can add a module or change
-one. Modules that a module asks for itself travel along, before it, hidden from the script.
+Invariant: a name means the same module in every installation of one version: nobody can add or change one. Modules
+that a module needs itself are sent before it, hidden from the script.
 """
 
 from collections.abc import Mapping

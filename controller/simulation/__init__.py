@@ -1,1 +1,1 @@
-"""An in-memory cluster that obeys actions: what `simulate` and the property tests stand on."""
+"""A cluster in memory, for `simulate` and the property tests."""

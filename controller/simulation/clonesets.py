@@ -1,7 +1,7 @@
-"""What OpenKruise's controller does to the pods of a CloneSet: the arithmetic of its surge, its partition, its limits.
+"""A model of OpenKruise's CloneSet controller: the arithmetic of its surge, its partition, its limits.
 
-After `calculateDiffsWithExpectation` of OpenKruise 1.8: pods it makes and deletes in one pass, never both scaling and
-updating. Must not know anything of Moonshift.
+After `calculateDiffsWithExpectation` of OpenKruise 1.8: the pods that it creates and deletes in one pass, which either
+scales or updates. Must not know Moonshift.
 """
 
 import sys

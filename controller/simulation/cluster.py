@@ -33,9 +33,9 @@ RETRY = timedelta(seconds=1)
 AT_ONCE = 200
 """Turns in a row at one instant. A controller that makes and deletes pods all the time takes time for it."""
 TURNS_TIME = timedelta(seconds=1)
-"""How long so many turns take."""
+"""The virtual time of this number of turns."""
 HOPELESS = 100
-"""Times in a row that something was due and changed nothing: what is refused is only tried again from then on."""
+"""After so many turns in a row without a change, only refused work is left, which is tried again later."""
 
 
 class NoRest(Exception):
@@ -68,7 +68,7 @@ class SimulatedCluster:
         self._fruitless = 0
         """How often in a row the clock moved and nothing changed."""
         self._turns = 0
-        """How many turns there were at this instant."""
+        """The number of turns at this instant."""
         self._wakes: dict[Key, datetime] = {}
         self._routing_wakes: dict[Key, datetime] = {}
 
@@ -104,8 +104,8 @@ class SimulatedCluster:
         crash_after: int | None = None,
         meanwhile: Callable[[], None] | None = None,
     ) -> Decision | None:
-        """One pass of ours. With `crash_after` the process dies after so many actions, and at the latest before it
-        writes the status; `meanwhile` happens between the look and the first action."""
+        """One pass of ours. With `crash_after` the process dies after this number of actions, at the latest before
+        it writes the status; `meanwhile` runs between the observation and the first action."""
         self._wakes.pop(key, None)
         self.passes.decided.pop(key, None)
         try:
@@ -133,7 +133,7 @@ class SimulatedCluster:
             wakes[key] = self.cluster.now + timedelta(seconds=seconds)
 
     def restart(self) -> None:
-        """Another process takes over: all memory is lost, and every object is looked at."""
+        """Another process becomes the leader: all memory is lost, and every object gets a pass."""
         self._wakes.clear()
         self._routing_wakes.clear()
         self.passes.restart()
@@ -223,7 +223,7 @@ class SimulatedCluster:
         raise NoRest(self.describe())
 
     def describe(self) -> str:
-        """Where everything stands, for messages."""
+        """The state of the cluster, for messages."""
         lines = [f"at {self.cluster.now.time()}"]
         for rollout in self.cluster.rollouts:
             status = structs.asdict(rollout.status)

@@ -148,7 +148,7 @@ class DeploymentController:
         )
 
     def _spread(self, deployment: Deployment, active: list[ReplicaSet]) -> None:
-        """Add or remove pods by share, the largest ReplicaSet first, which also gets what is left over."""
+        """Add or remove pods in proportion, the largest ReplicaSet first, which also gets the remainder."""
         replicas = deployment.spec.replicas
         allowed = replicas + max_surge(deployment) if replicas else 0
         to_add = allowed - sum(rs.spec.replicas for rs in active)
@@ -197,7 +197,7 @@ class DeploymentController:
             return new.spec.replicas > replicas and self._resize(new, replicas, deployment)
         room = replicas + max_surge(deployment) - sum(rs.spec.replicas for rs in owned)
         grown = new.spec.replicas + max(0, min(room, replicas - new.spec.replicas))
-        # What keeps its size keeps its marks: the next scale event then reckons with the surge of an earlier move.
+        # A ReplicaSet of unchanged size keeps its marks, so the next scale event uses the surge of an earlier move.
         return grown != new.spec.replicas and self._resize(new, grown, deployment)
 
     def _shrink_old(self, deployment: Deployment, new: ReplicaSet, old: list[ReplicaSet]) -> None:

@@ -1,7 +1,7 @@
 """Metric gates of a played release: their waits, their verdicts, and the effect on the release.
 
-Invariant: pure; the verdicts are the controller's own. A gate whose given values have run out would wait for ever in a
-simulation, so that is told instead of played.
+Invariant: pure; the verdicts are the controller's own. A gate without any values left would wait for ever in a
+simulation, so that is reported instead of played.
 """
 
 from collections.abc import Mapping, Sequence

@@ -32,10 +32,10 @@ def _raw_object(raw: bytes) -> RawObject:
 
 
 class NamedKinds:
-    """Objects of the kinds that are asked for."""
+    """Objects of the requested kinds."""
 
     epoch = 0
-    """What is served never changes."""
+    """The served kinds never change."""
 
     def __init__(
         self, projections: Projections, changed: Callable[[Kind, ObjectMeta], None]

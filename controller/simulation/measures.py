@@ -1,8 +1,8 @@
-"""Metric sources of a simulated cluster: the values of each metric are given, one a measurement.
+"""Metric sources of a simulated cluster: each metric has given values, one for each measurement.
 
-Invariant: answers as `controller.measure.measuring` does: one answer kept for a metric of a gate, told by the next
-observation. The last value of a series repeats; a metric without a series has no data. The stable revision's
-value, which the new one is compared with, has a series of its own: `NAME/stable`.
+Invariant: it answers like `controller.measure.measuring`: it keeps one answer for a metric of a gate, for the next
+observation. The last value of a series repeats; a metric without a series has no data. The stable revision's value, for
+comparisons, has a series of its own: `NAME/stable`.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ class SimulatedMeasures:
         now: Callable[[], datetime],
         told: Callable[[Key], None],
     ) -> None:
-        """`told` hears whose answer came."""
+        """`told` is called with the key of a Rollout when an answer came."""
         self._now = now
         self._told = told
         self.series: dict[str, Sequence[float]] = {}

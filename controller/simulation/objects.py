@@ -1,8 +1,8 @@
-"""Objects of the in-memory API server as typed views: read as the product reads them, written whole.
+"""Objects of the in-memory API server as typed views: decoded as in the product, written whole.
 
-Why: models of controllers, and tests, are about a few fields of an object. Invariant: the server's objects are the only
-truth, and a view is made of every change at the moment of the change; writing a view changes the fields that the view
-has and keeps all others; writing what is already there changes nothing, not even the resource version.
+Why: models of controllers, and tests, use a few fields of an object. Invariant: only the server's objects are
+authoritative, and every change gives a new view at once; writing a view changes the fields that the view has and keeps
+all others; writing equal content changes nothing, not even the resource version.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from controller.simulation.api_server.storage import Change, Kind, Storage
 V = TypeVar("V", bound=HasMetadata)
 
 SERVER_ONLY = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
-"""Metadata that an update keeps as it is, whatever the view says."""
+"""Metadata that an update never takes from the view."""
 
 
 class Projections:
@@ -91,7 +91,7 @@ class Objects(Generic[V]):
         return {**_overlaid(old or {}, _tree(obj)), **head}
 
     def put(self, obj: V) -> V:
-        """Store an object, as a create or an update of it with its status; answers what is stored now."""
+        """Store an object, as a create or an update of it with its status; returns the stored object."""
         old = self._store.get(obj.metadata.key)
         if old is not None and _as_stored(obj, old) == old:
             return old
@@ -109,7 +109,7 @@ class Objects(Generic[V]):
             deletion.delete(self._server.storage, self._kind(found), key, self._server.now)
 
     def remove(self, key: Key) -> None:
-        """The object is gone, whatever finalizers it had."""
+        """Delete the object at once, with any finalizers."""
         found = self._store.get(key)
         if found is not None:
             self._server.storage.remove(self._kind(found), key)
@@ -168,13 +168,13 @@ def _overlaid(old: JsonObject, new: JsonObject) -> JsonObject:
 
 
 def _of_client(metadata: JsonObject, *, known: bool) -> JsonObject:
-    """Metadata without what the server decides; a new object may bring its UID and its age."""
+    """Metadata without the server's fields; a new object may have a UID and an age."""
     left_out = SERVER_ONLY if known else ("resourceVersion", "generation")
     return {name: value for name, value in metadata.items() if name not in left_out}
 
 
 def _with_fields(old: JsonObject, fields: JsonObject) -> JsonObject:
-    """`old` with these fields; null takes a field out, and what is empty is not added where there is nothing."""
+    """`old` with these fields; null removes a field, and an empty value is not added where none exists."""
     result = dict(old)
     for name, value in fields.items():
         if value is None:

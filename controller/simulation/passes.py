@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class Scripts(ScriptSource, Protocol):
-    """Scripts, with what is known of them."""
+    """Scripts, with their headers and states."""
 
     def header(self, reference: Reference) -> ScriptHeader | None: ...
 
@@ -59,7 +59,7 @@ class Crashed(Exception):
 
 
 def at_once(work: Coroutine[Any, Any, T]) -> T:
-    """Run what never has to wait: the API server is in memory, and time does not pass meanwhile."""
+    """Run a coroutine that never waits: the API server is in memory, and time does not pass meanwhile."""
     try:
         work.send(None)
     except StopIteration as end:
@@ -70,8 +70,8 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 
 
 class Misfortune:
-    """What happens to a pass: `meanwhile` between the look and the first action, death after so many actions, or before
-    the status where there are fewer.
+    """A fault of a pass: `meanwhile` runs between observation and first action; death after this number of actions, or
+    before the status if there are fewer.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Misfortune:
         self._meanwhile = meanwhile
 
     def after_look(self) -> None:
-        """Let happen what happens meanwhile."""
+        """Run `meanwhile`."""
         if self._meanwhile is not None:
             self._meanwhile()
 
@@ -99,7 +99,7 @@ class Misfortune:
 
 
 class _NoMetrics:
-    """Nobody measures."""
+    """Metrics that count nothing."""
 
     def approved(self) -> None: ...
 
@@ -113,7 +113,7 @@ class _NoMetrics:
 
 
 class _NoRightsAwaited:
-    """Whoever gives a right wakes everybody."""
+    """Waits for no right: granting one wakes all Rollouts."""
 
     def wait(self, key: Key, right: Right) -> None: ...
 
@@ -147,7 +147,7 @@ class _Telling(Telling):
 
 
 class _Effects(Pass):
-    """The real effects, but for what is refused, up to the action before which the process dies."""
+    """The real effects, except for refused actions, up to the action before which the process dies."""
 
     around: "Passes"
 
@@ -176,7 +176,7 @@ class _Reconciler(RolloutReconciler):
 
 
 class Passes:
-    """The reconcilers, and who of their objects has a reason to be looked at."""
+    """The reconcilers, and the objects that need a pass."""
 
     def __init__(self, state: ClusterState, scripts: Scripts, runner: ScriptRunner) -> None:
         self.state = state
@@ -189,7 +189,7 @@ class Passes:
         self.decided: dict[Key, Decision] = {}
         """The last decision about a Rollout, even if its status could not be written."""
         self.notes: list[Note] = []
-        """What passes over Rollouts have told, in order."""
+        """The notes of passes over Rollouts, in order."""
         wiring = Wiring(state.caches, _noting(self.woken), _noting(self.routings_woken))
         self.wake_all, self.scripts_changed = wiring.source_turns, wiring.scripts_changed
         self.kinds = NamedKinds(state.projections, wiring.named_object_changed)
@@ -235,13 +235,13 @@ class Passes:
         return decision
 
     def over_rollout(self, key: Key, misfortune: Misfortune) -> Result:
-        """One pass over a Rollout. Raises Crashed, or what the API server answered."""
+        """One pass over a Rollout. Raises Crashed, or the API server's error."""
         self.woken.pop(key, None)
         self.misfortune = misfortune
         return at_once(self._reconcile(key))
 
     def restart(self) -> None:
-        """Another process takes over: data that the reconciler kept between passes is lost."""
+        """Another process becomes the leader: data that the reconciler kept between passes is lost."""
         self._reconcile = self._rollouts(self._scripts, self._runner).reconcile
 
     def over_routing(self, key: Key) -> Result:

@@ -1,6 +1,6 @@
 """Actions of owners and clients on the simulated cluster; they pass admission as in a real one.
 
-Must not be used by anything that stands for the controller: its writes pass admission unseen.
+Must not be used for the controller's own writes, which admission does not check.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ from controller.simulation.state import ClusterState, resource_of_kind
 
 
 def _unasked(old: Deployment | PodSet, new: Deployment | PodSet) -> bool:
-    """Admission selects by the label, on what there is and on what is asked for."""
+    """Admission selects by the label of the stored object and of the new one."""
     return WORKLOAD_TYPE not in {**old.metadata.labels, **new.metadata.labels}
 
 
@@ -44,7 +44,7 @@ def _bare(old: ObjectMeta) -> ObjectMeta:
 
 
 def _applied(meta: ObjectMeta) -> dict[str, str]:
-    """What `kubectl apply` wrote down, which `kubectl rollout undo` leaves."""
+    """The annotation of `kubectl apply`, which `kubectl rollout undo` keeps."""
     return {name: text for name, text in meta.annotations.items() if name == LAST_APPLIED}
 
 
@@ -56,7 +56,7 @@ class People:
         self.turned: Callable[[], None] = lambda: None
         """Called when something is refused, or is not refused any more."""
         self.unheard = False
-        """No webhook answers, and what people write is stored all the same."""
+        """No webhook answers, and writes of people are stored nevertheless."""
 
     # --- the workload ---------------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class People:
     # --- Services -------------------------------------------------------------------------------
 
     def apply_service(self, service: Service) -> None:
-        """The owner's manifest of a Service, over whatever it is pinned to; it is made where there is none."""
+        """Apply the owner's manifest of a Service, also over a pin; creates a missing Service."""
         old = self._cluster.services.get(service.metadata.key)
         if old is None:
             self._cluster.services.put(service)
@@ -239,7 +239,7 @@ class People:
         self.change(key, lambda spec: _with_steps(spec, steps))
 
     def approve(self, key: Key) -> None:
-        """What `kubectl kruise rollout approve` does: StepReady into the mailbox."""
+        """As `kubectl kruise rollout approve`: write StepReady into the mailbox."""
         rollout = self._cluster.rollouts[key]
         inner = rollout.status.of_release
         if inner is not None:
@@ -247,7 +247,7 @@ class People:
             self._put_release(rollout, ready)
 
     def approve_step(self, key: Key, step: int) -> None:
-        """What `moonshift approve --step` does."""
+        """As `moonshift approve --step`."""
         rollout = self._cluster.rollouts[key]
         ours = rollout.status.moonshift
         if isinstance(ours, MoonshiftStatus):
@@ -270,7 +270,7 @@ class People:
             self._put_release(rollout, structs.replace(inner, current_step_index=step))
 
     def jump(self, key: Key, step: int) -> None:
-        """What `moonshift jump` does."""
+        """As `moonshift jump`."""
         rollout = self._cluster.rollouts[key]
         ours = rollout.status.moonshift
         if isinstance(ours, MoonshiftStatus):

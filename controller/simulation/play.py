@@ -1,8 +1,8 @@
-"""Plays a whole release before anybody starts it: the pods, Services and routes after each step.
+"""Plays a whole release before it is started: the pods, Services and routes after each step.
 
-The decisions and the effects are the controller's own, on the in-memory API server; only the scripts' worker is asked.
-Every step waits for its approval here, so that each can be looked at. Invariant: a reason that stops the release in the
-cluster stops it here, with the same words.
+The decisions and the effects are the controller's own, on the in-memory API server; only scripts run outside, in the
+worker. Every step waits for its approval here, so that each can be shown. Invariant: a reason that stops the release in
+the cluster stops it here, with the same words.
 """
 
 from datetime import UTC, datetime
@@ -119,7 +119,7 @@ class _Play:
         self.kinds = {(item.group, item.kind) for item in _references(scene.rollout)}
         self.series = scene.series
         self.against = ""
-        """What a gate said against the release last."""
+        """The last objection of a gate."""
         self._furnish(scene)
         self.originals = self._contents()
         self.world.cluster.rollouts.put(_each_step_waits(scene.rollout))
@@ -177,7 +177,7 @@ class _Play:
             old = cluster.pod_sets[self.workload].spec.template
             people.edit_set(self.workload, template=_changed(old))
 
-    # --- where it stands ------------------------------------------------------------------------
+    # --- the state of the release ------------------------------------------------------------------------
 
     def _rollout(self) -> Rollout:
         return self.world.cluster.rollouts[self.key]
@@ -186,7 +186,7 @@ class _Play:
         return moonshift_status(self._rollout().status).step
 
     def _stands(self, seen: int) -> bool:
-        """A step that was not looked at waits for its approval or for values, or the release has ended."""
+        """A new step waits for its approval or for values, or the release has ended."""
         ours = moonshift_status(self._rollout().status)
         self.against = gates.against(self._rollout()) or self.against
         waits = ours.state == StepState.STEP_PAUSED and ours.step > seen
@@ -196,7 +196,7 @@ class _Play:
         return gates.waits_for_values(self._rollout(), self.series)
 
     def _taken_back(self) -> str:
-        """Why the release ended with the old revision, which here nobody but a gate asks for."""
+        """Why the release ended with the old revision; here only a gate can cause that."""
         done = condition(self._rollout().status, "Succeeded")
         back = done is not None and done.status == "False"
         return f"{self.against}; the new revision is taken back" if back else ""
@@ -210,7 +210,7 @@ class _Play:
         said = condition(self.world.cluster.rollouts[self.key].status, "Stalled")
         return said.message if said is not None and said.status == "True" else ""
 
-    # --- what is seen ---------------------------------------------------------------------------
+    # --- the picture of a step ---------------------------------------------------------------------------
 
     def _look(self, step: int, problem: str = "") -> StepPlayed:
         seen = self.world.observe(self.key)
@@ -296,7 +296,7 @@ def _references(rollout: Rollout) -> tuple[Reference, ...]:
 
 
 ALL = "101%"
-"""As many pods as `100%`; but a last step of exactly that would not wait to be looked at."""
+"""As many pods as `100%`; a last step of exactly `100%` would not wait to be shown."""
 
 
 def _each_step_waits(rollout: Rollout) -> Rollout:

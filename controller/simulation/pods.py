@@ -1,6 +1,6 @@
-"""ReplicaSets make pods, pods become ready and go, Services find them.
+"""Models of pods: ReplicaSets create them, they become ready and end, Services select them.
 
-Each `sync` is one look at what is there now; time passes only in the run. Must not know anything of Moonshift.
+Each `sync` is one pass over the present state; time passes only in the run. Must not know Moonshift.
 """
 
 from collections.abc import Iterable
@@ -105,7 +105,7 @@ class Kubelet:
         self._cluster = cluster
 
     def sync(self, pod: Pod) -> None:
-        """One look at one pod."""
+        """One pass over one pod."""
         if pod.metadata.deleting:
             if self._gone_at(pod) <= self._cluster.now:
                 self._cluster.pods.remove(pod.metadata.key)
@@ -169,7 +169,7 @@ class EndpointController:
         self._cluster = cluster
 
     def sync(self) -> None:
-        """One look at all Services."""
+        """One pass over all Services."""
         for service in self._cluster.services:
             self._cluster.slices.put(self._slice(service))
         for part in self._cluster.slices:

@@ -1,8 +1,9 @@
-"""The controllers of StatefulSets, DaemonSets, CloneSets and Advanced DaemonSets, in what a release depends on.
+"""Models of the controllers of StatefulSets, DaemonSets, CloneSets and Advanced DaemonSets, as far as releases need
+them.
 
-Revisions and their numbers, partitions, ordinals, OnDelete, maxUnavailable, which revision a replaced pod comes back
-as, when an update counts as complete. One `sync` is one pass of the real controller, so that ours can come in between.
-Must not know anything of Moonshift.
+They have revisions and their numbers, partitions, ordinals, OnDelete, maxUnavailable, the revision of a replaced pod,
+and the end of an update. One `sync` is one pass of the real controller, so that ours can run in between. Must not know
+Moonshift.
 """
 
 from datetime import datetime
@@ -130,7 +131,7 @@ class PodSetController:
             self._replace(round_, self._cluster.nodes - kept - updated - bare)
 
     def _replace(self, round_: "_Round", most: int) -> None:
-        """Delete so many old pods, unready ones first, within maxUnavailable."""
+        """Delete this number of old pods, unready ones first, within maxUnavailable."""
         old = [pod for pod in round_.alive if pod.revision != round_.label(round_.update)]
         ready = sum(pod.ready_since is not None for pod in round_.alive)
         room = ready - (round_.size - max(1, scaled_up(round_.limit, round_.size)))

@@ -1,7 +1,6 @@
-"""Everything there is in a simulated cluster, and what time it is.
+"""The state of a simulated cluster, and its clock.
 
-Invariant: the in-memory API server has the objects. Beside them stand the circumstances only: nodes, delays, failures,
-refusals.
+Invariant: the in-memory API server has the objects. Here are only the circumstances: nodes, delays, failures, refusals.
 """
 
 from collections.abc import Callable
@@ -82,17 +81,17 @@ class Weather:
         self.broken: set[str] = set()
         """UIDs of pods that fail, and revisions all of whose pods do."""
         self.waiting: dict[str, ContainerStatus] = {}
-        """By UID or revision of broken pods: what their container waits for."""
+        """The waiting reason of containers, by UID or revision of broken pods."""
         self.unmakeable = ""
         """Why no pod can be created; empty when they can."""
         self.behind: set[str] = set()
-        """Kinds whose own controllers do not look at present, because they have much else to do."""
+        """Kinds whose own controllers do not run at present, because they are busy."""
         self.refusals: dict[str, Refusal] = {}
-        """By name of an action: what its effect answers instead of doing anything."""
+        """The answer of an effect instead of acting, by name of the action."""
 
 
 class ClusterState(Weather):
-    """The API server, and typed views of what is in it."""
+    """The API server, and typed views of its objects."""
 
     def __init__(self, now: datetime, delays: Delays | None = None) -> None:
         super().__init__(delays)
@@ -173,7 +172,7 @@ class ClusterState(Weather):
         """pod-template-hash of a template: the same for every Deployment that has it."""
         return safe_hash(self.hash_of(template).encode(), 8)
 
-    # --- who belongs to whom --------------------------------------------------------------------
+    # --- owners --------------------------------------------------------------------
 
     def replica_sets_of(self, deployment: Deployment) -> tuple[ReplicaSet, ...]:
         """ReplicaSets of a Deployment, oldest first."""
@@ -191,7 +190,7 @@ class ClusterState(Weather):
         return self.caches.pods.index(OWNER, owner.metadata.uid)
 
     def selected(self, service: Service) -> tuple[Pod, ...]:
-        """Pods a Service leads to, ready or not."""
+        """Pods that a Service selects, ready or not."""
         wanted = service.spec.selector
         if not wanted:
             return ()

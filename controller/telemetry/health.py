@@ -1,8 +1,8 @@
 """Probes and metrics over plain HTTP.
 
-Invariants: `/healthz` answers as long as the event loop turns, for only a loop that does not turn is helped by a
-restart; `/readyz` says whether to send traffic: a set of named checks that only read a flag and never wait, and the
-answer names what failed. A page of metrics is rendered in a thread, so that a scrape never delays a reconcile.
+Invariants: `/healthz` answers as long as the event loop runs, because a restart helps only against a loop that does not
+run; `/readyz` says whether to send traffic: a set of named checks that only read a flag and never wait, and the answer
+names the failed ones. A page of metrics is rendered in a thread, so that a scrape never delays a reconcile.
 """
 
 import asyncio
@@ -26,10 +26,10 @@ class Rendered(NamedTuple):
 
 
 class MetricsPage(Protocol):
-    """What `/metrics` answers."""
+    """The page of `/metrics`."""
 
     def look(self) -> None:
-        """Take in what the page is about; quick, on the event loop."""
+        """Read the state for the page; quick, on the event loop."""
         ...
 
     def render(self, accept: str) -> Rendered:
@@ -73,7 +73,7 @@ class HealthServer:
         self._ready[name] = check
 
     def add_note(self, name: str, check: Check) -> None:
-        """Tell in `/readyz?verbose` what `check` says; readiness does not depend on it."""
+        """Show the text of `check` in `/readyz?verbose`; readiness does not depend on it."""
         self._told[name] = check
 
     async def run(self) -> None:

@@ -1,8 +1,8 @@
 """Logs: one JSON object per line on stderr, readable text on a terminal.
 
-Invariants: each name in `extra` becomes a key of its own; a credential does not get out, neither by its key
-nor by its shape; a value that cannot be encoded is shown by its repr rather than losing the line. Called once,
-by whoever composes the process.
+Invariants: each name in `extra` becomes a key of its own; a credential is never logged, by its key
+or by its shape; a value that cannot be encoded is shown by its repr rather than losing the line. Called once,
+at the start of the process.
 """
 
 import logging
@@ -64,7 +64,7 @@ class PlainLines(logging.Formatter):
 
 
 class NoHttp(logging.Filter):
-    """Whoever reaches a port can send bytes that are no HTTP: that is a line, neither an error nor a stack."""
+    """Everybody who reaches a port can send bytes that are not HTTP: log a line, not an error with a stack."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Let everything through, such a record as information."""

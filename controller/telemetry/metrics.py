@@ -168,7 +168,7 @@ class Metrics(StandardMetrics):
         self._entered.labels(state).inc()
 
     def state_left(self, state: str, waiting_for: str, seconds: float) -> None:
-        """A step left a state in which `waiting_for` (people, timer or work) was waited for."""
+        """A step left a state in which it waited for `waiting_for` (people, timer or work)."""
         self._state_seconds.labels(state, waiting_for).observe(seconds)
 
     def script_ran(self, outcome: str, seconds: float) -> None:
@@ -206,7 +206,7 @@ class Metrics(StandardMetrics):
         self._undecodable.labels(resource).inc()
 
     def watched(self, resource: str, events: int, cached: int) -> None:
-        """A reflector took in events; its store holds so many objects."""
+        """A reflector processed events; the store has this number of objects."""
         self._watch_events.labels(resource).inc(events)
         self._cached.labels(resource).set(cached)
 
@@ -215,11 +215,11 @@ class Metrics(StandardMetrics):
         self._synced.labels(resource).set(1 if synced else 0)
 
     def unwatched(self, resource: str) -> None:
-        """A reflector ended, and what it held went."""
+        """A reflector ended, and its store with it."""
         _remove(self._cached, resource)
 
     def look(self) -> None:
-        """Take in the state that the next page tells; called on the event loop."""
+        """Read the state for the next page; called on the event loop."""
         self.state.look()
         if (namespaces := self.state.namespaces()) is not None:
             self._completed.look(namespaces)

@@ -21,7 +21,7 @@ _SERVICE = "moonshift-controller"
 
 
 class OtlpTracer:
-    """Spans of this process; `instance` tells replicas apart."""
+    """Spans of this process; `instance` identifies the replica."""
 
     def __init__(self, endpoint: str, instance: str) -> None:
         """`endpoint` is http(s)://HOST:PORT; further settings are OpenTelemetry's variables `OTEL_EXPORTER_OTLP_*`."""

@@ -41,7 +41,7 @@ def pieces(
 
 
 def _divided(family: Metric, part: int) -> Iterator[Metric]:
-    """The family in parts of so many samples, at least one; one that is no gauge is whole."""
+    """The family in parts of at most this number of samples; a family other than a gauge stays whole."""
     if family.type != _GAUGE:
         yield family
         return
@@ -55,7 +55,7 @@ def _divided(family: Metric, part: int) -> Iterator[Metric]:
 
 
 def _without_head(piece: bytes) -> bytes:
-    """The samples without the lines that tell name and type again."""
+    """The samples without repeated lines of name and type."""
     while piece.startswith(b"# "):
         piece = piece.partition(b"\n")[2]
     return piece

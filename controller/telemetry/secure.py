@@ -1,7 +1,7 @@
-"""Metrics over TLS, for those who may read them.
+"""Metrics over TLS, for chosen accounts only.
 
 Invariant: nothing is answered without TLS, and no page without a verdict; a replica without a certificate does not
-listen, and is as ready for everything else as it would be without metrics.
+listen, and its readiness for everything else does not change.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class Certificate(Protocol):
         ...
 
     async def keep(self) -> None:
-        """Put renewed certificates into the context, for ever."""
+        """Load renewed certificates into the context, until cancelled."""
         ...
 
 
@@ -69,7 +69,7 @@ class SecureMetrics:
         judge: Judge,
         certificate: Certificate,
     ) -> None:
-        """Raises BadConfiguration where probes are asked for on the same port: kubelets send no token."""
+        """Raises BadConfiguration if probes use the same port: kubelets send no token."""
         self._address = parse_address(address)
         if self._address is not None and self._address == parse_address(probe_address):
             raise BadConfiguration(
@@ -83,7 +83,7 @@ class SecureMetrics:
         self.listening = asyncio.Event()
 
     def why_closed(self) -> str | None:
-        """Why nobody can read them at present."""
+        """Why no account can read them at present."""
         if self._address is not None and not self.listening.is_set():
             return "not listening yet: there is no certificate"
         return self._judge.problem

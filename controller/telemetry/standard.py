@@ -1,7 +1,7 @@
 """Metrics under the names that dashboards for Go controllers already know.
 
-Why: controller-runtime's and client-go's names and labels are what operators have panels and alerts for; the
-meaning here is theirs. Invariant: every label comes from code or configuration, never from an object in the
+Why: operators have panels and alerts for controller-runtime's and client-go's names and labels; they have the same
+meaning here. Invariant: every label comes from code or configuration, never from an object in the
 cluster.
 """
 

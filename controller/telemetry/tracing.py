@@ -46,7 +46,7 @@ _tracer: Tracer | None = None
 
 
 def use(tracer: Tracer | None) -> None:
-    """Send spans to this tracer from now on; None: to nobody."""
+    """Send spans to this tracer from now on; None: send none."""
     global _tracer
     _tracer = tracer
 

@@ -1,8 +1,8 @@
-"""Field rules of a Rollout that the schema cannot express and that a person should hear at once.
+"""Field rules of a Rollout that the schema cannot express and that its author should see at once.
 
 Invariant: pure and total; every finding names the field as it is called in the version that was written. Rollouts that
 the original accepts are accepted, except for those that `docs` list: ReplicaSets, and a gateway route that has to tell
-two revisions apart by one Service. Whether objects exist is no question for admission: they may come later.
+two revisions apart by one Service. The existence of objects is not checked at admission: they may be created later.
 """
 
 from controller.api.jsontree import JsonObject, child, text

@@ -16,7 +16,7 @@ class Fault(StrEnum):
 
 
 class FieldError(msgspec.Struct, frozen=True):
-    """One finding: where, of which kind, and what to do about it."""
+    """One finding: its field, its kind, and a remedy."""
 
     path: str
     kind: Fault

@@ -1,7 +1,7 @@
 """Rules of `scriptRef`: a script in a ConfigMap of the namespace, and the ServiceAccount with whose rights it acts.
 
-Why here as well as in the schema: a v1alpha1 object may carry the field in an annotation, which no schema looks at.
-Each name becomes a part of what the API server is asked, so it has the form of a name.
+Why here as well as in the schema: a v1alpha1 object may carry the field in an annotation, which no schema checks.
+Each name becomes a part of a request's address, so it must have the form of a name.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Rules of `trafficRoutings`: which gateway objects lead the traffic, each named once."""
+"""Rules of `trafficRoutings`: the gateway objects of a Rollout, each named once."""
 
 from collections.abc import Iterator
 

@@ -1,9 +1,9 @@
-"""Which content belongs to which revision: the record, brought up to date, and what follows from it.
+"""The record of the content of each revision: how it is updated, and what follows from it.
 
-Why pairs: the same template with another content is another revision to its users, and nobody but us knows of it.
-Invariant: pure. An object that is gone changes nothing (pods could not start without it, and a replaced one is back
-in a moment), nor does one that is tracked from now on, or no longer; so a record is only ever compared in what it and
-the present have in common.
+Why pairs: for its users the same template with other content is another revision, and only this record shows it.
+Invariant: pure. A deleted object changes nothing (pods cannot start without it, and a replaced one returns in a
+moment), nor does an object that is newly tracked, or no longer; so only objects in both the record and the present are
+compared.
 """
 
 from msgspec import structs
@@ -16,7 +16,7 @@ _SECOND_RELEASE_OF_CONTENT = "-2"
 
 
 def pair_of(template: str, seen: ConfigWatched) -> ConfigPair:
-    """A revision with what its pods read now."""
+    """A revision with the content that its pods read now."""
     contents = {found.name: found.digest for found in seen.objects}
     return ConfigPair(template, seen.stamp, contents)
 
@@ -34,7 +34,7 @@ def gone(pair: ConfigPair, seen: ConfigWatched) -> tuple[ConfigSeen, ...]:
 
 
 def agrees(pair: ConfigPair, seen: ConfigWatched) -> bool:
-    """Pods that start now read what those of that revision read."""
+    """Pods that start now read the same content as those of that revision."""
     return not changes(pair, seen)
 
 
@@ -46,7 +46,7 @@ def _changed(pair: ConfigPair, found: ConfigSeen) -> bool:
 
 
 def _refreshed(pair: ConfigPair, seen: ConfigWatched) -> ConfigPair:
-    """The pair with what is tracked from now on, and without what no longer is."""
+    """The pair with newly tracked objects, and without objects that are no longer tracked."""
     contents = {}
     for found in seen.objects:
         was = pair.contents.get(found.name, "")
@@ -69,7 +69,7 @@ def at_rest(record: TrackedConfig, template: str, seen: ConfigWatched) -> Tracke
 def in_release(
     record: TrackedConfig, template: str, stable_template: str, seen: ConfigWatched
 ) -> TrackedConfig:
-    """The record of a release under way; a stable revision that was never looked at has no pair."""
+    """The record of a release under way; a stable revision that was never observed has no pair."""
     known = (record.stable, record.update)
     stable = next((p for p in known if p is not None and p.template == stable_template), None)
     update = record.update
@@ -87,7 +87,7 @@ def in_release(
 def _way_back(stable: ConfigPair, update: ConfigPair, seen: ConfigWatched) -> TrackedConfig:
     """The stable template is back. The record keeps the other revision as long as its content has to be undone.
 
-    Content of neither is somebody's newest wish: all is left, and released when the way back is over.
+    Content of neither revision is a new change by its owner: it stays, and is released after the rollback.
     """
     of_neither = {*changes(stable, seen)} & {*changes(update, seen)}
     if agrees(stable, seen) or of_neither:

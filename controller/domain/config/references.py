@@ -1,4 +1,4 @@
-"""Which ConfigMaps and Secrets a pod template refers to, and the annotation that tells their content.
+"""The ConfigMaps and Secrets of a pod template, and the annotation with the digest of their content.
 
 Invariant: pure and total; every way in which a pod can read the content of one is known here. `imagePullSecrets` do
 not count: the kubelet reads them, the pod does not.

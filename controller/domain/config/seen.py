@@ -33,7 +33,7 @@ class ConfigSeen(Value, frozen=True):
 
 
 class KeptConfig(Value, frozen=True):
-    """A copy of ours: `source` is `Kind/name` of what it was made from."""
+    """A copy of ours: `source` is `Kind/name` of the copied object."""
 
     kind: ConfigKind
     name: str

@@ -1,1 +1,1 @@
-"""May a step go on: verdicts on metrics. Returns verdicts, never actions."""
+"""Verdicts on metrics, which decide whether a step may continue. Returns verdicts, never actions."""

@@ -1,7 +1,7 @@
-"""Every metric of a gate as it is asked: templates and packaged queries put in, words filled in for both revisions.
+"""Every metric of a gate as it is sent: with templates, packaged queries, and words of both revisions filled in.
 
-Invariant: pure. Either all metrics can be asked, or the first problem is told in words: a gate is never measured with a
-part of its metrics.
+Invariant: pure. Either all metrics can be sent, or the first problem is returned as a message: a gate is never measured
+with a part of its metrics.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def asked_about(
     words: Mapping[str, str],
     golden: GoldenQueries,
 ) -> tuple[Asked, ...] | Refusal:
-    """The metrics of a gate about the release that `words` describe, or what is wrong with one of them."""
+    """The metrics of a gate about the release that `words` describe, or the problem of one of them."""
     whole = resolved(analysis, templates, workload)
     if isinstance(whole, Refusal):
         return whole

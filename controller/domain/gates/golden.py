@@ -13,7 +13,7 @@ from controller.domain.decision import Value
 
 
 class GoldenQuery(Value, frozen=True):
-    """PromQL with words: the value, and how many requests it stands on."""
+    """PromQL with words: the value, and the number of requests that it is based on."""
 
     query: str
     samples: str

@@ -1,8 +1,8 @@
-"""A Job as a measurement: how it is named and made, and what its end says.
+"""A Job as a measurement: its name, its manifest, and the meaning of its end.
 
-Invariant: pure. The name follows from the measurement, so a controller that starts again, or takes over, finds the Job
-that was begun and makes no second one. A Job always has an end: it is never given more time than `timeoutSeconds`, and
-never more than its gate has left.
+Invariant: pure. The name is computed from the measurement, so a controller that restarts, or becomes the leader, finds
+the existing Job and creates no second one. A Job always has an end: it is never given more time than `timeoutSeconds`,
+and never more than the rest of its gate's time.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ class Ended(Value, frozen=True):
 
 
 def with_bounds(metric: Metric) -> Metric:
-    """The metric; where it is a Job and says no bounds, success is what is wanted."""
+    """The metric; a Job without bounds has to succeed."""
     if metric.job is None or metric.success is not None:
         return metric
     return structs.replace(metric, success=_SUCCEEDED)
@@ -65,7 +65,7 @@ def job_name(key: Key, asked: Measure) -> str:
 
 
 def measurement_name(key: Key, asked: Measure) -> str:
-    """The mark of the Job, by which a stranger's Job of the same name is told apart."""
+    """The mark of the Job, which distinguishes it from somebody else's Job of the same name."""
     return f"{key.name}/{asked.gate}/{asked.metric.name}/{asked.number}"
 
 
@@ -109,7 +109,7 @@ def ended(status: JobStatus) -> Ended | None:
 
 
 def filled_job(query: JobQuery, fill: Callable[[str], str]) -> JobQuery:
-    """The Job with every text of it replaced by what `fill` makes of it; keys stay as they are."""
+    """The Job with `fill` applied to every text in it, except to keys."""
     spec = msgspec.json.encode(_filled(tree(query), fill))
     return structs.replace(query, spec=msgspec.Raw(spec))
 

@@ -1,7 +1,7 @@
 """The verdict on a metric, from counts of its measurements; and on a gate, from its metrics.
 
-Invariant: pure. A verdict depends on how many measurements said what, not on their order, but for errors in a row. What
-was counted stays counted: the counts are in the Rollout's status, so a restart or another leader goes on from them. A
+Invariant: pure. A verdict depends on the counts of results, not on their order, except for errors in a row. Counts are
+never lost: they are in the Rollout's status, so a restart or another leader continues with them. A
 measurement without data, or with an error, never passes a metric.
 """
 
@@ -119,7 +119,7 @@ def _seen(measured: Measurement, reading: Reading) -> ReadingSeen:
 
 
 def for_json(value: float | None) -> float | str | None:
-    """Four significant digits; what JSON has no number for, as text."""
+    """Four significant digits; infinite values as text, because JSON has no number for them."""
     if value is None:
         return None
     return float(shown(value)) if math.isfinite(value) else shown(value)

@@ -1,4 +1,4 @@
-"""One measurement, and what it says: good, bad, unclear, no data, or an error.
+"""One measurement, and its result: good, bad, unclear, no data, or an error.
 
 Invariant: pure and total, for every float: NaN is no data (Prometheus answers 0/0 with it), an infinite
 value is a value. A ratio of two zeros is 1: a revision without errors is no worse than another one without errors.
@@ -14,8 +14,8 @@ from controller.domain.decision import Value
 class Measurement(Value, frozen=True):
     """The answer of a provider at `at`: the new revision's value, and, for a comparison, the stable revision's.
 
-    None is no data. `samples` is how many requests the scarcer of the two values stands on, where that was asked.
-    `error` says why there is no answer. `said` are the source's own words about the value, where it has some.
+    None is no data. `samples` is the number of requests behind the value with fewer requests, if it was asked for.
+    `error` says why there is no answer. `said` is the source's own text about the value, if it has one.
     """
 
     at: datetime
@@ -35,7 +35,7 @@ class Finding(Value, frozen=True):
 
 
 def read(metric: Metric, measured: Measurement) -> Finding:
-    """What `measured` says about `metric`."""
+    """The result of `measured` for `metric`."""
     if measured.error:
         return Finding(Reading.ERROR, measured.error)
     if metric.min_samples:

@@ -1,8 +1,8 @@
-"""How often a gate would have stopped a release: the same judging, over values that a metric source still has.
+"""Counts how often a gate would have stopped a release, from values that a metric source still has.
 
-Invariant: pure, and no judging of its own: a release that begins at a point of the past is looked at by `look`, with
-the value that each query had at the time of each measurement. A release that the values end before is left out, because
-nobody knows how it would have ended.
+Invariant: pure, and without verdicts of its own: `look` judges a release that begins at a point of the past, with the
+value that each query had at the time of each measurement. A release is left out if the values end before it would,
+because its end is unknown.
 """
 
 from bisect import bisect_right
@@ -18,18 +18,18 @@ from controller.domain.gates.measurement import Measurement
 from controller.domain.gates.watching import Answer, Asked, look
 
 SHORTEST = timedelta(seconds=1)
-"""Between two looks, whatever interval a metric says."""
+"""The time between two looks, independent of a metric's interval."""
 INTERVALS_WITHOUT_DATA = 2
-"""How many times the shortest possible gate is waited for before its release counts as waiting."""
+"""A release counts as waiting after this multiple of the shortest possible gate."""
 
 Points = Sequence[tuple[datetime, float]]
 """Values of a query in the order of time."""
 
 
 class Past(Value, frozen=True):
-    """The values of one metric: of the new revision, of the stable one, and how many requests they stand on.
+    """The values of one metric: of the new revision, of the stable one, and the numbers of requests behind them.
 
-    A value holds from its point on for `step`.
+    A value is valid from its point for `step`.
     """
 
     step: timedelta
@@ -48,7 +48,7 @@ class Begun(Value, frozen=True):
 
     @property
     def stopped(self) -> bool:
-        """The gate failed, or could not tell."""
+        """The gate failed, or was inconclusive."""
         return self.verdict in (Verdict.FAILED, Verdict.INCONCLUSIVE)
 
 

@@ -1,7 +1,7 @@
-"""The metrics of a gate, whole: its own and its templates', and the values of the arguments they name.
+"""All metrics of a gate: its own and its templates', and the values of their arguments.
 
-Invariant: pure. A template that does not exist, cannot be read, or wants an argument that nobody gives is a problem in
-words; nothing is measured with a part of the metrics. An argument of the gate outranks a template's default.
+Invariant: pure. A template that does not exist, cannot be read, or needs an argument without a value is returned as a
+problem; a gate is never measured with a part of its metrics. An argument of the gate outranks a template's default.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Resolved(Value, frozen=True):
 
 
 def resolved(analysis: Analysis, templates: Templates, workload: ObjectMeta) -> Resolved | Refusal:
-    """The gate's metrics and arguments, or what is missing."""
+    """The gate's metrics and arguments, or a missing one."""
     metrics, defaults = analysis.metrics, dict[str, Argument]()
     for ref in analysis.templates:
         found = templates.get(ref)

@@ -1,7 +1,7 @@
-"""The place of a Secret's value in a text of a metric: `{{ secret NAME/KEY }}`.
+"""The placeholder of a Secret's value in a text of a metric: `{{ secret NAME/KEY }}`.
 
-Why a place: the query stands in the status, and whoever may read a Rollout need not be allowed to read the Secret.
-Invariant: decisions and statuses hold places; values are put in where a request is sent, and nowhere else.
+Why a placeholder: the query is in the status, and a person who may read a Rollout need not have a right to the Secret.
+Invariant: decisions and statuses have placeholders; values are filled in only where a request is sent.
 """
 
 import re
@@ -13,7 +13,7 @@ _PLACE = re.compile(r"\{\{ secret ([a-z0-9.-]+)/([A-Za-z0-9._-]+) \}\}")
 
 
 def place_of(source: SecretKey) -> str:
-    """The text that stands in the place of the value."""
+    """The placeholder text."""
     return f"{{{{ secret {source.name}/{source.key} }}}}"
 
 

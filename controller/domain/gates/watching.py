@@ -1,8 +1,8 @@
-"""One look at a gate: count the answers that came, ask what is due, and say how the gate stands.
+"""One look at a gate: counts new answers, asks for the measurements that are due, and returns the gate's state.
 
-Invariant: pure. Each measurement has a number; an answer counts when its number follows those that were counted, so an
-answer that comes twice, or that an earlier leader asked for, counts once. Two equal questions at the same time are one
-request (`controller.measure`). Metrics are known by name: one that a template gains in mid-gate is measured too.
+Invariant: pure. Each measurement has a number; an answer counts only if it has the next number, so an answer that comes
+twice, or that an earlier leader asked for, counts once. Two equal questions at the same time are one request
+(`controller.measure`). Metrics are known by name: one that a template gains during a gate is measured too.
 """
 
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ class Answer(Value, frozen=True):
 
 
 class Asked(Value, frozen=True):
-    """A metric as it is judged, as it is asked about the new revision, and about the stable one to compare with."""
+    """A metric with its bounds, its question about the new revision, and its question about the stable one."""
 
     metric: Metric
     new: Metric
@@ -33,7 +33,7 @@ class Asked(Value, frozen=True):
 
 
 class Look(Value, frozen=True):
-    """How a gate stands now; `due` is when to look again if nothing happens before."""
+    """The present state of a gate; `due` is the time of the next look if nothing happens before."""
 
     run: AnalysisRun
     actions: tuple[Measure, ...] = ()
@@ -53,7 +53,7 @@ def look(
     answers: tuple[Answer, ...],
     now: datetime,
 ) -> Look:
-    """`run` with the answers counted, and what to ask next."""
+    """`run` with the answers counted, and the next questions."""
     started, gate = run.started_at or now, gate_name(run)
     ends = _deadline(analysis, run, started)
     known = {found.name: found for found in run.metrics}

@@ -1,7 +1,7 @@
-"""Deleting: finalizers first, then the object, then what it owned.
+"""Deletes objects: finalizers first, then the object, then the objects that it owned.
 
-Invariant: an object with finalizers is marked and stays until the last finalizer is taken off; an object whose owners
-are all gone goes too, unless its deletion was asked for with `Orphan`. Collection is done at once, where the real
+Invariant: an object with finalizers is marked and stays until the last finalizer is removed; an object without any
+remaining owner is deleted too, unless the deletion of the owner had `Orphan`. Collection happens at once; the real
 garbage collector takes a moment.
 """
 
@@ -29,7 +29,7 @@ def delete(storage: Storage, kind: Kind, key: Key, now: datetime, *, orphan: boo
 
 
 def finished(storage: Storage, kind: Kind, key: Key, now: datetime) -> bool:
-    """Remove an object whose deletion was asked for and whose last finalizer is gone; False when it stays."""
+    """Remove an object that is being deleted and has no finalizer left; False when it stays."""
     found = child(storage.get(kind, key), "metadata")
     if not text(found, "deletionTimestamp") or items(found, "finalizers"):
         return False

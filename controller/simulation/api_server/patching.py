@@ -1,7 +1,7 @@
 """Patches as the API server applies them: merge patches (RFC 7386) and JSON patches (RFC 6902).
 
-Invariant: a patch is applied whole or not at all, and never to the object it was given; a `test` that does not hold is
-a `Conflict`, as `KubeClient` tells it.
+Invariant: a patch is applied whole or not at all, and never changes the given object; a `test` that does not hold is
+a `Conflict`, as with `KubeClient`.
 """
 
 import copy

@@ -1,9 +1,8 @@
 """The verbs of `KubeClient`, answered from memory.
 
-Why: whatever runs against the real API server, the reconcilers and effects above all, can run against this one, without
-a network, on a virtual clock. Invariant: no behaviour is promised here that the contract suite has not seen of a real
-API server; an act of a person or a fault (rights taken away, watches closed, history forgotten) is a
-method, never a hidden rule.
+Why: code for the real API server, above all reconcilers and effects, can run against this one, without a network, on a
+virtual clock. Invariant: every behaviour here is checked by the contract suite on a real API server, too; an action of
+a person or a fault (revoked rights, closed watches, a compacted history) is a method, never a hidden rule.
 """
 
 import asyncio
@@ -47,7 +46,7 @@ WITHOUT_STATUS = frozenset(
         "secrets",
     }
 )
-"""Plurals of kinds whose status is no subresource: they have none."""
+"""Plurals of kinds without a status subresource."""
 
 
 class Admission(Protocol):
@@ -271,7 +270,7 @@ class MemoryApi:
         self._made += 1
         return f"uid-{self._made}"
 
-    # --- what happens to a server -------------------------------------------------------------------
+    # --- faults and maintenance -------------------------------------------------------------------
 
     def close_watches(self) -> None:
         """Every watch ends, as when the server is restarted or a watch has lasted its time."""

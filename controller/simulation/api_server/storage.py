@@ -1,8 +1,8 @@
-"""Where the objects of the in-memory API server are kept, with the history that watches read.
+"""The objects of the in-memory API server, with the history that watches read.
 
 Invariant: one counter of resource versions for all kinds, as etcd has; every change is one entry of the history, in the
-order of its version; the history is bounded, and whoever asks for an older version is told that it is gone. Objects are
-never changed in place: a reader may keep what it was given.
+order of its version; the history is bounded, and a watch from an older version gets Gone. Objects are never changed
+in place: a reader may keep them.
 """
 
 from collections import deque

@@ -2,7 +2,7 @@
 
 Invariant: the identity of an object (name, namespace, UID, creation, deletion) never changes by an update; a write to
 the object leaves its status alone and a write to the status leaves everything else alone; the generation grows exactly
-when something beside metadata and status differs; a write that changes nothing stores nothing.
+when a field outside metadata and status differs; a write that changes nothing stores nothing.
 """
 
 from datetime import datetime
@@ -72,7 +72,7 @@ def expect_version(old: JsonObject, new: JsonObject, subject: str) -> None:
 
 
 def changes_nothing(old: JsonObject, new: JsonObject) -> bool:
-    """The write would store what is there already."""
+    """The write would store the present object again."""
     return same(_without_version(old), _without_version(new))
 
 

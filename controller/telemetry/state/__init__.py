@@ -1,5 +1,5 @@
-"""Gauges that say how Rollouts and TrafficRoutings stand, computed from the caches when somebody scrapes.
+"""Gauges of the state of Rollouts and TrafficRoutings, computed from the caches for each scrape.
 
-Why not kept while passes run: a new leader, or one that has just started, would say nothing of a Rollout that waits.
-Invariant: pure functions from cached objects to samples; a series goes with its object.
+Why not updated by passes: a new leader would have no value for a Rollout that waits. Invariant: pure functions from
+cached objects to samples; a series ends with its object.
 """

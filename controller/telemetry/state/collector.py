@@ -1,6 +1,6 @@
-"""The collector of the state: reads what the leader's caches hold, and gives Prometheus the gauges of it.
+"""The collector of the state: reads the leader's caches, and gives Prometheus their gauges.
 
-Invariant: it only reads; a process that does not lead says nothing. The caches are copied on the event loop (a few
+Invariant: it only reads; a process that does not lead has no samples. The caches are copied on the event loop (a few
 dictionaries), and turned into samples in the thread that calls `collect`.
 """
 
@@ -37,22 +37,22 @@ class Seen(NamedTuple):
 
 
 class StateCollector(Collector):
-    """Gauges of all Rollouts and TrafficRoutings, while `lead` has been told where to look."""
+    """Gauges of all Rollouts and TrafficRoutings, while `lead` has set a source."""
 
     def __init__(self) -> None:
         self._source: Callable[[], Seen] | None = None
         self._seen: Seen | None = None
 
     def lead(self, source: Callable[[], Seen] | None) -> None:
-        """From now on the state is told, as `source` sees it; not any more with None."""
+        """From now on export the state of `source`; with None, export none."""
         self._source = source
 
     def look(self) -> None:
-        """Take in what is to be told; called on the event loop."""
+        """Read the state to export; called on the event loop."""
         self._seen = self._source() if self._source is not None else None
 
     def namespaces(self) -> frozenset[str] | None:
-        """The namespaces of the Rollouts that were there at the last look; None where another process leads."""
+        """The namespaces that had Rollouts at the last look; None if another process leads."""
         if self._seen is None:
             return None
         return frozenset(one.metadata.namespace for one in self._seen.rollouts)
@@ -89,10 +89,10 @@ def _labels(kind: str, gauge: StateGauge[S]) -> tuple[str, ...]:
 
 
 class Samples(list[Sample]):
-    """The samples of a family, made one by one while somebody goes through them.
+    """The samples of a family, created one by one during iteration.
 
-    Why not kept: hundreds of thousands of new objects that live for a second make the collector of garbage go through
-    the whole process while nobody else may run.
+    Why not a list: hundreds of thousands of new objects that live for a second make the garbage collector visit the
+    whole process while nothing else can run.
     """
 
     def __init__(self, make: Callable[[], Iterator[Sample]]) -> None:

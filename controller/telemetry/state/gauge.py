@@ -1,4 +1,4 @@
-"""One gauge of the state: its name, its meaning, its labels, and how its samples are read from what is seen.
+"""One gauge of the state: its name, its meaning, its labels, and how its samples are read from the observed state.
 
 Invariant: labels are the object's namespace and name, and words of fixed sets; anything else is shown as `Unknown`.
 """

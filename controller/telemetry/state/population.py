@@ -1,7 +1,7 @@
-"""How many pods of which revision a workload has, counted from the cache of pods in one go.
+"""Counts the pods of each revision of all workloads, in one pass over the cache of pods.
 
-Why in one go: looked up for each Rollout, ten thousand of them would go through every index. Invariant: a pod belongs
-to what its owner reference says; a pod of a ReplicaSet to the Deployment that the ReplicaSet belongs to; a pod that
+Why one pass: look-ups for each of ten thousand Rollouts would visit every index. Invariant: a pod belongs to its owner
+reference; a pod of a ReplicaSet to the Deployment that owns the ReplicaSet; a pod that
 is being deleted is not counted, as in `status.replicas` of workloads.
 """
 

@@ -1,6 +1,6 @@
-"""How a Rollout stands, as samples.
+"""The state of a Rollout, as samples.
 
-Invariant: pure; told from the cached objects alone, so every leader tells the same, from its first scrape on.
+Invariant: pure; computed from the cached objects alone, so every leader exports the same from its first scrape on.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _PHASES = frozenset(Phase)
 _STATES = frozenset(StepState)
 _VERDICTS = frozenset(Verdict)
 FINALISING = "Finalising"
-"""The state of a release whose steps are over while its end is not."""
+"""The state of a release after its steps and before its end."""
 _BUSY = (Phase.PROGRESSING, Phase.DISABLING, Phase.TERMINATING)
 
 

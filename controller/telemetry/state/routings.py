@@ -1,6 +1,6 @@
-"""How a TrafficRouting stands, as samples.
+"""The state of a TrafficRouting, as samples.
 
-Invariant: pure; told from the cached object alone.
+Invariant: pure; computed from the cached object alone.
 """
 
 from collections.abc import Iterator

@@ -18,11 +18,11 @@ class StallClass(StrEnum):
     """The party that has to act, roughly."""
 
     RIGHTS = "rights"
-    """The controller may not do what it has to do, or a quota or policy refuses it."""
+    """The controller lacks a right, or a quota or policy refuses a request."""
     KIND = "kind"
     """A kind is not served, or cannot be read."""
     SPEC = "spec"
-    """The Rollout, or what it names, is not usable as it is written."""
+    """The Rollout, or an object that it names, cannot be used as written."""
     WORKLOAD = "workload"
     """The workload, its pods or its revisions."""
     ROUTE = "route"
@@ -35,7 +35,7 @@ class StallClass(StrEnum):
     GATE = "gate"
     DEADLINE = "deadline"
     FAILED_REVISION = "failed-revision"
-    """The revision that is asked for was given up before."""
+    """The template's revision was given up before."""
     OTHER = "other"
 
 

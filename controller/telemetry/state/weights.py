@@ -1,7 +1,7 @@
 """The share of the new revision: desired by the present step, and actual, as last seen in the gateway objects.
 
-Invariant: the actual share is told by the identity of the plan that stands in the status; where nobody can tell (the
-objects differ, a side is led away) nothing is said.
+Invariant: the actual share follows from the identity of the plan in the status; if it is not known (the objects differ,
+a side's share was moved) there is no sample.
 """
 
 from controller.api.rollout import PatchMetadata, Rollout, Step, StepState
@@ -29,7 +29,7 @@ def desired_weight(rollout: Rollout) -> float | None:
 
 
 def actual_weight(rollout: Rollout) -> float | None:
-    """Percent that the gateway objects lead to the new revision; None where no release is under way."""
+    """Percent of requests that the gateway objects send to the new revision; None without a release."""
     ours, plan = moonshift_status(rollout.status), rollout.spec.strategy.plan
     if not ours.release or plan is None or not plan.traffic_routings:
         return None
