@@ -1,12 +1,17 @@
 """The live reads of admission are bounded: a forged review must not spend the controller's requests."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
+
+import pytest
 
 from controller.api.rollout import Rollout
 from controller.api.workloads import ReplicaSet
 from controller.kube.store import Store
-from controller.webhook.readers import LIVE_BURST, CachedReader
+from controller.webhook.readers import LIVE_BURST, LIVE_SECONDS, CachedReader
+from tests.component.runtime.virtual_time import now, virtual_time
+from tests.unit.builders import NAMESPACE, make_rollout
 
 
 class Lists:
@@ -36,3 +41,34 @@ async def test_beyond_a_burst_the_filled_cache_answers() -> None:
 
 async def test_an_unfilled_cache_never_answers() -> None:
     assert await asked(filled=False) == 200
+
+
+class Silent:
+    """An API server that answers no list."""
+
+    async def list_pages(self, *_: object) -> AsyncIterator[bytes]:
+        await asyncio.Event().wait()
+        yield b""
+
+
+def reader_of(filled: bool) -> CachedReader:
+    """A reader on a server that is silent, with a Rollout in its cache."""
+    silent: Any = Silent()
+    known = Store[Rollout]()
+    known.put(make_rollout())
+    return CachedReader(silent, known, Store[ReplicaSet](), lambda: filled)
+
+
+@virtual_time
+async def test_a_filled_cache_answers_where_the_api_server_takes_long() -> None:
+    # Creating the 900th Rollout of a namespace failed: its list took longer than a review may.
+    reader = reader_of(filled=True)
+    found = await asyncio.gather(*(reader.latest(NAMESPACE) for _ in range(20)))
+    assert [len(one) for one in found] == [1] * 20
+    assert now() == pytest.approx(LIVE_SECONDS, abs=0.1)
+
+
+@virtual_time
+async def test_an_unfilled_cache_does_not_answer_however_long_the_api_server_takes() -> None:
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(reader_of(filled=False).latest(NAMESPACE), 100)
