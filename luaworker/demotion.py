@@ -2,11 +2,14 @@
 
 Why: a script that loops may do so until its limit; the neighbours should not notice. A call that nobody will follow on
 its child yields in two stages: most honest calls are over before the first, which takes most of a core from it, and
-whatever is left at the second runs only where nobody else would. Invariant: only CPU time counts, so a call that is
-slow because of others is never made slower; nobody is demoted for what an earlier call used.
+whatever is left at the second runs only where nobody else would. A call of a tenant whose last one came so far is at
+the first from the beginning, and at the second when others come to the first. Invariant: only CPU time counts, so a
+call that is slow because of others is never made slower; nobody is at the second stage for what an earlier call used.
 """
 
 import asyncio
+import math
+from collections import deque
 from collections.abc import Callable
 
 from luaworker.spawn import Child
@@ -21,15 +24,28 @@ class Demotion:
     """Watches one call on one child from now on, until it is told to stop."""
 
     def __init__(
-        self, child: Child, after: float, on_demoted: Callable[[], None], *, staged: bool
+        self,
+        child: Child,
+        after: float,
+        on_demoted: Callable[[], None],
+        *,
+        staged: bool,
+        heavy: bool = False,
     ) -> None:
+        """`heavy`: the last call of its tenant was over its time."""
+        self.over = False  # it used as much CPU as none but a heavy call does
         self._child = child
-        self._after = after
-        self._stage = after * _FIRST_STAGE if staged else after
         self._on_demoted = on_demoted
+        first = after * _FIRST_STAGE
+        self._stages = deque([(after, self._end)])
+        if staged and heavy:
+            child.yield_most()
+            self._stages.appendleft((first, self._demote))
+        elif staged:
+            self._stages.appendleft((first, child.yield_most))
         self._loop = asyncio.get_running_loop()
         self._start = child.cpu_seconds
-        self._next = self._loop.call_later(self._stage, self._look)
+        self._next = self._loop.call_later(self._stages[0][0], self._look)
 
     def stop(self) -> None:
         """The call is over."""
@@ -37,11 +53,21 @@ class Demotion:
 
     def _look(self) -> None:
         used = self._child.cpu_seconds - self._start
-        if used >= self._after:
-            if self._child.demote():
-                self._on_demoted()
-            return
-        if used >= self._stage:
-            self._child.yield_most()
-            self._stage = self._after
-        self._next = self._loop.call_later(max(_SHORTEST_LOOK, self._stage - used), self._look)
+        if used == math.inf:
+            return  # it is gone, which says nothing of what it used
+        deed = None
+        while self._stages and used >= self._stages[0][0]:
+            _, deed = self._stages.popleft()
+        if deed is not None:
+            deed()
+        if self._stages:
+            wait = max(_SHORTEST_LOOK, self._stages[0][0] - used)
+            self._next = self._loop.call_later(wait, self._look)
+
+    def _demote(self) -> None:
+        if not self._child.demoted and self._child.demote():
+            self._on_demoted()
+
+    def _end(self) -> None:
+        self.over = True
+        self._demote()

@@ -2,13 +2,14 @@
 
 Invariant: never more than `running` places are taken, never more than `per_tenant` by one tenant, never more than
 `limit` callers wait; a place that becomes free goes to the tenant that has waited for its turn longest, and when the
-queue is full the longest line loses its last, not the newcomer of a shorter one. One tenant's flood, or that of
-several, costs the others at most one call's time. Knows nothing of children or scripts.
+queue is full the longest line loses its last, not the newcomer of a shorter one; tenants whose calls are heavy share a
+part of the places, so that the others always have the rest. One tenant's flood, or that of several, costs the others at
+most one call's time. Knows nothing of children or scripts.
 """
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from luaworker.errors import Overloaded
@@ -17,9 +18,19 @@ from luaworker.errors import Overloaded
 class FairQueue:
     """Places for calls, handed out fairly. For one event loop."""
 
-    def __init__(self, running: int, per_tenant: int, limit: int) -> None:
+    def __init__(
+        self,
+        running: int,
+        per_tenant: int,
+        limit: int,
+        heavy: int | None = None,
+        is_heavy: Callable[[str], bool] = lambda _tenant: False,
+    ) -> None:
+        """`heavy` places at most are taken by tenants that are heavy now, all of them together."""
         self._free = running
         self._per_tenant = per_tenant
+        self._heavy = running if heavy is None else heavy
+        self._is_heavy = is_heavy
         self._limit = limit
         self._taken: Counter[str] = Counter()
         # In the order of their turns: a tenant that was served goes to the end.
@@ -41,7 +52,7 @@ class FairQueue:
             self._give_back(tenant)
 
     async def _take(self, tenant: str, seconds: float) -> None:
-        if self._free and self._taken[tenant] < self._per_tenant and tenant not in self._waiting:
+        if self._free and tenant not in self._waiting and self._may_have_another(tenant):
             self._occupy(tenant)
             return
         if self.waiting >= self._limit:
@@ -61,6 +72,13 @@ class FairQueue:
             if isinstance(gone, TimeoutError):
                 raise Overloaded(f"no free place within {seconds * 1000:.0f} ms") from None
             raise
+
+    def _may_have_another(self, tenant: str) -> bool:
+        if self._taken[tenant] >= self._per_tenant:
+            return False
+        if not self._is_heavy(tenant):
+            return True
+        return self._heavy > sum(n for name, n in self._taken.items() if self._is_heavy(name))
 
     def _make_room(self, tenant: str) -> None:
         """Sends the last of the longest line away, where that is clearly longer than this tenant's; else refuses."""
@@ -95,7 +113,7 @@ class FairQueue:
 
     def _serve_next(self) -> None:
         while self._free:
-            tenant = next((t for t in self._waiting if self._taken[t] < self._per_tenant), None)
+            tenant = next((t for t in self._waiting if self._may_have_another(t)), None)
             if tenant is None:
                 return
             line = self._waiting[tenant]

@@ -21,6 +21,7 @@ from luaworker.layers import Layer
 from luaworker.metrics import Metrics
 from luaworker.outcome import Outcome
 from luaworker.recycled import Key, Recycled
+from luaworker.reputation import Reputation
 from luaworker.rest import Rest
 from luaworker.selftest import Verdict, prove
 from luaworker.settings import Settings
@@ -51,7 +52,14 @@ class Pool:
         self._metrics = metrics
         self._library = library
         self._on_ready = on_ready or (lambda _ready: None)
-        self._queue = FairQueue(settings.running, settings.running_per_tenant, settings.queue_limit)
+        self._reputation = Reputation()
+        self._queue = FairQueue(
+            settings.running,
+            settings.running_per_tenant,
+            settings.queue_limit,
+            settings.running_heavy,
+            self._reputation.is_heavy,
+        )
         self._zygote: Zygote | None = None
         self._retired: set[Zygote] = set()
         self._spares: deque[Child] = deque()
@@ -117,14 +125,15 @@ class Pool:
         self._disturb()
         async with self._queue.place(tenant, wait):
             try:
-                return await self._attempt(call, key, began, wait, patience)
+                return await self._attempt(call, tenant, key, began, wait, patience)
             except BrokenChild as problem:
                 # A script is a pure function of its object: running it again cannot do harm.
                 # A child born from now on: what killed this one may have killed all that waited beside it.
                 _log.warning("call repeated", extra={"problem": str(problem)})
                 spent = time.monotonic() - began
                 left = max(0.0, patience - spent)
-                return await self._attempt(call, key, time.monotonic(), wait, left, newborn=True)
+                again = time.monotonic()
+                return await self._attempt(call, tenant, key, again, wait, left, newborn=True)
             finally:
                 self._disturb()
 
@@ -140,6 +149,7 @@ class Pool:
     async def _attempt(
         self,
         call: Call,
+        tenant: str,
         key: Key | None,
         began: float,
         wait: float,
@@ -154,22 +164,23 @@ class Pool:
             seconds = max(0.01, wait - (time.monotonic() - began))
             child = await (self._born(seconds) if newborn else self._take(seconds))
         waited = time.monotonic() - began
-        demotion = Demotion(
-            child,
-            self._settings.demote_after + len(call.object_json) * self._settings.demote_per_byte,
-            self._metrics.demotions.inc,
-            staged=key is None,
-        )
+        demotion = self._watch(child, call, tenant, staged=key is None)
         returns = False
         try:
             outcome = await self._converse(child, call, key, patience - waited)
             returns = key is not None and self._may_return(outcome, child)
         finally:
             demotion.stop()
+            self._reputation.note(tenant, heavy=demotion.over)
             now = asyncio.get_running_loop().time()
             if not (returns and key is not None and self._recycled.offer(key, child, now)):
                 self._end(child)
         return outcome, waited
+
+    def _watch(self, child: Child, call: Call, tenant: str, *, staged: bool) -> Demotion:
+        after = self._settings.demote_after + len(call.object_json) * self._settings.demote_per_byte
+        heavy = self._reputation.is_heavy(tenant)
+        return Demotion(child, after, self._metrics.demotions.inc, staged=staged, heavy=heavy)
 
     async def _converse(self, child: Child, call: Call, key: Key | None, left: float) -> Outcome:
         """The call, cut off when its caller stops listening."""

@@ -79,6 +79,13 @@ class Settings:
         return max(1, (self.running + 1) // 2)
 
     @property
+    def running_heavy(self) -> int:
+        """The part of all tenants together whose calls use much CPU: about one for each core."""
+        if Layer.TENANT_SHARE in self.without:
+            return self.running
+        return max(1, self.running // 3)
+
+    @property
     def spares(self) -> int:
         """Children that wait, ready, for a call."""
         return self.running + 2

@@ -21,6 +21,38 @@ async def test_a_tenant_never_has_more_than_its_part() -> None:
     assert (queue.running, queue.waiting) == (0, 0)
 
 
+async def test_heavy_tenants_together_have_a_part_of_the_places_only() -> None:
+    heavy = {"hog", "boar"}
+    queue = FairQueue(running=4, per_tenant=2, limit=8, heavy=1, is_heavy=heavy.__contains__)
+    order: list[str] = []
+
+    async def work(tenant: str) -> None:
+        async with queue.place(tenant, 5):
+            order.append(tenant)
+
+    async with asyncio.TaskGroup() as tasks, AsyncExitStack() as held:
+        await held.enter_async_context(queue.place("hog", 1))
+        tasks.create_task(work("boar"))
+        await asyncio.sleep(0)
+        assert queue.waiting == 1
+        for tenant in ("a", "a", "b"):
+            await held.enter_async_context(queue.place(tenant, 0))
+        assert (queue.running, order) == (4, [])
+    assert order == ["boar"]
+
+
+async def test_a_tenant_that_is_heavy_no_more_has_its_part_again() -> None:
+    heavy = {"hog"}
+    queue = FairQueue(running=4, per_tenant=2, limit=8, heavy=1, is_heavy=heavy.__contains__)
+    async with queue.place("hog", 1):
+        with pytest.raises(Overloaded):
+            async with queue.place("hog", 0):
+                pass
+        heavy.clear()
+        async with queue.place("hog", 0):
+            assert queue.running == 2
+
+
 async def test_tenants_take_turns() -> None:
     queue = FairQueue(running=1, per_tenant=1, limit=8)
     order: list[str] = []
