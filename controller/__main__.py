@@ -150,7 +150,7 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     type=click.IntRange(1, MOST),
     default=Settings().shards,
     show_default=True,
-    help="Divide the namespaces into so many parts; each replica reconciles some of them. Needs --leader-elect.",
+    help="Divide the namespaces into this number of parts; each replica reconciles some of them. Needs --leader-elect.",
 )
 @click.option("--rollout-workers", type=click.IntRange(1), default=8, show_default=True)
 @click.option("--trafficrouting-workers", type=click.IntRange(1), default=3, show_default=True)
@@ -202,7 +202,7 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     default=Settings().shutdown_delay,
     show_default=True,
     metavar="SECONDS",
-    help="Go on answering webhooks for so long after a signal to stop, until nobody calls this replica.",
+    help="Keep answering webhooks for this time after a signal to stop, until API servers call another replica.",
 )
 @click.option(
     "--track-config",

@@ -49,7 +49,7 @@ def _traffic_without_leader(obj: JsonObject, plan: JsonObject, path: str) -> Ite
                 continue
             field = "weight"
         yield (
-            f"{path}.steps[{index}].{field}: nothing leads the traffic; name the Service and its gateway object in "
+            f"{path}.steps[{index}].{field}: nothing routes the traffic; name the Service and its gateway object in "
             f"{path}.trafficRoutings, or leave {field} out"
         )
 

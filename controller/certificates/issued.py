@@ -38,7 +38,7 @@ class Unusable(msgspec.Struct, frozen=True):
 def read_issued(data: Mapping[str, bytes] | None, called: str, now: datetime) -> Issued | Unusable:
     """The certificate in the data of the Secret (None: there is no Secret), to serve under the name `called`."""
     if data is None:
-        return Unusable("it does not exist; has its issuer made it?")
+        return Unusable("it does not exist; has its issuer created it?")
     absent = [name for name in (CERTIFICATE_FILE, KEY_FILE, CA_FILE) if not data.get(name)]
     if absent:
         hint = " (choose an issuer that knows its authority, not ACME)" if CA_FILE in absent else ""

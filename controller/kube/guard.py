@@ -93,5 +93,5 @@ class Guard:
 
     def _say(self, problem: str | None) -> None:
         if problem is not None and problem != self.problem:
-            log.warning("nobody can be let in to the metrics", extra={"error": problem})
+            log.warning("no account can read the metrics", extra={"error": problem})
         self.problem = problem

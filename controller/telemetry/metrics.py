@@ -146,7 +146,7 @@ class Metrics(StandardMetrics):
         )
         self._synced = Gauge(
             "moonshift_cache_synced",
-            "1 while a cache that decisions are made from is complete",
+            "1 while a cache that decisions need is complete",
             ("resource",),
             registry=registry,
         )

@@ -250,7 +250,7 @@ async def test_two_writers_do_not_fight_and_the_release_says_who_and_what(
     assert "spec.lanes[0].share from 20 to 97" in message
     assert condition(held.object["status"], "Drifted")["status"] == "True"
     told = await run(product.plane, "describe", "shop", "-n", namespace_of_product)
-    assert "FairLane/shop against what the release wrote" in told.output
+    assert "FairLane/shop against the release's content" in told.output
     await story.recorder.caught_up()
     assert share_of(story.recorder.state(), LANES, namespace_of_product) == 97
 

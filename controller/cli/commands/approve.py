@@ -199,7 +199,7 @@ async def _wait_until_taken_up(session: Session, before: Rollout, wait: timedelt
     except TimeoutError as late:
         known = await why_unanswered(session.client, session.namespace, datetime.now(UTC))
         raise Failure(
-            f"Rollout {key} was approved, but the approval was not taken up within {seconds:g} s: {known}",
+            f"Rollout {key} was approved, but the controller did not act on it within {seconds:g} s: {known}",
             ExitCode.TIMED_OUT,
         ) from late
     if not answer.honoured:

@@ -60,9 +60,9 @@ def _traffic_routing(routing: JsonObject) -> Finding:
 def _workload(workload: JsonObject) -> Finding | None:
     meta = child(workload, "metadata")
     if names.ROLLOUT_UID in child(meta, "labels"):
-        return about(workload, "was made for a release: it goes with that")
+        return about(workload, "was created for a release, and is deleted with it")
     if {*names.OURS_ON_WORKLOAD} & {*child(meta, "annotations")}:
-        says = "is held: its owner's values are in an annotation, and nobody else gives them back"
+        says = "is held: its owner's values are in an annotation, and nothing else restores them"
         return about(workload, says, *_by_its_rollout(workload))
     if names.WORKLOAD_TYPE in child(meta, "labels"):
         return about(workload, "carries a label, which means nothing when the webhooks are gone")
@@ -80,17 +80,17 @@ def _service(service: JsonObject) -> Finding | None:
         says = "is pinned to one revision: requests fail when its pods are replaced"
         return about(service, says, *_by_its_rollout(service))
     if names.ROLLOUT_UID in child(meta, "annotations"):
-        return about(service, "was made for a release: it goes with that")
+        return about(service, "was created for a release, and is deleted with it")
     return None
 
 
 def _route(route: JsonObject) -> Finding | None:
     meta = child(route, "metadata")
     if {names.ROUTE_STATE, names.ORIGINAL_SPEC} & {*child(meta, "annotations")}:
-        says = "follows a step: its original is in an annotation, and nobody else gives it back"
+        says = "follows a step: its original is in an annotation, and nothing else restores it"
         return about(route, says, *_by_its_rollout(route))
     if names.COMPANION in child(meta, "annotations"):
-        return about(route, "was made for a release: it goes with that")
+        return about(route, "was created for a release, and is deleted with it")
     return None
 
 

@@ -87,7 +87,7 @@ def _in_flight(rollout: JsonObject, workload: JsonObject | None) -> str:
     if text(status, "phase") == "Disabling" or child(rollout, "spec").get("disabled") is True:
         return "was disabled in mid-release: its workload goes on to its new template"
     if workload is None:
-        return "its workload has gone in mid-release: routes and Services are given back"
+        return "its workload was deleted in mid-release: routes and Services are restored"
     match state:
         case "Completed":
             return "its release is at its end, and is ended"
@@ -124,7 +124,7 @@ def _batch_release(seen: Inventory, one: JsonObject) -> Finding:
     commands = [kubectl(one, "delete", "--wait=false")]
     if names.BATCH_RELEASE_FINALIZER in finalizers_of(one):
         commands.append(kubectl(one, "patch", f"--type merge -p '{FREE}'"))
-    says = "belongs to no release that is under way: it stays, and nobody takes its finalizer off"
+    says = "belongs to no release that is under way: it stays, and nothing removes its finalizer"
     return about(one, says, *commands)
 
 
@@ -148,7 +148,7 @@ def _canary(seen: Inventory, workload: JsonObject) -> Finding:
     rollout = seen.rollout_of(beside)
     if rollout is not None and is_in_flight(rollout):
         return about(workload, f"is the extra Deployment of {stable}: it is used on")
-    says = f"is an extra Deployment of {stable} without a release: nobody takes its finalizer off"
+    says = f"is an extra Deployment of {stable} without a release: nothing removes its finalizer"
     freed = kubectl(workload, "patch", f"--type merge -p '{FREE}'")
     return about(workload, says, kubectl(workload, "delete", "--wait=false"), freed)
 

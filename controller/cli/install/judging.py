@@ -184,4 +184,4 @@ def _gateways(facts: Facts) -> Iterator[Finding]:
 
 def _gaps(facts: Facts) -> Iterator[Finding]:
     for gap in facts.gaps:
-        yield _warning(f"not looked at: {gap}", "ask somebody who may look")
+        yield _warning(f"not looked at: {gap}", "ask somebody with the right to read it")

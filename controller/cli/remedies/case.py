@@ -64,6 +64,6 @@ class Case:
         """An object is not there."""
         return (
             self.kubectl("apply -f FILE", f"FILE: the manifest of {kind} {name}"),
-            self.kubectl(f"get {kind.lower()}", "what there is of this kind"),
+            self.kubectl(f"get {kind.lower()}", "all objects of this kind"),
             self.edit("or name another one in the Rollout"),
         )

@@ -56,7 +56,7 @@ def no_endpoints(case: Case) -> tuple[Remedy, ...]:
 
 def stable_gone(case: Case) -> tuple[Remedy, ...]:
     """No pod of the old version is left."""
-    return case.undo(), case.ours("promote", "or end the release with what runs")
+    return case.undo(), case.ours("promote", "or end the release with the running version")
 
 
 def template_gone(case: Case) -> tuple[Remedy, ...]:

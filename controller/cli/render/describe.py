@@ -28,7 +28,7 @@ def rollout_description(view: RolloutView, now: datetime, program: str = "") -> 
             title = f"{route.kind}/{route.name} against its original"
             parts.append(_section(title, _diff(route.diff)))
         if route.drift:
-            title = f"{route.kind}/{route.name} against what the release wrote"
+            title = f"{route.kind}/{route.name} against the release's content"
             parts.append(_section(title, _diff(route.drift)))
     parts.append(_section("Events", _events(view, now)))
     return Group(*parts)

@@ -96,7 +96,7 @@ def subject_of_case(path: Path) -> Subject:
                 subject = subject_at(script)
                 if path.resolve() in [case.resolve() for case in subject.cases()]:
                     return subject
-    raise Failure(f"{path} lies in no testdata folder of a script, so nobody knows its script")
+    raise Failure(f"{path} is not in a testdata folder of a script, so its script is not known")
 
 
 def as_lua(subject: Subject, script: Script, case: Case) -> str:

@@ -53,9 +53,7 @@ async def lint(engine: Engine, subject: Subject) -> list[Finding]:
     ]
     if not usable:
         findings.append(
-            Finding(
-                1, "note", "no test data: what the script does, and what it claims, was not tried"
-            )
+            Finding(1, "note", "no test data: neither the script nor its claims were tested")
         )
         return sorted(findings)
     trial = Trial(engine, subject, script)

@@ -81,7 +81,9 @@ def _about(route: RouteView) -> str:
     if route.problem:
         return f"{route.kind}/{route.name}: {route.state}"
     if route.drift:
-        return f"{route.kind}/{route.name}: somebody changed what the release wrote (describe shows it)"
+        return (
+            f"{route.kind}/{route.name}: somebody changed the release's content (describe shows it)"
+        )
     return ""
 
 

@@ -48,7 +48,7 @@ def progress_of(rollout: Rollout, workload: Deployment | None) -> Progress:
     """How far the release of this Rollout is."""
     status = rollout.status
     if not_seen_yet(rollout, workload):
-        return Progress(Stage.WORKING, "the controller has not taken up the latest change yet")
+        return Progress(Stage.WORKING, "the controller has not processed the latest change yet")
     if problem := stalled(status):
         return Progress(Stage.STALLED, problem)
     if status.phase == Phase.DISABLED:
@@ -81,7 +81,7 @@ def _at_rest(rollout: Rollout, workload: Deployment | None) -> Progress:
     if succeeded is not None and not done:
         return Progress(Stage.ROLLED_BACK, f"the release was rolled back; {revision} runs")
     if succeeded is None:
-        return Progress(Stage.COMPLETED, f"no release was made yet; {revision} runs")
+        return Progress(Stage.COMPLETED, f"there was no release yet; {revision} runs")
     return Progress(Stage.COMPLETED, f"the release is completed; {revision} runs")
 
 

@@ -84,7 +84,7 @@ def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
     if problem := stalled(status):
         return problem
     if not status.phase:
-        return "a controller: nobody has looked at this Rollout yet"
+        return "a controller: none has seen this Rollout yet"
     if status.phase == Phase.INITIAL:
         return f"its workload: {status.message}" if status.message else "its workload"
     if status.phase == Phase.HEALTHY and rollout.metadata.generation > status.observed_generation:
@@ -118,7 +118,7 @@ def _given_back(status: RolloutStatus, context: ReleaseContext | None) -> str:
             if isinstance(route.state, RoutePresent) and route.state.in_use
         ]
         named = ", ".join(below) or named
-    return f"the grace period since the routes were given back: {named} follows then"
+    return f"the grace period since the routes were restored: {named} follows then"
 
 
 def _finalising(status: RolloutStatus) -> FinalisingStep:

@@ -84,8 +84,8 @@ def _unrouted(style: CanaryStrategy | BlueGreenStrategy, plan: str) -> tuple[str
         takes_all = not beside and step.replicas == "100%"
         if routed and not step.routes_traffic and not takes_all:
             found.append(
-                f"spec.strategy.{plan}.steps[{index}] says neither traffic nor matches after a step that does: the "
-                "routes are given back there, and requests follow the pods of both revisions by their number; say "
+                f"spec.strategy.{plan}.steps[{index}] has neither traffic nor matches after a step that has them: the "
+                "routes are restored there, and requests follow the pods of both revisions by their number; set "
                 "traffic to keep a share"
             )
         routed = routed or step.routes_traffic

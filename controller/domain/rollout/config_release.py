@@ -115,7 +115,7 @@ def _said(context: ReleaseContext, status: RolloutStatus, seen: ConfigWatched) -
         value, reason = "False", reasons.CONFIG_NOT_HELD
         message = (
             f"{_named(changes(pair, seen))}: not released, because the annotation {ROLLOUT_ID} of "
-            f"{context.workload_name} says what is: remove it to have changed content released"
+            f"{context.workload_name} alone starts a release: remove it to release changed content"
         )
     return with_condition(status, TRACKED, value, reason, message, context.now)
 

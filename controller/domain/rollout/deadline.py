@@ -144,7 +144,7 @@ def _missing(context: ReleaseContext, status: RolloutStatus, told_of: str) -> st
     """The pods that the step waits for, without the pod that the rest of the message names."""
     ours = moonshift_status(status)
     if ours.state == StepState.STEP_TRAFFIC_ROUTING:
-        return "the routes do not follow it yet, or the old pods' share is not given back"
+        return "its routes are not in place yet, or the old share of the pods is not removed"
     counted, wanted = context.ready(context.new_pods), context.wanted(ours.step)
     unready = [
         pod.metadata.name

@@ -36,6 +36,6 @@ def noted(
         return said, (Note(reasons.ROUTE_PUT_BACK, text, Severity.WARNING),)
     before = condition(status, DRIFTED)
     if before is not None and before.status == "True":
-        text = "the gateway objects say what the release wrote"
+        text = "the gateway objects have the release's content"
         return with_condition(status, DRIFTED, "False", reasons.ROUTES_AS_WRITTEN, text, now), ()
     return status, ()

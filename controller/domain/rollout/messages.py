@@ -28,9 +28,9 @@ FREEZE_TAKEN_OFF = (
     "values again"
 )
 FREEZE_TAKEN_OFF_BY_DEFAULT = (
-    "was held without a release, because its marks were lost while admission was not asked: the hold is taken off, and "
-    "nothing tells its owner's own values of spec.strategy, minReadySeconds and progressDeadlineSeconds any more: they "
-    "are Kubernetes' defaults now; apply the manifest again if yours differ"
+    "was held without a release, because its marks were lost while admission was not asked: the hold is removed. Its "
+    "owner's own values of spec.strategy, minReadySeconds and progressDeadlineSeconds are lost, so they are "
+    "Kubernetes' defaults now; apply the manifest again if yours differ"
 )
 CONFIRM = "you need manually confirm to enter the next step"
 HEALTHY = "workload deployment is completed"

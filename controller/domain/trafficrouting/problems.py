@@ -22,7 +22,7 @@ def problem_of(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> Refusa
     named = f"TrafficRouting {seen.routing.metadata.key}"
     if not seen.routing.metadata.deleting:
         if strategy.weight is None and not strategy.matches:
-            text = f"{named}: spec.strategy says neither weight nor matches: say one"
+            text = f"{named}: spec.strategy has neither weight nor matches: set one"
             return Refusal(reasons.INVALID_TRAFFIC_ROUTING, text, object=named)
         if common_metadata(seen) is None:
             given = ", ".join(sorted(member.rollout.metadata.name for member in seen.members))

@@ -84,7 +84,7 @@ ROUTINGS: tuple[StateGauge[RoutingSeen], ...] = (
     ),
     StateGauge(
         "moonshift_trafficrouting_state_seconds",
-        "Seconds since a Rollout last joined or left, or an object was last given back",
+        "Seconds since a Rollout last joined or left, or an object was last restored",
         (),
         _state_seconds,
     ),

@@ -160,7 +160,7 @@ def test_a_case_outside_of_testdata_has_no_script(tmp_path: Path) -> None:
     path.write_text("{}")
     ended = moonshift("convert", path)
     assert ended.exit_code == 1
-    assert "nobody knows its script" in ended.output
+    assert "its script is not known" in ended.output
 
 
 def test_findings_are_printed_with_file_and_line(tmp_path: Path) -> None:

@@ -125,9 +125,9 @@ async def may_not_hold_its_autoscaler(scene: Scene) -> None:
 
 STABLE_SET_GONE = Said(
     "Stalled StableRevisionGone",
-    f"Deployment <namespace>/shop has no pod of the stable version any more: its ReplicaSet <name> was deleted; what "
-    f"runs is {NEW_IMAGE} (<revision>). Go back with kubectl moonshift undo shop, or end the release with what runs: "
-    "kubectl moonshift promote shop; besides: <what else is said>",
+    f"Deployment <namespace>/shop has no pod of the stable version any more: its ReplicaSet <name> was deleted; the "
+    f"running version is {NEW_IMAGE} (<revision>). Go back with kubectl moonshift undo shop, or end the release with "
+    "the running version: kubectl moonshift promote shop; besides: <what else is said>",
 )
 TROUBLES = (
     Trouble(
@@ -138,14 +138,14 @@ TROUBLES = (
                 loses_the_replica_set_of_its_old_pods,
                 (STABLE_SET_GONE,),
                 ("kubectl moonshift undo shop",),
-                why=(UNDO, ours("promote", "or end the release with what runs")),
+                why=(UNDO, ours("promote", "or end the release with the running version")),
                 played=(PACED,),
             ),
             Row(
                 loses_the_replica_set_of_its_old_pods_for_good,
                 (STABLE_SET_GONE,),
                 ("kubectl moonshift promote shop",),
-                why=(UNDO, ours("promote", "or end the release with what runs")),
+                why=(UNDO, ours("promote", "or end the release with the running version")),
                 played=(BLUE_GREEN,),
             ),
             Row(

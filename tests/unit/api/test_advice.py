@@ -11,7 +11,7 @@ from controller.api.validation.warnings import warnings
 from tests.unit.api.test_validation import ROUTING, alpha, beta, canary, texts
 
 STEPS = "spec.strategy.canary.steps"
-LEADS = "nothing leads the traffic"
+LEADS = "nothing routes the traffic"
 
 
 def matching(**match: object) -> JsonObject:

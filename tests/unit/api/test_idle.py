@@ -177,7 +177,7 @@ def test_a_field_of_the_original_that_has_no_effect_is_accepted_with_a_warning(
 )
 def test_a_field_that_has_an_effect_is_not_warned_of(obj: JsonObject) -> None:
     assert validate(obj) == ()
-    said = [one for one in warnings(obj) if "nothing leads the traffic" not in one]
+    said = [one for one in warnings(obj) if "nothing routes the traffic" not in one]
     assert said == []
 
 

@@ -93,7 +93,7 @@ def test_a_change_that_was_held_and_not_begun_begins() -> None:
 
 
 def test_a_rollout_without_its_workload_says_so() -> None:
-    assert "given back" in said_of("Rollout", Inventory(rollouts=(rollout(),))).says
+    assert "restored" in said_of("Rollout", Inventory(rollouts=(rollout(),))).says
     at_rest = Inventory(rollouts=(rollout("Healthy", "Completed"),))
     assert "was not found" in said_of("Rollout", at_rest).says
 

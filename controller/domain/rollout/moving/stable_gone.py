@@ -34,7 +34,7 @@ def stable_is_gone(context: ReleaseContext, status: RolloutStatus) -> Refusal | 
     return Refusal(
         reasons.STABLE_REVISION_GONE,
         f"{context.workload_name} has no pod of the stable version any more: {_what_became(context, status)}; what "
-        f"runs is {new_in_words(context)}. {_way_back(context, status)}, or end the release with what runs: "
+        f"runs is {new_in_words(context)}. {_way_back(context, status)}, or end the release with the running version: "
         f"kubectl moonshift promote {name}",
         object=context.workload_name,
     )

@@ -88,8 +88,8 @@ def _ambiguous_change(object_state: ObjectState, subject: str) -> Refusal:
     by = f" by {editor}" if editor else ""
     return Refusal(
         "AmbiguousChange",
-        f"{subject} was changed{by} where this release changed it too, and the two cannot be told apart; take the "
-        "change back, or make it again after the release",
+        f"{subject} was changed{by} where this release changed it too, and the two changes cannot be separated; "
+        "revert your change, and repeat it after the release",
         object=subject,
     )
 

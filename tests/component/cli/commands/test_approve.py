@@ -117,4 +117,4 @@ async def test_wait_says_when_no_controller_answers(tmp_path: Path) -> None:
     async with cluster(tmp_path, pending) as api:
         result = await api.run("approve", "web", "--wait", "--timeout", "100ms")
     assert result.exit_code == 5
-    assert "was not taken up within 0.1 s: no Lease kruise-rollout" in result.stderr
+    assert "the controller did not act on it within 0.1 s: no Lease kruise-rollout" in result.stderr

@@ -29,14 +29,14 @@ MARKED = make_deployment(
             make_rollout(phase="Healthy", conditions=[DONE]),
             MARKED,
             Stage.WORKING,
-            "the controller has not taken up the latest change yet",
+            "the controller has not processed the latest change yet",
             id="a release was admitted and nobody looked at it yet",
         ),
         pytest.param(
             make_rollout(phase="Healthy", generation=2),
             None,
             Stage.WORKING,
-            "the controller has not taken up the latest change yet",
+            "the controller has not processed the latest change yet",
             id="the plan was changed",
         ),
         pytest.param(
@@ -50,7 +50,7 @@ MARKED = make_deployment(
             make_rollout(phase="Healthy"),
             None,
             Stage.COMPLETED,
-            "no release was made yet; revision old1 runs",
+            "there was no release yet; revision old1 runs",
             id="never released",
         ),
         pytest.param(

@@ -41,7 +41,7 @@ BACK_OFF = {
         (make_rollout(), "an approval"),
         (make_rollout(step=2), "the pause of this step to end"),
         (make_rollout(conditions=[STALL]), "ServiceNotFound: no web"),
-        (make_rollout(phase=""), "a controller: nobody has looked at this Rollout yet"),
+        (make_rollout(phase=""), "a controller: none has seen this Rollout yet"),
         (make_rollout(phase="Initial"), "its workload: a message"),
         (make_rollout(phase="Healthy", state="Completed"), NOTHING),
         (make_rollout(phase="Disabled"), NOTHING),
@@ -113,7 +113,7 @@ def test_the_grace_period_between_routes_and_what_they_pointed_at_is_told(
     parts: dict[str, Any],
 ) -> None:
     rollout = make_rollout(**parts, routePlan=f"{GIVEN_BACK}1", routedAt=ago(1))
-    sentence = "the grace period since the routes were given back: {} follows then"
+    sentence = "the grace period since the routes were restored: {} follows then"
     assert waits_for(rollout) == sentence.format("what they pointed at")
     raw = msgspec.Raw(b"{}")
     routes = (

@@ -117,7 +117,7 @@ def test_a_share_that_changes_to_that_of_the_pods_is_a_warning(
     obj = raw(steps=steps, trafficRoutings=ROUTINGS, enableExtraWorkloadForCanary=extra)
     verdict = admit_rollout(None, obj, (), headers=headers)
     assert verdict.findings == ()
-    assert any("steps[1] says neither traffic" in text for text in verdict.warnings) is told
+    assert any("steps[1] has neither traffic" in text for text in verdict.warnings) is told
     leading = raw(steps=list(reversed(steps)), trafficRoutings=ROUTINGS)
     assert not any(
         "says neither" in text

@@ -198,7 +198,7 @@ def test_a_strategy_that_says_nothing_is_refused() -> None:
     world = shared_world("a", routing=lane("a", strategy=TrafficRoutingStrategy()))
     change(world, A)
     world.rest()
-    assert "says neither weight nor matches" in routing_of(world).status.message
+    assert "has neither weight nor matches" in routing_of(world).status.message
     assert stalled_reason(world, A) == "InvalidTrafficRouting"
 
 
