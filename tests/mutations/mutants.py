@@ -1,9 +1,22 @@
-"""All deliberate defects of the domain, and those that random releases find by themselves."""
+"""All deliberate defects of the product, and those that random releases find by themselves."""
 
+from tests.mutations.of_connections import OF_CONNECTIONS
+from tests.mutations.of_doors import OF_DOORS
+from tests.mutations.of_effects import OF_EFFECTS
+from tests.mutations.of_judgement import OF_JUDGEMENT
 from tests.mutations.of_pods import OF_PODS
 from tests.mutations.of_releases import OF_RELEASES
+from tests.mutations.of_workers import OF_WORKERS
 
-MUTATIONS = (*OF_RELEASES, *OF_PODS)
+MUTATIONS = (
+    *OF_RELEASES,
+    *OF_PODS,
+    *OF_JUDGEMENT,
+    *OF_EFFECTS,
+    *OF_CONNECTIONS,
+    *OF_DOORS,
+    *OF_WORKERS,
+)
 
 FOUND_BY_THE_MACHINE = frozenset(
     {

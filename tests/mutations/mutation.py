@@ -1,6 +1,7 @@
 """A deliberate defect, as data: one small replacement in one source file, and the tests that have to notice.
 
-Its name says what it stands for. `tests` are files under tests/unit/domain.
+Its name says what it stands for. `tests` are below `tests`: files, or the one test of a file that is named to notice it
+(`FILE::TEST`).
 """
 
 from pathlib import Path
@@ -28,7 +29,7 @@ CONTENT_LOST = "rollout/test_config_obstacles.py"
 RETURNING = "rollout/test_returning.py"
 DOUBLED = "rollout/test_doubled.py"
 DOUBLING = "pods/test_doubling.py"
-MACHINE = "../simulation/test_machine.py"
+MACHINE = "unit/simulation/test_machine.py"
 """Random releases under everything that can come in between."""
 
 
@@ -54,7 +55,13 @@ def mutated_source(mutation: Mutation) -> str:
 
 
 def _files(first: str) -> tuple[str, ...]:
-    return (first, OBSTACLES) if first == DISTURBANCES else (first,)
+    files = (first, OBSTACLES) if first == DISTURBANCES else (first,)
+    return tuple(f"unit/domain/{file}" for file in files)
+
+
+def named(module: str, *rows: tuple[str, str, str, str]) -> tuple[Mutation, ...]:
+    """Rows of name, old, new, and the test that has to notice: its file below `tests`, `::`, its name."""
+    return tuple(Mutation(row[0], module, row[1], row[2], (row[3],)) for row in rows)
 
 
 def of(

@@ -196,6 +196,15 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_new_pods_are_named_once_the_status_counts_them_as_ready": (
         "a pod is named to go before its controller knows it as ready",
     ),
+    "test_a_template_that_comes_on_the_way_to_zero_again_is_released_over_what_was_stable": (
+        "what came back from zero without an approval is stable for the next",
+    ),
+    "test_a_third_revision_gets_no_more_than_its_step_where_stable_is_filled_up_late": (
+        "the share of abandoned pods is room for new ones",
+    ),
+    "test_what_serves_goes_when_stable_pods_are_ready": (
+        "what came back from zero is emptied before stable pods are there",
+    ),
     "test_the_routes_stay_with_the_new_pods_while_the_cloneset_counts_old_ones": (
         "a doubled CloneSet is over while old pods are there",
     ),

@@ -21,12 +21,13 @@ import hypothesis  # noqa: F401  imported once, before the forks
 import msgspec  # noqa: F401
 import pytest
 
+from tests.mutations.copied import copied
 from tests.mutations.exchange import changes_functions_only, exchange
 from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS
 from tests.mutations.mutation import MACHINE, ROOT, Mutation, mutated_source, source_of
 from tests.mutations.noticed import NOTICED_BY
 
-TESTS = ROOT / "tests" / "unit" / "domain"
+TESTS = ROOT / "tests"
 QUIET = (
     *("-x", "-q", "--no-header", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:cov"),
     "--hypothesis-seed=0",
@@ -70,7 +71,8 @@ def _import_mutated(mutation: Mutation) -> None:
 
 
 def _files(mutations: Iterable[Mutation]) -> list[str]:
-    return sorted({str(TESTS / name) for mutation in mutations for name in mutation.tests})
+    named = {name.partition("::")[0] for mutation in mutations for name in mutation.tests}
+    return sorted(str(TESTS / name) for name in named)
 
 
 def _import_tests(mutations: Iterable[Mutation]) -> None:
@@ -154,13 +156,21 @@ def _side_by_side(mutations: Iterable[Mutation], bring_in: Callable[[Mutation], 
         _collect(last)
 
 
+def _exchange(mutation: Mutation) -> None:
+    """In this process, and in those that tests start from here."""
+    if mutation.module.startswith("luaworker."):
+        copied(mutation)
+    if mutation.module in sys.modules or not mutation.module.startswith("luaworker."):
+        exchange(mutation)
+
+
 def main() -> None:
     """Mutations of what happens at import first: their forks must not have imported anything of the domain."""
     chosen = selected(sys.argv[1:])
     of_functions = [mutation for mutation in chosen if changes_functions_only(mutation)]
     _side_by_side((each for each in chosen if each not in of_functions), _import_mutated)
     _import_tests(of_functions)
-    _side_by_side(of_functions, exchange)
+    _side_by_side(of_functions, _exchange)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every deliberate defect of the domain makes a test fail: the tests would notice if the real thing broke."""
+"""Every deliberate defect of the product makes the test that is named for it fail."""
 
 import json
 import os
@@ -9,6 +9,8 @@ import pytest
 
 from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS
 from tests.mutations.mutation import ROOT, Mutation, mutated_source, source_of
+from tests.mutations.noticed import NOTICED_BY
+from tests.mutations.rooms import FEWEST, ROOMS, SINGLE, counted
 
 LIMIT = 900
 
@@ -22,6 +24,16 @@ def test_the_text_a_mutation_replaces_is_there_once(mutation: Mutation) -> None:
 
 def test_names_are_unique() -> None:
     assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS) >= 24
+
+
+def test_every_room_that_decides_or_writes_has_some() -> None:
+    found = counted(MUTATIONS)
+    assert [room for room in ROOMS if found[room] < FEWEST and room not in SINGLE] == []
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_the_list_says_which_test_notices_it(mutation: Mutation) -> None:
+    assert mutation.name in NOTICED_BY or all("::" in test for test in mutation.tests)
 
 
 def run(*arguments: str) -> list[dict[str, str]]:

@@ -206,3 +206,19 @@ def test_our_own_namespace_is_left_out_whatever_it_is_called() -> None:
     made = configured(obj, Wanted(Address(namespace="releases"), b"ca", SERVED, "us"))
     seen = child(items(made, "webhooks")[0], "namespaceSelector")
     assert seen == {"matchExpressions": [{**out, "values": ["kube-system", "releases"]}]}
+
+
+class Unwritable(Configurations):
+    """Nothing can be published."""
+
+    async def replace(self, kind: str, name: str, obj: JsonObject) -> None:
+        raise Conflict("changed", status=409)
+
+
+async def test_nothing_is_served_before_its_authority_was_published(tmp_path: Path) -> None:
+    places, address = Places("s", tmp_path / "serving"), Address(url="https://127.0.0.1:1")
+    publisher = Publisher(Unwritable(), address, SERVED, US)
+    keeper = CertificateKeeper(Secrets(), publisher, address, places, Calendar())
+    with pytest.raises(Conflict):
+        await keeper.ensure()
+    assert not (tmp_path / "serving").exists()

@@ -1,7 +1,17 @@
 """A write that is refused for want of a right says which right to grant, and to whom."""
 
-from controller.effects.apply import of_refused
-from controller.errors import Forbidden, Invalid
+from collections.abc import Mapping
+from typing import Any
+
+from controller.api.meta import Key
+from controller.api.names import POD_TEMPLATE_HASH
+from controller.domain.decision import PinService, Refusal
+from controller.effects.apply import Pass, of_refused
+from controller.effects.writes import Writes
+from controller.errors import Forbidden, Invalid, Right
+from controller.kube.resources import Resource
+from tests.component.effects.api_double import ApiDouble, LedgerDouble
+from tests.unit.builders import make_rollout
 
 SAID = (
     'horizontalpodautoscalers.autoscaling "web" is forbidden: User "system:serviceaccount:kruise-rollout:manager" '
@@ -21,3 +31,31 @@ def test_what_is_invalid_is_told_as_it_was_said() -> None:
     assert of_refused(Invalid("spec.replicas: must not be", status=422)).message == (
         "spec.replicas: must not be"
     )
+
+
+class Denying(ApiDouble):
+    """Forbids every merge patch."""
+
+    async def merge_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch: Mapping[str, object],
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> bytes:
+        refused = Forbidden(SAID, status=403)
+        refused.right = Right("patch", "", resource.plural, "", namespace, name)
+        raise refused
+
+
+async def test_a_write_that_is_forbidden_refuses_its_action_and_not_the_pass() -> None:
+    other: Any = None
+    effects = Pass(
+        make_rollout(), Writes(Denying(), LedgerDouble()), other, other, other, other, other
+    )
+    outcome = await effects.apply(PinService(Key("shop", "web"), "1", POD_TEMPLATE_HASH, "abc"))
+    assert isinstance(outcome, Refusal)
+    assert outcome.right == Right("patch", "", "services", "", "shop", "web")

@@ -9,11 +9,11 @@ from msgspec import structs
 from controller.api import names
 from controller.api.meta import Key
 from controller.api.names import FIELD_MANAGER, POD_TEMPLATE_HASH
-from controller.domain.decision import EnsureCanaryService, PinService, UnpinService
+from controller.domain.decision import EnsureCanaryService, PinService, Refusal, UnpinService
 from controller.effects import services
 from controller.effects.kept_answers import KEPT, KeptAnswers
 from controller.effects.writes import Writes
-from controller.errors import ServerFault
+from controller.errors import Conflict, ServerFault
 from controller.kube.resources import SERVICES, Resource
 from tests.component.effects.api_double import ApiDouble, LedgerDouble, Object
 
@@ -172,3 +172,22 @@ def test_the_answers_of_a_rollout_that_is_gone_are_forgotten() -> None:
     answers.forget(KEY)
     assert answers.of(KEY).take(SERVICES, KEY, "1") is None
     assert answers.of(other).take(SERVICES, KEY, "1") == b"{}"
+
+
+async def test_a_pin_is_not_written_over_a_service_that_changed_since() -> None:
+    api = ApiDouble()
+    stored = api.put(SERVICES, {"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}})
+    seen = structs.replace(PIN, resource_version=stored["metadata"]["resourceVersion"])
+    api.put(SERVICES, {**stored, "spec": {"selector": {"app": "other"}}})
+    with pytest.raises(Conflict):
+        await services.pin(Writes(api, LedgerDouble()), seen)
+    assert api.one(SERVICES, "web")["spec"]["selector"] == {"app": "other"}
+
+
+async def test_a_namesake_of_the_canary_service_is_left_and_named() -> None:
+    api = service()
+    api.put(SERVICES, {"metadata": {"name": "web-canary"}, "spec": {"selector": {"app": "theirs"}}})
+    outcome = await services.ensure_canary(Writes(api, LedgerDouble()), COPY)
+    assert isinstance(outcome, Refusal)
+    assert outcome.object == "Service shop/web-canary"
+    assert api.one(SERVICES, "web-canary")["spec"]["selector"] == {"app": "theirs"}

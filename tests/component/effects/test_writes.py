@@ -5,6 +5,7 @@ import pytest
 
 from controller.api.meta import Key
 from controller.effects.writes import Writes
+from controller.errors import Conflict
 from controller.kube.client import Propagation
 from controller.kube.resources import DEPLOYMENTS, Resource
 from tests.component.effects.api_double import ApiDouble, LedgerDouble, Object
@@ -72,3 +73,24 @@ async def test_a_deletion_waits_for_what_the_watch_will_show(
     ledger = Remembering()
     await Writes(Answering(answer), ledger).delete(DEPLOYMENTS, EXTRA, "u1", "Foreground")
     assert ledger.told == awaited
+
+
+async def test_every_write_is_waited_for_in_the_version_that_it_made() -> None:
+    api, ledger = ApiDouble(), Remembering()
+    writes = Writes(api, ledger)
+    versions = []
+    await writes.create(DEPLOYMENTS, EXTRA, b'{"metadata": {"name": "web-extra"}, "spec": {}}')
+    versions.append(api.one(DEPLOYMENTS, "web-extra")["metadata"]["resourceVersion"])
+    versions.append(await writes.merge(DEPLOYMENTS, EXTRA, {"spec": {"paused": True}}))
+    paused = [{"op": "remove", "path": "/spec/paused"}]
+    versions.append(await writes.patch(DEPLOYMENTS, EXTRA, paused))
+    assert ledger.told == [("wrote", version) for version in versions]
+    assert len({*versions}) == 3
+
+
+async def test_a_deletion_takes_the_object_that_was_seen_and_no_namesake() -> None:
+    api = ApiDouble()
+    api.put(DEPLOYMENTS, {"metadata": {"name": "web-extra", "uid": "made-again"}})
+    with pytest.raises(Conflict):
+        await Writes(api, LedgerDouble()).delete(DEPLOYMENTS, EXTRA, "seen")
+    assert api.one(DEPLOYMENTS, "web-extra")["metadata"]["uid"] == "made-again"

@@ -72,3 +72,25 @@ async def test_a_first_lease_is_created_with_its_name() -> None:
     assert made.version == "7"
     assert server.requests[0].method == "POST"
     assert server.requests[0].json()["metadata"] == {"name": "l", "namespace": "ns"}
+
+
+@virtual_time
+async def test_an_update_names_the_version_that_was_judged_and_not_one_that_was_read_later() -> (
+    None
+):
+    later = {**HELD, "metadata": {"name": "l", "namespace": "ns", "resourceVersion": "8"}}
+    server = FaultyServer(
+        others=[
+            answering(200, HELD),
+            answering(200, later),
+            answering(409, status(409, "Conflict")),
+        ]
+    )
+    async with server.running(), connected(server) as client:
+        store = KubeLeaseStore(client, "ns", "l")
+        judged = await store.read()
+        assert judged is not None
+        await store.read()
+        with pytest.raises(Conflict):
+            await store.update(judged)
+    assert server.requests[2].json()["metadata"]["resourceVersion"] == "7"

@@ -19,10 +19,12 @@ from controller.domain.decision import (
     RoutePlan,
 )
 from controller.domain.observation import Observation
+from controller.domain.rollout.phases import decide
+from controller.effects.apply import Pass
 from controller.errors import Right
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import DEPLOYMENTS, ROLLOUTS, SERVICES, Resource
-from controller.reconcilers.rollout import RolloutReconciler
+from controller.reconcilers.rollout import Decide, Effects, RolloutReconciler
 from controller.reconcilers.telling import Telling
 from controller.runtime.worker import Result
 from tests.component.effects.api_double import ApiDouble, Object
@@ -33,9 +35,10 @@ from tests.unit.worlds import World
 class Passes:
     """One reconciler and what it told; `answer` is what gateway objects say to every write."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, decide: Decide = decide, effects: Effects = Pass) -> None:
         self.world = world
         self.api = ApiDouble()
+        self.ledger = WriteLedger()
         self.answer: Outcome = Done(wrote=True)
         self.told: list[tuple[str, str]] = []
         self.drifts: list[str] = []
@@ -65,12 +68,14 @@ class Passes:
             histories=self,
             kinds=self,
             events=self,
-            ledger=WriteLedger(),
+            ledger=self.ledger,
             clock=self,
             telling=Telling(lambda rollout, note: self._told(note), self),
             random=Random(1),
             rights=self,
             measures=self,
+            decide=decide,
+            effects=effects,
         )
 
     def wait(self, key: Key, right: Right) -> None:

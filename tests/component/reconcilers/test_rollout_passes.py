@@ -1,13 +1,29 @@
 """Passes over a Rollout: their writes, Events and measurements, and the time of the next look."""
 
-import pytest
+from datetime import datetime
+from typing import Any
 
-from controller.api.rollout import MoonshiftStatus, RolloutStatus, StepState
+import pytest
+from msgspec import structs
+
+from controller.api.meta import Key
+from controller.api.rollout import MoonshiftStatus, Rollout, RolloutStatus, StepState
 from controller.domain import reasons
-from controller.domain.decision import Done, Refusal
+from controller.domain.decision import (
+    Action,
+    Decision,
+    DeletePod,
+    Done,
+    NotYet,
+    Outcome,
+    Refusal,
+)
+from controller.domain.observation import Observation
 from controller.domain.rollout.status import condition, enter, with_moonshift_status
+from controller.effects.apply import Pass
 from controller.errors import Forbidden
-from controller.kube.resources import ROLLOUTS
+from controller.kube.resources import DEPLOYMENTS, ROLLOUTS
+from controller.kube.store import Store
 from controller.reconcilers.refusals import LONGEST, SHORTEST
 from controller.reconcilers.rollout import BRIEF
 from tests.component.reconcilers.passes import Passes
@@ -203,3 +219,66 @@ async def test_the_state_that_waits_for_endpoints_is_written_alone_when_they_are
     await passes.over(BRIEF.total_seconds())
     assert passes.status_writes == 1
     assert passes.entered == [StepState.STEP_TRAFFIC_ROUTING]
+
+
+FIRST, SECOND = DeletePod(Key("shop", "web-1"), "u1"), DeletePod(Key("shop", "web-2"), "u2")
+
+
+class TwoActions(Passes):
+    """Every pass asks for the same two actions, and another message of the status; `first` is what the first says."""
+
+    def __init__(self, first: Outcome) -> None:
+        self.first = first
+        self.done: list[tuple[Action, str]] = []
+        super().__init__(started(), decide=self._two, effects=self._noting)
+
+    def _two(self, seen: Observation, _now: datetime) -> Decision:
+        said = structs.replace(seen.rollout.status, message="another")
+        return Decision(said, (FIRST, SECOND))
+
+    def _noting(self, rollout: Rollout, *others: Any) -> Pass:
+        passes = self
+
+        class Noting(Pass):
+            async def apply(self, action: Action) -> Outcome:
+                stored = passes.status.message
+                passes.done.append((action, stored))
+                return passes.first if action is FIRST else Done(wrote=True)
+
+        return Noting(rollout, *others)
+
+
+@pytest.mark.parametrize(
+    ("first", "carried_out"),
+    [
+        pytest.param(Done(wrote=True), [FIRST, SECOND], id="done"),
+        pytest.param(NotYet("its Service is being changed", 5.0), [FIRST], id="not yet"),
+        pytest.param(Refusal("Invalid", "may not be so", object="web"), [FIRST], id="refused"),
+    ],
+)
+async def test_actions_are_carried_out_up_to_the_first_that_is_not_done(
+    first: Outcome, carried_out: list[object]
+) -> None:
+    passes = TwoActions(first)
+    await passes.over()
+    assert [action for action, _ in passes.done] == carried_out
+
+
+async def test_the_status_is_written_after_the_actions_that_it_tells_of() -> None:
+    passes = TwoActions(Done(wrote=True))
+    before = passes.status.message
+    await passes.over()
+    assert [stored for _, stored in passes.done] == [before, before]
+    assert passes.status.message == "another"
+
+
+async def test_a_pass_waits_until_the_caches_show_its_writes() -> None:
+    passes = TwoActions(Done(wrote=True))
+    passes.ledger.follow(DEPLOYMENTS.name, Store[Rollout]())
+    passes.ledger.wrote(DEPLOYMENTS.name, Key("shop", "web"), "99", scope=KEY)
+    waits = await passes.over()
+    assert waits.wake_after is not None
+    assert passes.done == []
+    passes.ledger.forget(KEY)
+    await passes.over()
+    assert len(passes.done) == 2

@@ -5,8 +5,10 @@ from msgspec import structs
 
 from controller.api.autoscaling import AUTOSCALER
 from controller.api.meta import Condition, Key, ObjectMeta
+from controller.api.names import ROLLOUT_UID
 from controller.api.rollout import BlueGreenStrategy, Rollout, RolloutStatus, Strategy
 from controller.api.trafficrouting import TrafficRouting
+from controller.api.workloads import Deployment, DeploymentMeta
 from controller.reconcilers.caches import Caches
 from controller.reconcilers.wiring import Wiring
 from controller.runtime.worker import Result, Worker
@@ -159,3 +161,23 @@ async def test_an_approval_has_the_next_turn_of_a_thousand_although_no_pass_of_t
     assert len(queue) == 1_000 - 8
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+def test_a_deployment_that_loses_the_mark_of_its_rollout_wakes_it_once_more() -> None:
+    caches, woken = Caches(), list[Key]()
+    Wiring(caches, woken.append, woken.append).connect()
+    owner = make_rollout()
+    owner = structs.replace(owner, metadata=structs.replace(owner.metadata, uid="r-1"))
+    caches.rollouts.put(owner)
+    meta = DeploymentMeta(
+        name="web-extra",
+        namespace="shop",
+        labels={ROLLOUT_UID: owner.metadata.uid},
+        resource_version="1",
+    )
+    caches.deployments.put(Deployment(metadata=meta))
+    woken.clear()
+    caches.deployments.put(
+        Deployment(metadata=structs.replace(meta, labels={}, resource_version="2"))
+    )
+    assert woken == [owner.metadata.key]

@@ -364,6 +364,37 @@ async def test_a_renewal_whose_answer_was_lost_does_not_count_from_when_it_is_re
     await first.stop()
 
 
+class SlowAnswer(MemoryLease):
+    """Writes at once, and answers four seconds later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written_at = 0.0
+        self.written = asyncio.Event()
+
+    async def update(self, record: LeaseRecord) -> LeaseRecord:
+        stored = await super().update(record)
+        self.written_at = now()
+        self.written.set()
+        await asyncio.sleep(4)
+        return stored
+
+
+@virtual_time
+async def test_a_renewal_counts_from_when_it_was_sent() -> None:
+    """Others count from the write, which may be as old as the request."""
+    lease = SlowAnswer()
+    first = Candidate(lease, "a")
+    await lease.written.wait()
+    written = lease.written_at
+    await asyncio.sleep(written + 4.1 - now())
+    for age, open_still in ((9.5, True), (10.5, False)):
+        first.clock.leap = written + age - now()
+        assert passes(first.fence) is open_still
+    first.clock.leap = 0.0
+    await first.stop()
+
+
 @virtual_time
 async def test_who_waits_says_once_whom_for(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")

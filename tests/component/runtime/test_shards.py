@@ -4,13 +4,15 @@ import asyncio
 from collections.abc import Callable
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.domain.shards import shard_of
 from controller.errors import LostLease
 from controller.runtime.leader import LeaseRecord
-from controller.runtime.shards import Shards
+from controller.runtime.leadership import Namespaces
+from controller.runtime.shards import HandedOver, Shards
 from tests.component.runtime.test_leader import MemoryLease
 from tests.component.runtime.virtual_time import VirtualClock, VirtualLoop, now, virtual_time
 
@@ -239,3 +241,23 @@ async def test_a_write_needs_the_lease_of_its_shard_and_the_common_one() -> None
     await asyncio.sleep(7)
     assert max(alone.frozen().values()) < now() + 4
     await alone.stop()
+
+
+@virtual_time
+async def test_a_shard_is_handed_over_after_its_passes_have_ended() -> None:
+    shards = Shards((MemoryLease(),), MemoryLease(), "a", name="lease", clock=VirtualClock())
+    over: list[bool] = []
+
+    async def last_pass_ends(of: Namespaces) -> None:
+        await asyncio.sleep(3)
+        over.append(of(NAMESPACES[0]))
+
+    shards.tell(lambda _: None, last_pass_ends)
+    serving = asyncio.create_task(shards._serve(0))
+    await asyncio.sleep(0)
+    assert shards.holds(NAMESPACES[0])
+    shards._asked[0].set()
+    with pytest.raises(HandedOver):
+        await serving
+    assert over == [True]
+    assert not shards.holds(NAMESPACES[0])

@@ -144,6 +144,7 @@ class Scripted(pb_grpc.LuaExecutorServicer):
     def __init__(self, *answers: object) -> None:
         self.answers = list(answers)
         self.asked = 0
+        self.peers: list[str] = []
 
     async def Execute(
         self,
@@ -151,6 +152,7 @@ class Scripted(pb_grpc.LuaExecutorServicer):
         context: grpc.aio.ServicerContext[pb.ExecuteRequest, pb.ExecuteResponse],
     ) -> pb.ExecuteResponse:
         self.asked += 1
+        self.peers.append(context.peer())
         answer = self.answers.pop(0)
         if isinstance(answer, grpc.StatusCode):
             await context.abort(answer, "as told")
@@ -161,12 +163,14 @@ class Scripted(pb_grpc.LuaExecutorServicer):
 
 
 @asynccontextmanager
-async def serving(tmp_path: Path, *answers: object) -> AsyncIterator[tuple[Scripted, str]]:
+async def serving(tmp_path: Path | None, *answers: object) -> AsyncIterator[tuple[Scripted, str]]:
     service = Scripted(*answers)
     server = grpc.aio.server()
     pb_grpc.add_LuaExecutorServicer_to_server(service, server)
-    address = f"unix://{tmp_path}/scripted"
-    server.add_insecure_port(address)
+    address = f"unix://{tmp_path}/scripted" if tmp_path else "127.0.0.1:0"
+    port = server.add_insecure_port(address)
+    if tmp_path is None:
+        address = f"ipv4:127.0.0.1:{port}"
     await server.start()
     try:
         yield service, address
@@ -199,6 +203,14 @@ async def test_what_is_repeated_and_what_is_not(
         answer = await echo(client)
     assert service.asked == asked
     assert (answer.code if isinstance(answer, Refused) else "OK") == expected
+
+
+async def test_a_call_that_was_lost_is_repeated_on_another_connection() -> None:
+    """The same connection may lead to the same worker, or to nobody any more."""
+    lost = grpc.StatusCode.UNAVAILABLE
+    async with serving(None, lost, pb.OK) as (service, address), client_of(address) as client:
+        await echo(client)
+    assert len({*service.peers}) == len(service.peers) == 2
 
 
 @pytest.mark.parametrize(

@@ -188,6 +188,13 @@ async def test_over_the_budget_the_client_is_told_to_ask_again() -> None:
         assert small.status == 400  # what was refused is not held against others
 
 
+async def test_the_room_of_a_body_is_there_for_the_next_one() -> None:
+    body = b'{"request":{"uid":"u"}}'
+    async with listening(bodies=BodyLimits(small_bytes=len(body))) as port:
+        for _ in range(3):
+            assert (await said(port, posted("/convert", body))).status == 200
+
+
 async def test_a_body_that_does_not_come_is_given_up() -> None:
     async with listening(bodies=BodyLimits(seconds=0.05)) as port:
         answer = await said(port, posted("/convert", b"{}")[:-1])

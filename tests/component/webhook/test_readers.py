@@ -72,3 +72,16 @@ async def test_a_filled_cache_answers_where_the_api_server_takes_long() -> None:
 async def test_an_unfilled_cache_does_not_answer_however_long_the_api_server_takes() -> None:
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(reader_of(filled=False).latest(NAMESPACE), 100)
+
+
+class Holding(Lists):
+    """An API server with one Rollout."""
+
+    async def list_pages(self, *_: object) -> AsyncIterator[bytes]:
+        yield b'{"items": [{"metadata": {"name": "web", "namespace": "shop"}}]}'
+
+
+async def test_a_cache_that_is_not_filled_is_not_taken_for_an_empty_cluster() -> None:
+    lists: Any = Holding()
+    reader = CachedReader(lists, Store[Rollout](), Store[ReplicaSet](), lambda: False)
+    assert [found.metadata.name for found in await reader.rollouts("shop")] == ["web"]

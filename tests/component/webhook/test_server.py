@@ -1,9 +1,12 @@
 """The HTTPS server: reviews in, reviews out; faults become answers."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from controller.api.jsontree import child
 from controller.api.names import ADMISSION_PAUSE, KEPT_V1ALPHA1, WORKLOAD_TYPE
+from controller.api.rollout import Rollout
 from controller.webhook import server
 from tests.component.webhook.asking import (
     DEPLOYMENTS,
@@ -255,3 +258,19 @@ async def test_a_namespace_that_is_none_is_no_part_of_a_path(namespace: str) -> 
         async with session.post(DEPLOYMENTS, json=body) as response:
             assert response.status == 400
     assert reads.asked == []
+
+
+class Behind(Reads):
+    """A replica whose watch has not told it of the Rollout yet."""
+
+    async def rollouts(self, namespace: str) -> Sequence[Rollout]:
+        return ()
+
+    async def latest(self, namespace: str) -> Sequence[Rollout]:
+        return self.present
+
+
+async def test_a_rollout_that_no_watch_has_told_of_yet_holds_its_workload() -> None:
+    async with called(Behind(rollout()), NoMetrics()) as session:
+        seen = await answer(session, DEPLOYMENTS, review(deployment(), deployment("v2")))
+    assert "/spec/paused" in patched(seen)

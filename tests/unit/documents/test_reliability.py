@@ -10,6 +10,7 @@ from tests.faults.table import FAULTS
 from tests.faults.test_faults import SAMPLE
 from tests.mutations.mutants import MUTATIONS
 from tests.mutations.of_scripts import OF_SCRIPTS
+from tests.mutations.rooms import counted
 from tests.unit.cluster.test_invariants import BAD
 from tests.unit.documents.test_security import DEFINED
 
@@ -51,6 +52,11 @@ def test_every_fault_is_in_the_table_with_its_style() -> None:
 def test_the_number_of_deliberate_defects_is_right() -> None:
     assert f"| `tests/mutations` | {len(MUTATIONS)} |" in DOCUMENT
     assert f"| `tests/mutations/test_script_mutations.py` | {len(OF_SCRIPTS)} |" in DOCUMENT
+
+
+def test_the_defects_of_each_room_are_counted() -> None:
+    told = dict(re.findall(r"^\| `((?:controller|luaworker)[\w/]*)` \| (\d+) \|$", DOCUMENT, re.M))
+    assert told == {room: str(number) for room, number in counted(MUTATIONS).items()}
 
 
 def test_every_folder_and_file_that_the_page_names_is_there() -> None:

@@ -1,0 +1,172 @@
+"""Deliberate defects of what others can reach: webhooks, certificates, metric sources."""
+
+from tests.mutations.mutation import Mutation, named
+
+OF_DOORS: tuple[Mutation, ...] = (
+    *named(
+        "controller.webhook.intake",
+        (
+            "a review of any size is read",
+            "    if request.content_length is not None and request.content_length > LARGEST_REVIEW:\n",
+            "    if request.content_length is not None and request.content_length < 0:\n",
+            "component/webhook/test_hostile_requests.py::test_a_request_that_is_none_is_answered_in_words",
+        ),
+        (
+            "the room of a body is never given back",
+            "            room.left += body.size\n",
+            "",
+            "component/webhook/test_hostile_requests.py::test_the_room_of_a_body_is_there_for_the_next_one",
+        ),
+    ),
+    *named(
+        "controller.webhook.waiting",
+        (
+            "a flood of one address takes the turns of others",
+            "            longest = max(self._queues, key=lambda one: (len(self._queues[one]), one == address))\n",
+            "            longest = next(iter(self._queues))\n",
+            "component/webhook/test_waiting.py::test_who_comes_when_his_own_queue_is_the_longest_goes_again",
+        ),
+        (
+            "a client waits without an end",
+            "            while queue and now - queue[0][0] >= self._seconds:\n",
+            "            while queue and now - queue[0][0] < 0:\n",
+            "component/webhook/test_waiting.py::test_who_has_waited_too_long_is_closed_and_nobody_else",
+        ),
+    ),
+    *named(
+        "controller.webhook.admission",
+        (
+            "a Rollout that no watch has told of holds nothing",
+            "        return governing(new, await self._rollouts.latest(namespace))\n",
+            "        return None\n",
+            "component/webhook/test_server.py::test_a_rollout_that_no_watch_has_told_of_yet_holds_its_workload",
+        ),
+        (
+            "our own writes are judged",
+            "        if self._is_own(request.user_info.username, manager):\n            return None\n",
+            "",
+            "component/webhook/test_server.py::test_what_is_none_of_our_business_passes",
+        ),
+    ),
+    *named(
+        "controller.webhook.impersonation",
+        (
+            "a question about an author that failed is a yes",
+            '            return f"{found.path}: whether you may impersonate {account} cannot be asked: {failure}"\n',
+            "            return str(failure)[:0]\n",
+            "component/webhook/test_impersonation.py::test_an_answer_that_is_not_known_is_a_no",
+        ),
+    ),
+    *named(
+        "controller.webhook.readers",
+        (
+            "a cache that is not filled is an empty cluster",
+            "        if self._filled():\n            return self._cached(namespace)\n        return await",
+            "        if namespace:\n            return self._cached(namespace)\n        return await",
+            "component/webhook/test_readers.py::test_a_cache_that_is_not_filled_is_not_taken_for_an_empty_cluster",
+        ),
+    ),
+    *named(
+        "controller.webhook.tls",
+        (
+            "half a pair takes the place of the one in use",
+            "        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files)\n",
+            "",
+            "component/webhook/test_served_certificates.py::test_a_broken_pair_leaves_the_one_in_use_alone",
+        ),
+    ),
+    *named(
+        "controller.certificates.rotation",
+        (
+            "an authority signs before every configuration carries it",
+            "        return Step.SWITCH_AUTHORITY if published and _settled(bundle, now) else Step.WAIT\n",
+            "        return Step.SWITCH_AUTHORITY if _settled(bundle, now) else Step.WAIT\n",
+            "component/certificates/test_rotation.py::test_nothing_is_switched_before_all_configurations_carry_both",
+        ),
+        (
+            "an authority goes while replicas still serve by it",
+            "        return Step.DROP_OLD_AUTHORITY if _settled(bundle, now) else Step.WAIT\n",
+            "        return Step.DROP_OLD_AUTHORITY\n",
+            "component/certificates/test_rotation.py::test_a_rotation_never_serves_what_is_not_trusted",
+        ),
+    ),
+    *named(
+        "controller.certificates.issued",
+        (
+            "a certificate of another authority than the one beside it is served",
+            "    if not _leads_to(pair.certificate, authority):\n",
+            "    if not authority:\n",
+            "component/certificates/test_issued.py::test_a_chain_may_lead_over_certificates_in_between",
+        ),
+        (
+            "a certificate that has expired is served",
+            "    if not seen.not_before <= now < seen.not_after:\n",
+            "    if not seen.not_before <= now:\n",
+            "component/certificates/test_issued.py::test_a_certificate_is_served_only_in_its_time",
+        ),
+    ),
+    *named(
+        "controller.certificates.worker",
+        (
+            "the worker keeps a certificate of an authority before",
+            (
+                "    return seen.not_after - now > RENEW_BEFORE and issued_by(\n"
+                "        pair.certificate, bundle.authority.certificate\n    )\n"
+            ),
+            "    return seen.not_after - now > RENEW_BEFORE\n",
+            "component/certificates/test_worker_side.py::test_a_certificate_of_another_authority_is_made_anew",
+        ),
+    ),
+    *named(
+        "controller.certificates.publish",
+        (
+            "entries of another version are written over",
+            "        if path in wanted.served:\n",
+            "        if path:\n",
+            "component/certificates/test_publishing.py::test_the_authority_is_published_once_everywhere",
+        ),
+    ),
+    *named(
+        "controller.certificates.keeper",
+        (
+            "a certificate is served before its authority is published",
+            "        self._published = False\n        missing = await",
+            (
+                '        early = {"tls.crt": bundle.serving.certificate, "tls.key": bundle.serving.key}\n'
+                "        await asyncio.to_thread(write_files, places.webhook_directory, early)\n"
+                "        self._published = False\n        missing = await"
+            ),
+            "component/certificates/test_rounds.py::test_nothing_is_served_before_its_authority_was_published",
+        ),
+    ),
+    *named(
+        "controller.measure.egress",
+        (
+            "the allow-list of metric sources is skipped",
+            "        if any(entry.admits(namespace, url) for entry in self.entries):\n",
+            "        if self.entries:\n",
+            "component/measure/test_egress.py::test_any_other_address_is_refused_in_words",
+        ),
+        (
+            "a name may lead to this machine",
+            "    if found.is_loopback or found.is_unspecified:\n",
+            "    if found.is_unspecified:\n",
+            "component/measure/test_egress.py::test_places_that_no_name_may_lead_to",
+        ),
+    ),
+    *named(
+        "controller.measure.fetching",
+        (
+            "a redirect of a metric source is followed",
+            "                allow_redirects=False,\n            ) as answer:\n                return",
+            "                allow_redirects=True,\n            ) as answer:\n                return",
+            "component/measure/test_fetching.py::test_a_redirect_is_not_followed",
+        ),
+        (
+            "a metric source may answer any amount",
+            "        if len(body) > MAX_BYTES:\n",
+            "        if len(body) < 0:\n",
+            "component/measure/test_fetching.py::test_what_cannot_be_used_is_told_without_the_answer",
+        ),
+    ),
+)

@@ -1,0 +1,204 @@
+"""Deliberate defects of the domain's other rooms: admission, gates, routes, shared routes, sets of pods."""
+
+from tests.mutations.mutation import Mutation, named
+
+OF_JUDGEMENT: tuple[Mutation, ...] = (
+    *named(
+        "controller.domain.admission.workload",
+        (
+            "admission lets the admission pause be taken off",
+            '    if ADMISSION_PAUSE in child(change.old, "metadata", "annotations"):\n        new = changed(new, PAUSED, True)\n',
+            "",
+            "unit/domain/admission/test_workload_pacing.py::test_pacing_14_nobody_takes_the_admission_pause_off",
+        ),
+        (
+            "a rollback is frozen",
+            "        if change.rollout.spec.strategy.blue_green is None:\n",
+            "        if change.rollout.spec.strategy.blue_green is not None:\n",
+            "unit/domain/admission/test_workload_in_release.py::test_the_way_back_is_known_from_status_when_the_label_is_lost",
+        ),
+        (
+            "marks go with kubectl rollout undo",
+            '        new = changed(new, ("metadata", "annotations", mark), present.get(mark))\n    if IN_PROGRESSING',
+            "        pass\n    if IN_PROGRESSING",
+            "unit/domain/admission/test_podset.py::test_marks_cannot_be_lost",
+        ),
+    ),
+    *named(
+        "controller.domain.admission.availability_freeze",
+        (
+            "a value of the freeze is recorded as the owner's",
+            "    if seconds in (number(old, *_MIN_READY) or 0, FREEZE_MIN_READY_SECONDS):\n",
+            "    if seconds == (number(old, *_MIN_READY) or 0):\n",
+            "unit/domain/admission/test_again.py::test_a_cloneset_beside_itself_is_held_by_min_ready_seconds_again",
+        ),
+    ),
+    *named(
+        "controller.domain.admission.service",
+        (
+            "an apply in mid-release takes the pin off",
+            '    result = changed(new, ("spec", "selector", pin.label), pin.revision)\n',
+            "    result = new\n",
+            "unit/domain/admission/test_service.py::test_the_pin_is_put_back_and_the_rest_is_the_owners",
+        ),
+    ),
+    *named(
+        "controller.domain.admission.accounts",
+        (
+            "an account that was named before may be used for anything",
+            "        if said not in known:\n",
+            "        if not known:\n",
+            "unit/domain/admission/test_accounts.py::test_a_reference_that_says_something_else_is_asked_about",
+        ),
+    ),
+    *named(
+        "controller.domain.admission.approvals",
+        (
+            "an approval keeps the name that its request contains",
+            '        signed = {**exact, **_entry(number(exact, "step") or 0, user, now, message=said)}\n',
+            '        signed = {**_entry(number(exact, "step") or 0, user, now, message=said), **exact}\n',
+            "unit/domain/admission/test_approvals.py::test_an_exact_approval_carries_its_authors_own_name",
+        ),
+    ),
+    *named(
+        "controller.domain.gates.judging",
+        (
+            "a measurement without data passes a metric",
+            "run.good + run.bad + run.unclear >= wanted:",
+            "run.taken >= wanted:",
+            "unit/domain/gates/test_judging.py::test_limits_are_what_they_say",
+        ),
+        (
+            "errors count in a row though others came between",
+            "run.consecutive_errors + 1 if found.reading is Reading.ERROR else 0,",
+            "run.consecutive_errors + (found.reading is Reading.ERROR),",
+            "unit/domain/gates/test_judging.py::test_limits_are_what_they_say",
+        ),
+        (
+            "a dry run fails a gate",
+            "    deciding = [run for run in runs if not run.dry_run]\n",
+            "    deciding = [*runs]\n",
+            "unit/domain/gates/test_judging.py::test_a_gate_is_as_good_as_its_worst_metric",
+        ),
+    ),
+    *named(
+        "controller.domain.gates.watching",
+        (
+            "an answer that comes twice counts twice",
+            "        if (answer.gate, answer.metric, answer.number) == wanted:\n",
+            "        if (answer.gate, answer.metric) == wanted[:2]:\n",
+            "unit/domain/gates/test_watching.py::test_an_answer_counts_once",
+        ),
+    ),
+    *named(
+        "controller.domain.gates.measurement",
+        (
+            "a measurement that is not a number is a value",
+            "    return value is None or math.isnan(value)\n",
+            "    return value is None\n",
+            "unit/domain/gates/test_measurement.py::test_a_missing_value_is_what_the_owner_says",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.validation.weights",
+        (
+            "weights may add up to anything",
+            "        if len(objects) > 1 and not copied and not right and not _are_rules(objects):\n",
+            "        if not objects:\n",
+            "unit/domain/traffic/validation/test_answer.py::test_an_unsound_answer_is_refused",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.validation.answer",
+        (
+            "a script may lead to any destination",
+            "        if host not in known and not any(is_service(host, name, namespace) for name in services):\n",
+            "        if not host:\n",
+            "unit/domain/traffic/validation/test_answer.py::test_an_unsound_answer_is_refused",
+        ),
+        (
+            "a script may drop somebody else's rule",
+            "        if foreign and not _keeps_in_order(now if isinstance(now, list) else [], foreign):\n",
+            "        if foreign and not isinstance(now, list):\n",
+            "unit/domain/traffic/validation/test_answer.py::test_an_unsound_answer_is_refused",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.drift.leading",
+        (
+            "an object that another Rollout leads is written",
+            "    if taken is not None:\n        return taken\n    if object_state.touched",
+            "    if object_state.touched",
+            "component/effects/gateways/test_ensure.py::test_an_object_of_another_rollout_is_left_alone",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.drift.policy",
+        (
+            "two writers fight for ever",
+            "    return before is not None and changed_at - before < FIGHT_WINDOW\n",
+            "    return before is not None and changed_at < before\n",
+            "unit/domain/traffic/drift/test_policy.py::test_a_place_that_is_changed_every_ten_seconds_is_put_back_twice_and_then_waits",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.restoring.restore",
+        (
+            "what others changed goes with our part",
+            "        if _equal(original, desired):\n            return live\n",
+            "        if _equal(original, desired):\n            return original\n",
+            "unit/domain/traffic/drift/test_object_state.py::test_a_foreign_change_elsewhere_is_folded_into_the_original",
+        ),
+    ),
+    *named(
+        "controller.domain.traffic.companions.canary_service",
+        (
+            "the canary Service takes the stable one's node ports",
+            '        {key: item for key, item in port.items() if key != "nodePort"}\n',
+            "        {**port}\n",
+            "unit/domain/traffic/validation/test_services.py::test_the_copy_takes_nothing_that_is_the_stable_services_own",
+        ),
+    ),
+    *named(
+        "controller.domain.trafficrouting.shared_routes",
+        (
+            "a shared route opens before a new pod is ready behind its Service",
+            "        and (leads_to_new(seen, service) or is_waited_for(sides, NEW, service))\n",
+            "",
+            "unit/domain/trafficrouting/test_deciding.py::test_at_rest_it_is_healthy_and_holds_itself",
+        ),
+    ),
+    *named(
+        "controller.domain.pods.partition",
+        (
+            "new pods below the partition of a StatefulSet are not counted",
+            "    partition, there = replicas, sum(1 for ordinal in new if ordinal < replicas)\n",
+            "    partition, there = replicas, 0\n",
+            "unit/domain/pods/test_partition.py::test_the_partition_of_a_statefulset_makes_no_pod_too_many_and_keeps_those_that_are_new",
+        ),
+        (
+            "a percentage that is not exact is written",
+            '    if percent and kept_old(f"{share}%", replicas) == old:\n',
+            "    if percent:\n",
+            "unit/domain/pods/test_partition.py::test_a_percentage_that_would_keep_a_pod_too_many_is_written_as_a_count",
+        ),
+    ),
+    *named(
+        "controller.domain.pods.daemonset",
+        (
+            "a node whose pod is being deleted counts as whole",
+            "    room = limit - unready - nodes.bare\n",
+            "    room = limit - unready\n",
+            "unit/domain/pods/test_daemonset.py::test_so_many_old_pods_may_go",
+        ),
+    ),
+    *named(
+        "controller.domain.pods.hpa",
+        (
+            "the behavior of a paused autoscaler is saved as its owner's",
+            "    if kept is not None:\n        return kept\n",
+            "",
+            "unit/domain/pods/test_hpa.py::test_the_behavior_of_a_paused_autoscaler_is_not_taken_for_its_owners",
+        ),
+    ),
+)

@@ -1,0 +1,43 @@
+"""The rooms that decide or write, each with deliberate defects: at least two, or nobody knows that its tests look."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from tests.mutations.mutation import Mutation
+
+ROOMS = (
+    "controller/domain/rollout/moving",
+    "controller/domain/rollout",
+    "controller/domain/pods",
+    "controller/domain/traffic",
+    "controller/domain/trafficrouting",
+    "controller/domain/admission",
+    "controller/domain/gates",
+    "controller/domain/config",
+    "controller/domain",
+    "controller/reconcilers",
+    "controller/effects/gateways",
+    "controller/effects",
+    "controller/kube",
+    "controller/runtime",
+    "controller/scripts",
+    "controller/measure",
+    "controller/webhook",
+    "controller/certificates",
+    "luaworker",
+)
+"""A room before the one that it is in."""
+FEWEST = 2
+SINGLE = frozenset({"controller/domain"})
+"""Its own files beside its rooms: most are words."""
+
+
+def room_of(mutation: Mutation) -> str:
+    """The innermost room."""
+    place = mutation.module.replace(".", "/")
+    return next(room for room in ROOMS if place.startswith(f"{room}/"))
+
+
+def counted(mutations: Iterable[Mutation]) -> Counter[str]:
+    """How many there are in each room."""
+    return Counter(map(room_of, mutations))
