@@ -21,12 +21,6 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
     *named(
         "controller.kube.store",
         (
-            "a new list keeps what was deleted meanwhile",
-            "if key not in after and key not in kept]",
-            "if key not in after and key in kept]",
-            "component/kube/test_reflector_faults.py::test_gone_as_a_status_lists_again_and_finds_what_was_missed",
-        ),
-        (
             "an object that was made again is heard as a change",
             "old.metadata.uid != new.metadata.uid\n            for",
             "old.metadata.uid == new.metadata.name\n            for",
@@ -41,6 +35,12 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
     ),
     *named(
         "controller.kube.reflector",
+        (
+            "a new list keeps what was deleted meanwhile",
+            "        self.store.change(changed, gone)\n",
+            "        self.store.change(changed, [])\n",
+            "component/kube/test_reflector_faults.py::test_gone_as_a_status_lists_again_and_finds_what_was_missed",
+        ),
         (
             "a watch that expired is begun again from where it was",
             '                self._list_again("gone")\n',
