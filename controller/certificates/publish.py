@@ -110,7 +110,7 @@ def configured(obj: JsonObject, wanted: Wanted) -> JsonObject:
     for entry in items(obj, "webhooks"):
         path = _path(child(entry, "clientConfig"))
         if path in wanted.served:
-            mine = _beside_own_namespace(child(entry), address.namespace)
+            mine = _without_own_namespace(child(entry), address.namespace)
             ours = {**mine, "clientConfig": address.client(path, trusted)}
             entries.append(passing(ours, wanted.user, alone=wanted.alone))
         else:
@@ -119,7 +119,7 @@ def configured(obj: JsonObject, wanted: Wanted) -> JsonObject:
     return {**clean, "webhooks": entries}
 
 
-def _beside_own_namespace(entry: JsonObject, namespace: str) -> JsonObject:
+def _without_own_namespace(entry: JsonObject, namespace: str) -> JsonObject:
     """The entry with our own namespace left out, where the manifests name the usual one."""
     selector = child(entry, "namespaceSelector")
     if not selector:

@@ -72,7 +72,7 @@ class GateJobs:
         query = asked.metric.job
         assert query is not None
         seconds = jobs.seconds_left(query, asked, self._now())
-        with _told_in_words():
+        with _as_failed_measurement():
             try:
                 async with asyncio.timeout(seconds):
                     end = await self._end_of(await self._begun(key, asked, seconds))
@@ -175,7 +175,7 @@ def _is_ours(job: _Job, key: Key, asked: Measure) -> bool:
 
 
 @contextlib.contextmanager
-def _told_in_words() -> Iterator[None]:
+def _as_failed_measurement() -> Iterator[None]:
     """Failures of the API server as failures of the measurement."""
     try:
         yield

@@ -66,8 +66,8 @@ class ConfigObjects:
         """Whether all of them are known."""
         if not self._reflectors:
             return Loading("ConfigMaps and Secrets are being listed")
-        stands = [reflector.availability for reflector in self._reflectors.values()]
-        return next((one for one in stands if not isinstance(one, Synced)), Synced())
+        states = [reflector.availability for reflector in self._reflectors.values()]
+        return next((one for one in states if not isinstance(one, Synced)), Synced())
 
     def find(self, kind: ConfigKind, key: Key) -> ConfigObject | None:
         """An object of a kind that is tracked; the availability first."""

@@ -98,9 +98,9 @@ class DynamicKinds:
         return watched.resource if watched is not None else None
 
     def _store(self, kind: Kind) -> Store[RawObject] | Unavailable:
-        stands = self.availability(kind)
-        if not isinstance(stands, Synced):
-            return stands
+        state = self.availability(kind)
+        if not isinstance(state, Synced):
+            return state
         watched = self._watches.get(kind)
         assert watched is not None
         assert watched.store is not None
@@ -115,7 +115,7 @@ class DynamicKinds:
             group.create_task(self._watches.run(self._mind_crds), name="kinds")
 
     def _watch(self, kind: Kind) -> KindWatch:
-        return KindWatch(kind, self._around, self._told)
+        return KindWatch(kind, self._around, self._wake_holders)
 
     def _mind_crds(self) -> None:
         """CRDs matter to kinds whose group may be one of theirs: it has a dot."""
@@ -130,6 +130,6 @@ class DynamicKinds:
             if kind[0].rpartition("/")[0] == group:
                 watch.poke()
 
-    def _told(self, kind: Kind) -> None:
+    def _wake_holders(self, kind: Kind) -> None:
         self.epoch += 1
         self._watches.wake_holders(kind)

@@ -191,7 +191,7 @@ class KindWatch:
             found = await self._find()
             if isinstance(found, Resource):
                 return found
-            self._stands(found)
+            self._set_missing(found)
             self._around.crds.ask()
             await self._rest(LATEST if self._around.crds.watching else PROBE)
 
@@ -214,7 +214,7 @@ class KindWatch:
             "correct apiVersion and kind"
         )
 
-    def _stands(self, missing: Unavailable) -> None:
+    def _set_missing(self, missing: Unavailable) -> None:
         before, self._missing = self._missing, missing
         if before != missing:
             self._told(self.kind)

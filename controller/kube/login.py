@@ -104,13 +104,13 @@ def _environment(
 ) -> dict[str, str]:
     spec: dict[str, Any] = {"interactive": interactive}
     if program.provide_cluster_info:
-        spec["cluster"] = _told_of(cluster)
+        spec["cluster"] = _cluster_info(cluster)
     info = {"apiVersion": program.api_version, "kind": "ExecCredential", "spec": spec}
     own = {variable.name: variable.value for variable in program.env}
     return {**environ, **own, "KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}
 
 
-def _told_of(cluster: Cluster) -> dict[str, Any]:
+def _cluster_info(cluster: Cluster) -> dict[str, Any]:
     told: dict[str, Any] = {
         "server": cluster.server,
         "tls-server-name": cluster.tls_server_name,

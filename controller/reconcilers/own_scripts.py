@@ -67,9 +67,9 @@ class OwnScripts:
 
     def data(self, config_map: Key) -> Mapping[str, str] | Unavailable | None:
         """The data of the ConfigMap, None where there is none, or why that is not known."""
-        stands = self.availability(config_map)
-        if not isinstance(stands, Synced):
-            return stands
+        state = self.availability(config_map)
+        if not isinstance(state, Synced):
+            return state
         watch = self._watches.get(config_map)
         assert watch is not None
         found = watch.store.get(config_map)

@@ -112,9 +112,9 @@ class RolloutReconciler:
         )
         decision, wake_after = await self._apply(seen, decision, effects, now)
         later = self._postponed(seen.rollout, decision, now)
-        wake_after = _sooner(wake_after, _until(decision.wake_at, now))
+        wake_after = _earlier(wake_after, _until(decision.wake_at, now))
         if later > 0 and effects.version == seen.rollout.metadata.resource_version:
-            wake_after = _sooner(wake_after, later)
+            wake_after = _earlier(wake_after, later)
             if decision.brief:
                 return Result(wake_after=wake_after)
         elif not effects.gone:
@@ -142,10 +142,10 @@ class RolloutReconciler:
                 case Done():
                     continue
                 case NotYet(wake_after=after):
-                    return decision, _sooner(wake_after, after)
+                    return decision, _earlier(wake_after, after)
                 case Refusal() as refusal:
                     decision = refused(seen, decision, refusal, now)
-                    wake_after = _sooner(wake_after, self._refusals.next(key, generation, refusal))
+                    wake_after = _earlier(wake_after, self._refusals.next(key, generation, refusal))
                     if not isinstance(action, ConfigAction):
                         return decision, wake_after
         if refusal is None:
@@ -227,6 +227,6 @@ def _until(instant: datetime | None, now: datetime) -> float | None:
     return None if instant is None else max(0.0, (instant - now).total_seconds())
 
 
-def _sooner(left: float | None, right: float | None) -> float | None:
+def _earlier(left: float | None, right: float | None) -> float | None:
     times = [time for time in (left, right) if time is not None]
     return min(times, default=None)

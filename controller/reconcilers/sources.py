@@ -64,9 +64,9 @@ class Sources:
         """Why the objects of one of these kinds are not known; None when all are."""
         wanted = {kind.name for kind in kinds}
         for source in self.every:
-            stands = source.availability
-            if source.resource.name in wanted and not isinstance(stands, Synced):
-                return stands
+            state = source.availability
+            if source.resource.name in wanted and not isinstance(state, Synced):
+                return state
         return None
 
     def tell(self) -> None:

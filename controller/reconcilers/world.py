@@ -224,15 +224,15 @@ class World:
         wanted = {r.own_script.config_map_key for r in references if r.own_script is not None}
         self._own_scripts.keep_watched(owner, wanted)
         for config_map in wanted:
-            if isinstance(stands := self._own_scripts.availability(config_map), Loading):
-                raise Postponed(WAIT_FOR_KIND, stands.message)
+            if isinstance(state := self._own_scripts.availability(config_map), Loading):
+                raise Postponed(WAIT_FOR_KIND, state.message)
 
     def _hold(self, owner: Key, kinds: frozenset[Kind]) -> None:
         """Keep these kinds watched; postpones the pass until the state of each is known."""
         self._kinds.keep_watched(owner, kinds)
         for kind in kinds:
-            if isinstance(stands := self._kinds.availability(kind), Loading):
-                raise Postponed(WAIT_FOR_KIND, stands.message)
+            if isinstance(state := self._kinds.availability(kind), Loading):
+                raise Postponed(WAIT_FOR_KIND, state.message)
 
     def _kinds_of(self, rollout: Rollout) -> frozenset[Kind]:
         """The kinds that a Rollout needs, without those that are watched from the start."""

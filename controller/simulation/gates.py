@@ -32,7 +32,7 @@ def waits_for_values(rollout: Rollout, series: Series) -> str:
         analysis = plan.steps[run.step - 1].analysis
         lacking = [found for found in run.metrics if _lacks_values(found, series)]
         if lacking and (analysis is None or analysis.deadline_seconds is None):
-            return _told(run, lacking)
+            return _report(run, lacking)
     return ""
 
 
@@ -41,7 +41,7 @@ def _lacks_values(found: MetricRun, series: Series) -> bool:
     return waits and found.no_data > len(series.get(found.name, ()))
 
 
-def _told(run: AnalysisRun, lacking: list[MetricRun]) -> str:
+def _report(run: AnalysisRun, lacking: list[MetricRun]) -> str:
     names = " and ".join(found.name for found in lacking)
     given = " ".join(f"--metric {found.name}=VALUE,VALUE" for found in lacking)
     return (

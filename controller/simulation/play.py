@@ -152,7 +152,7 @@ class _Play:
         while True:
             seen = steps[-1].index if steps else 0
             try:
-                self.world.run_until(lambda seen=seen: self._stands(seen), MAX_EVENTS)  # type: ignore[misc]
+                self.world.run_until(lambda seen=seen: self._rests(seen), MAX_EVENTS)  # type: ignore[misc]
             except NoRest:
                 problem = self._stalled() or "the release does not end"
                 steps += [self._look(self._position(), problem)] if self._position() > seen else []
@@ -185,7 +185,7 @@ class _Play:
     def _position(self) -> int:
         return moonshift_status(self._rollout().status).step
 
-    def _stands(self, seen: int) -> bool:
+    def _rests(self, seen: int) -> bool:
         """A new step waits for its approval or for values, or the release has ended."""
         ours = moonshift_status(self._rollout().status)
         self.against = gates.against(self._rollout()) or self.against

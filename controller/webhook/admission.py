@@ -225,7 +225,7 @@ class Admission:
             replica_sets += await self._replica_sets.of(uid, request.namespace)
         return await self._offload.run(
             request.objects,
-            lambda: _said(old, new, admit_deployment(old, new, rollout, replica_sets)),
+            lambda: _answer_about(old, new, admit_deployment(old, new, rollout, replica_sets)),
         )
 
     async def pod_set(self, request: AdmissionRequest) -> Answer:
@@ -241,7 +241,7 @@ class Admission:
             return ALLOWED
         rollout = await self._governing(old, new, request.namespace)
         return await self._offload.run(
-            request.objects, lambda: _said(old, new, admit_set(old, new, rollout, kind))
+            request.objects, lambda: _answer_about(old, new, admit_set(old, new, rollout, kind))
         )
 
     async def _governing(self, old: JsonObject, new: JsonObject, namespace: str) -> Rollout | None:
@@ -294,7 +294,7 @@ def _labels(workload: JsonObject) -> dict[str, str]:
     return {name: value for name, value in labels.items() if isinstance(value, str)}
 
 
-def _said(old: JsonObject, new: JsonObject, verdict: Verdict) -> Answer:
+def _answer_about(old: JsonObject, new: JsonObject, verdict: Verdict) -> Answer:
     """The answer about a workload, with warnings for its owner."""
     stored = verdict.obj if isinstance(verdict, Amended) else new
     answer = _answer(new, verdict)

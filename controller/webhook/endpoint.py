@@ -72,7 +72,7 @@ class Endpoint:
 
     async def run(self) -> None:
         """Serve until cancelled."""
-        async with _beside(self._work_beside()):
+        async with _in_background(self._work_beside()):
             await self._serve()
 
     async def _serve(self) -> None:
@@ -81,10 +81,10 @@ class Endpoint:
         tls = await asyncio.to_thread(ServingTls, self.files, self._client_authority, self._loaded)
         async with (
             serving(self._app, "", self._port, tls.context),
-            _beside(tls.run()),
+            _in_background(tls.run()),
         ):
             while True:
-                told = await self._told_within(self._patience(ready))
+                told = await self._changed_within(self._patience(ready))
                 if told and not self._may_heal():
                     await self._let_pass()
                     continue
@@ -112,7 +112,7 @@ class Endpoint:
         """Something that is published may have been changed by somebody else."""
         self._again.set()
 
-    async def _told_within(self, longest: timedelta) -> bool:
+    async def _changed_within(self, longest: timedelta) -> bool:
         """Whether the published objects changed before the time of the next round."""
         await asyncio.sleep(RETRY.total_seconds())
         with contextlib.suppress(TimeoutError):
@@ -159,7 +159,7 @@ async def _idle() -> None:
 
 
 @contextlib.asynccontextmanager
-async def _beside(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
+async def _in_background(work: Coroutine[object, object, None]) -> AsyncIterator[None]:
     task = asyncio.create_task(work)
     try:
         yield

@@ -101,33 +101,33 @@ class Intake:
                     body.add(chunk)
         except TimeoutError:
             text = f"the body did not arrive within {self._limits.seconds} s"
-            raise _said(web.HTTPRequestTimeout(text=text)) from None
+            raise _closing(web.HTTPRequestTimeout(text=text)) from None
 
 
 def _check_head(request: web.Request) -> None:
     if request.content_type != "application/json":
         kind = request.headers.get("Content-Type", "no content type")
-        raise _said(web.HTTPUnsupportedMediaType(text=f"{kind}: a review is application/json"))
+        raise _closing(web.HTTPUnsupportedMediaType(text=f"{kind}: a review is application/json"))
     encoding = request.headers.get("Content-Encoding", "identity")
     if encoding != "identity":
         text = f"Content-Encoding {encoding}: send it as it is"
-        raise _said(web.HTTPUnsupportedMediaType(text=text))
+        raise _closing(web.HTTPUnsupportedMediaType(text=text))
     if request.content_length is not None and request.content_length > LARGEST_REVIEW:
         raise _too_large(request.content_length)
 
 
 def _too_large(size: int) -> web.HTTPException:
     text = f"a body of {size} bytes or more: an API server sends at most {LARGEST_REVIEW}"
-    return _said(web.HTTPRequestEntityTooLarge(LARGEST_REVIEW, size, text=text))
+    return _closing(web.HTTPRequestEntityTooLarge(LARGEST_REVIEW, size, text=text))
 
 
 def _busy() -> web.HTTPException:
     """The API server repeats the request by itself after the given wait."""
     text = "too many requests under way; ask again in a second"
-    return _said(web.HTTPServiceUnavailable(text=text, headers={"Retry-After": "1"}))
+    return _closing(web.HTTPServiceUnavailable(text=text, headers={"Retry-After": "1"}))
 
 
-def _said(refusal: web.HTTPException) -> web.HTTPException:
+def _closing(refusal: web.HTTPException) -> web.HTTPException:
     """The last answer on its connection: the next bytes would be the rest of the body."""
     refusal.force_close()
     return refusal

@@ -294,7 +294,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "an instant that was lost counts as long ago",
-            "    lost = says_given_back(plan) and known.routed_at is None\n",
+            "    lost = marks_partial_restore(plan) and known.routed_at is None\n",
             "    lost = False\n",
             RESTORING,
         ),
@@ -323,7 +323,7 @@ OF_RELEASES: tuple[Mutation, ...] = (
         ),
         (
             "a margin is counted from what was noted of an earlier one",
-            "    return () if routing.says_given_back(known) else",
+            "    return () if routing.marks_partial_restore(known) else",
             "    return () if not known else",
         ),
     ),

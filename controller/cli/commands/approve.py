@@ -97,7 +97,7 @@ async def _approve(session: Session, name: str, wish: Wish, wait: timedelta | No
     rollout = await read_rollout(session, name)
     step = wish.step
     if (problem := not_approvable(rollout, step)) != "":
-        raise Failure(await _with_what_is_known(session, rollout, problem))
+        raise Failure(await _with_state_of_controller(session, rollout, problem))
     if wish.message and step is None:
         step = current_step(rollout.status)
         if (problem := not_approvable(rollout, step)) != "":
@@ -119,7 +119,7 @@ async def _approve(session: Session, name: str, wish: Wish, wait: timedelta | No
         await _wait_until_taken_up(session, rollout, wait)
 
 
-async def _with_what_is_known(session: Session, rollout: Rollout, problem: str) -> str:
+async def _with_state_of_controller(session: Session, rollout: Rollout, problem: str) -> str:
     """The refusal; if the release seems to make no progress, with the state of the controller."""
     now = datetime.now(UTC)
     if not seems_to_stand_still(rollout, now):

@@ -70,12 +70,12 @@ async def _promote(session: Session, name: str, wait: timedelta | None) -> None:
         raise Failure(f"Rollout {rollout.metadata.key} has no release under way ({phase})")
     here = current_step(rollout.status)
     if wait is None:
-        await _go_on(session, rollout, here)
+        await _end_pause(session, rollout, here)
     else:
         await _go_to_the_end(session, rollout, wait)
 
 
-async def _go_on(session: Session, rollout: Rollout, here: int) -> None:
+async def _end_pause(session: Session, rollout: Rollout, here: int) -> None:
     paused = rollout.spec.strategy.paused
     problem = not_approvable(rollout, here)
     if problem and not paused:

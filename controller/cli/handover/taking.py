@@ -139,7 +139,7 @@ def _workload(seen: Inventory, workload: JsonObject) -> Finding | None:
     if rollout is not None and (is_in_flight(rollout) or _is_marked(workload, rollout)):
         return about(workload, "is held by the original: Moonshift holds it on, and no pod moves")
     says = "is held by the original, and no Rollout leads its release: nothing moves it any more"
-    return about(workload, says, *_let_go(workload))
+    return about(workload, says, *_commands_to_release(workload))
 
 
 def _canary(seen: Inventory, workload: JsonObject) -> Finding:
@@ -153,7 +153,7 @@ def _canary(seen: Inventory, workload: JsonObject) -> Finding:
     return about(workload, says, kubectl(workload, "delete", "--wait=false"), freed)
 
 
-def _let_go(workload: JsonObject) -> tuple[str, ...]:
+def _commands_to_release(workload: JsonObject) -> tuple[str, ...]:
     """The owner's values, from where the original keeps them, and none of its marks."""
     kind = workload_kind(
         text(workload, "apiVersion").partition("/")[0],

@@ -64,13 +64,15 @@ class Subject(msgspec.Struct, frozen=True):
         named = [item for item in mine if item.name == name]
         if not mine:
             served = ", ".join(sorted({f"{item.kind} of {item.group}" for item in all_of}))
-            raise ValueError(f"no reference to {self._what} (references: {served or 'none'})")
+            raise ValueError(
+                f"no reference to {self._description} (references: {served or 'none'})"
+            )
         if named:
             return tuple(named)
         return tuple(item for item in mine if item.name == mine[0].name)
 
     @property
-    def _what(self) -> str:
+    def _description(self) -> str:
         if self.class_type:
             return f"an Ingress of class {self.class_type}"
         return f"{self.kind} of {self.group}"

@@ -60,7 +60,7 @@ class Trial:
             outcome = await evaluate(self._engine, self._subject, self._script, case, step, answers)
         return outcome.result
 
-    def _said(self, refusal: Refusal) -> str:
+    def _text_of(self, refusal: Refusal) -> str:
         """The refusal without the object and the script's name."""
         _, found, rest = refusal.message.partition(f"script {self._script.name}")
         said = rest.lstrip(": ") if found else refusal.message
@@ -68,7 +68,7 @@ class Trial:
 
     def _flaw(self, refusal: Refusal, where: str) -> Finding:
         line = refusal.line or self._end
-        return Finding(line, "error", f"{self._said(refusal)} ({where})")
+        return Finding(line, "error", f"{self._text_of(refusal)} ({where})")
 
     async def cases(self, cases: list[Case]) -> list[Finding]:
         """Steps of the test data that the controller would refuse."""
@@ -82,7 +82,7 @@ class Trial:
                     foreseen and not verdict(self._subject, answer, expected)[0]
                 ):
                     continue
-                self._told.add(self._said(answer))
+                self._told.add(self._text_of(answer))
                 found.append(self._flaw(answer, f"{case.name}[{step.number}]: {step.words}"))
         return found
 
@@ -147,8 +147,8 @@ class Trial:
                 for probe, answer in zip(CLAIMS[word], answers[word, case.path], strict=True):
                     if not isinstance(answer, Refusal) or answer.reason == FAILED:
                         continue
-                    if self._said(answer) not in told:
-                        told.add(self._said(answer))
+                    if self._text_of(answer) not in told:
+                        told.add(self._text_of(answer))
                         words_said = words_of(probe.on(case.steps[0].plan))
                         yield self._flaw(answer, f"{case.name} at {words_said}")
 
@@ -187,7 +187,7 @@ class Trial:
             return None
         on, what = unable
         words = words_of(CLAIMS[word][what.probe].on(on.steps[0].plan))
-        return f"{words}: {self._said(what.refusal)} ({on.name})"
+        return f"{words}: {self._text_of(what.refusal)} ({on.name})"
 
 
 def _own(answer: Tree) -> Tree:

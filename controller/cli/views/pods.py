@@ -15,7 +15,7 @@ def unready_because(pod: Pod) -> str:
     if pod.metadata.deleting:
         return "Terminating"
     for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
-        if (said := _said(container)) != "":
+        if (said := _state_of(container)) != "":
             return said
     scheduled = next((c for c in pod.status.conditions if c.type == "PodScheduled"), None)
     if scheduled is not None and scheduled.status != "True":
@@ -25,7 +25,7 @@ def unready_because(pod: Pod) -> str:
     return "not ready"
 
 
-def _said(container: ContainerStatus) -> str:
+def _state_of(container: ContainerStatus) -> str:
     if container.ready:
         return ""
     state = container.state.waiting or container.state.terminated

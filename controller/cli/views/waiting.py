@@ -91,7 +91,7 @@ def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
         return "the controller to see the latest change"
     if status.phase in (Phase.HEALTHY, Phase.DISABLED):
         return NOTHING
-    if given_back := _given_back(status, context):
+    if given_back := _routes_restored(status, context):
         return given_back
     if at_zero(status) and _finalising(status) == FinalisingStep.NONE:
         return pods_asked_for(rollout)
@@ -102,11 +102,11 @@ def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
     return _in_step(rollout, context)
 
 
-def _given_back(status: RolloutStatus, context: ReleaseContext | None) -> str:
+def _routes_restored(status: RolloutStatus, context: ReleaseContext | None) -> str:
     """The grace period between restored routes and the objects they referred to; empty when there is no such wait."""
     ending = _finalising(status) == FinalisingStep.ROUTE_TO_STABLE
     beginning = current_state(status) == StepState.BEFORE_STEP_UPGRADE
-    if not routing.says_given_back(moonshift_status(status).route_plan) or not (
+    if not routing.marks_partial_restore(moonshift_status(status).route_plan) or not (
         ending or beginning
     ):
         return ""

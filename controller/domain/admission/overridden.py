@@ -61,7 +61,7 @@ def _held_fields(old: JsonObject, new: JsonObject, stored: JsonObject) -> tuple[
     if (_as_written(new, stored) or _resumed(old, new)) and "spec.paused" in kept:
         kept.remove("spec.paused")
         if child(new, "spec").get("paused") is True:
-            warnings.append(_does_not_go_on(new))
+            warnings.append(_waits_while_paused(new))
     if kept:
         warnings.append(
             f"{name} is under a release: {', '.join(kept)} as you wrote it is kept for the end, until then it is held"
@@ -78,10 +78,10 @@ def _waits_for_a_resume(old: JsonObject, new: JsonObject, stored: JsonObject) ->
     after = _record(stored)
     known = _record(old) or {}
     waits = after is not None and after.get("paused") is True and template_changed(old, new)
-    return (_does_not_go_on(new),) if waits and known.get("paused") is not False else ()
+    return (_waits_while_paused(new),) if waits and known.get("paused") is not False else ()
 
 
-def _does_not_go_on(workload: JsonObject) -> str:
+def _waits_while_paused(workload: JsonObject) -> str:
     return f"{_name(workload)} is under a release, which does not go on while you keep spec.paused true"
 
 

@@ -61,7 +61,7 @@ def admit_set(
         return Unchanged()
     record = record_of(old)
     if may_leave(old, new, rollout):
-        return Unchanged() if record is None else amended(new, _let_go(old, new, record))
+        return Unchanged() if record is None else amended(new, _without_release(old, new, record))
     if rollout is None:
         return Unchanged()
     marked = with_marks_of(old, new)
@@ -205,7 +205,7 @@ def _protected(
     return with_record(changed(new, _STRATEGY, kept), record)
 
 
-def _let_go(old: JsonObject, new: JsonObject, record: OwnersRecord) -> JsonObject:
+def _without_release(old: JsonObject, new: JsonObject, record: OwnersRecord) -> JsonObject:
     """The label was removed: all our fields are removed, too."""
     record = updated_record(record, old, new)
     new = changed(new, _STRATEGY, record.strategy or None)

@@ -153,7 +153,7 @@ def _frozen(old: JsonObject, new: JsonObject, written: JsonObject) -> Findings:
     ]
     findings = tuple(
         FieldError(
-            _said(path, written),
+            _shown_path(path, written),
             Fault.FORBIDDEN,
             f"{_WHAT[path]} cannot change while the phase is {phase}",
         )
@@ -180,7 +180,7 @@ def _steps_in_flight(was: JsonObject, now: JsonObject, index: int | None) -> Fin
     return (FieldError("spec.strategy.steps", Fault.FORBIDDEN, detail),)
 
 
-def _said(path: str, written: JsonObject) -> str:
+def _shown_path(path: str, written: JsonObject) -> str:
     return workload_path(written) if path == "spec.workloadRef" else path
 
 

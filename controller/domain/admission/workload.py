@@ -109,7 +109,7 @@ def admit_deployment(
     if child(old, "metadata").get("deletionTimestamp") is not None:
         return Unchanged()
     if may_leave(old, new, rollout):
-        return amended(new, _let_go(old, new))
+        return amended(new, _without_release(old, new))
     if rollout is None:
         return Unchanged()
     change = _Change(old, with_marks_of(old, new), rollout, tuple(replica_sets))
@@ -321,7 +321,7 @@ def _protected(change: _Change, record: OwnersRecord) -> JsonObject:
 # --- the way out --------------------------------------------------------------------------------
 
 
-def _let_go(old: JsonObject, new: JsonObject) -> JsonObject:
+def _without_release(old: JsonObject, new: JsonObject) -> JsonObject:
     """The label was removed: all our fields are removed, too."""
     present = child(old, "metadata", "annotations")
     record = record_of(old)

@@ -79,12 +79,12 @@ def gate_verdict(analysis: Analysis, runs: Iterable[MetricRun]) -> tuple[Verdict
     Failed where one metric failed; else inconclusive where one is, by `onInconclusive`; passed when all have passed.
     """
     deciding = [run for run in runs if not run.dry_run]
-    stands = [(as_told(analysis, Verdict(run.verdict)), run) for run in deciding]
+    verdicts = [(as_configured(analysis, Verdict(run.verdict)), run) for run in deciding]
     for wanted in (Verdict.FAILED, Verdict.INCONCLUSIVE):
-        for verdict, run in stands:
+        for verdict, run in verdicts:
             if verdict is wanted:
                 return wanted, f"metric {run.name}: {run.reason}"
-    waiting = [run for verdict, run in stands if verdict is Verdict.RUNNING]
+    waiting = [run for verdict, run in verdicts if verdict is Verdict.RUNNING]
     if waiting:
         return Verdict.RUNNING, "; ".join(
             f"{run.name}: {run.reason or 'not measured yet'}" for run in waiting
@@ -92,7 +92,7 @@ def gate_verdict(analysis: Analysis, runs: Iterable[MetricRun]) -> tuple[Verdict
     return Verdict.PASSED, f"{len(deciding)} of {len(deciding)} metrics passed"
 
 
-def as_told(analysis: Analysis, verdict: Verdict) -> Verdict:
+def as_configured(analysis: Analysis, verdict: Verdict) -> Verdict:
     """The verdict; an inconclusive one as `onInconclusive` takes it."""
     if verdict is not Verdict.INCONCLUSIVE:
         return verdict

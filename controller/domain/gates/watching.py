@@ -11,7 +11,7 @@ from msgspec import structs
 
 from controller.api.analysis import Analysis, AnalysisRun, Metric, MetricRun, Verdict
 from controller.domain.decision import Measure, Value
-from controller.domain.gates.judging import as_told, counted, gate_verdict, next_due
+from controller.domain.gates.judging import as_configured, counted, gate_verdict, next_due
 from controller.domain.gates.measurement import Measurement
 
 
@@ -77,7 +77,7 @@ def look(
     if verdict is Verdict.RUNNING and ends is not None:
         times.append(ends)
         if ends <= now:
-            verdict = as_told(analysis, Verdict.INCONCLUSIVE)
+            verdict = as_configured(analysis, Verdict.INCONCLUSIVE)
             message = f"no verdict within {analysis.deadline_seconds} s: {message}"
     if verdict is not Verdict.RUNNING:
         done = structs.replace(

@@ -43,7 +43,7 @@ def values_left_behind(workload: WorkloadSeen, kept: str) -> OwnersRecord | None
     return msgspec.structs.replace(record, release=workload.template_hash)
 
 
-def values_are_told(workload: WorkloadSeen) -> bool:
+def values_are_known(workload: WorkloadSeen) -> bool:
     """The last applied manifest has the values, or leaves them to Kubernetes' defaults."""
     return applied_manifest(workload.object.metadata) is not None
 

@@ -49,10 +49,10 @@ def partitioned(kind: WorkloadKind, strategy: JsonObject, partition: IntOrPercen
     moved = changed(strategy, _place(kind), partition)
     if kind is not WorkloadKind.CLONE_SET and not moved.get("type"):
         moved = {"type": "RollingUpdate", **moved}
-    return pause_said(kind, moved)
+    return with_pause_field(kind, moved)
 
 
-def pause_said(kind: WorkloadKind, strategy: JsonObject) -> JsonObject:
+def with_pause_field(kind: WorkloadKind, strategy: JsonObject) -> JsonObject:
     """The update strategy; an Advanced DaemonSet's gets `rollingUpdate.paused: false` where it lacks the field.
 
     Clients of the original read the field, in a release and after it, without checking that it exists.

@@ -163,7 +163,7 @@ def stable_after(context: ReleaseContext, status: RolloutStatus) -> tuple[str, s
     return revision, hashed
 
 
-def said_initializing(status: RolloutStatus) -> bool:
+def is_initializing(status: RolloutStatus) -> bool:
     """The release was noticed, but its requirements have not been checked yet."""
     said = condition(status, "Progressing")
     return said is not None and said.reason == reasons.INITIALIZING

@@ -78,7 +78,7 @@ def followed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
         return without_condition(status if copies else without_config(status), TRACKED)
     match context.seen.config:
         case ConfigWatched() as seen:
-            return _said(context, _recorded(context, status, seen), seen)
+            return _with_tracking_condition(context, _recorded(context, status, seen), seen)
         case ConfigUnwatched(reason=reason, message=message):
             return with_condition(status, TRACKED, "False", reason, message, context.now)
         case None:
@@ -101,7 +101,9 @@ def _recorded(context: ReleaseContext, status: RolloutStatus, seen: ConfigWatche
     return with_moonshift_status(status, config=now)
 
 
-def _said(context: ReleaseContext, status: RolloutStatus, seen: ConfigWatched) -> RolloutStatus:
+def _with_tracking_condition(
+    context: ReleaseContext, status: RolloutStatus, seen: ConfigWatched
+) -> RolloutStatus:
     value, reason, message = "True", reasons.CONFIG_TRACKED, _named(seen.objects) or "nothing"
     record = record_of(status)
     pair = record.update or record.stable
@@ -136,10 +138,10 @@ def notes_of(
 ) -> tuple[Note, ...]:
     """Notes about restored content, and about a problem of tracking when it first appears."""
     restored = (action for action in housekeeping if isinstance(action, RestoreConfig))
-    return (*_newly_wrong(before, after), *(_put_back(action) for action in restored))
+    return (*_newly_wrong(before, after), *(_restored_note(action) for action in restored))
 
 
-def _put_back(action: RestoreConfig) -> Note:
+def _restored_note(action: RestoreConfig) -> Note:
     text = (
         f"{named(action.kind, action.target.name)}: the content of the stable revision is restored"
     )

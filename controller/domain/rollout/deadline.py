@@ -73,7 +73,7 @@ def _resumed(context: ReleaseContext, stop: Stop) -> Stop:
 def _stalled_in_time(context: ReleaseContext, stop: Stop) -> Stop:
     began = _began(stop.status)
     if began is None:
-        return _told_while_it_waits(context, stop)
+        return _reported_while_waiting(context, stop)
     stop = with_trouble(context, stop, began)
     deadline = deadline_of(began, context.strategy.progress_deadline_seconds, context.now)
     if deadline is None:
@@ -89,7 +89,7 @@ def _stalled_in_time(context: ReleaseContext, stop: Stop) -> Stop:
     return structs.replace(stop, problem=problem)
 
 
-def _told_while_it_waits(context: ReleaseContext, stop: Stop) -> Stop:
+def _reported_while_waiting(context: ReleaseContext, stop: Stop) -> Stop:
     """New pods may fail while the step waits for people or a timer: this is reported, and the pause continues."""
     ours = moonshift_status(stop.status)
     rests = ours.state in (StepState.STEP_METRICS_ANALYSIS, StepState.STEP_PAUSED)

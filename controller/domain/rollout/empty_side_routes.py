@@ -222,7 +222,7 @@ def _lead_away(
     if any(side.half is Half.NEW for side in by_routes):
         if routing.share_led(context, status) == 0:
             return actions
-        return (*actions, *restoring.give_back_what_leads(context, status))
+        return (*actions, *restoring.restore_depth_zero(context, status))
     return (*actions, *routing.everything_to_new(context, status))
 
 

@@ -219,7 +219,7 @@ def _release_control(context: ReleaseContext, status: RolloutStatus) -> Stop | N
     return Stop(status=status, actions=(mechanism_of(context).release(context, keep_mark=False),))
 
 
-def _let_go(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _release_for_deletion(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """As `_release_control`, for a Rollout that is being deleted: its label is removed, too."""
     taken = marked_for(context.workload.object) not in (context.seen.rollout.metadata.name, "")
     held = _still_frozen(context) or _marked(context)
@@ -284,7 +284,7 @@ _SEQUENCES: dict[Goal, _Sequence] = {
         (FinalisingStep.RELEASE_WORKLOAD_CONTROL, unmark),
     ),
     Goal.DISABLED: (*_GIVEN_UP, (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_control)),
-    Goal.DELETING: (*_GIVEN_UP, (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _let_go)),
+    Goal.DELETING: (*_GIVEN_UP, (FinalisingStep.RELEASE_WORKLOAD_CONTROL, _release_for_deletion)),
     Goal.WORKLOAD_GONE: (
         (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin),
         *_ROUTES_RETURN,

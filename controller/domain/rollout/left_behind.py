@@ -13,7 +13,7 @@ from controller.api.rollout import RolloutStatus
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.decision import Note, Severity
-from controller.domain.pods.left_behind import values_are_told
+from controller.domain.pods.left_behind import values_are_known
 from controller.domain.pods.marks import OwnersRecord
 from controller.domain.rollout import messages
 from controller.domain.rollout.beginning import stable_at_admission
@@ -30,7 +30,7 @@ def without_a_release(context: ReleaseContext, status: RolloutStatus) -> Stop | 
         return None
     if context.old_revision_runs and context.replicas:
         return _marked_again(context, status, record)
-    told = context.owners is not None or values_are_told(context.workload)
+    told = context.owners is not None or values_are_known(context.workload)
     text = messages.FREEZE_TAKEN_OFF if told else messages.FREEZE_TAKEN_OFF_BY_DEFAULT
     note = Note(reasons.FREEZE_TAKEN_OFF, f"{context.workload_name} {text}", Severity.WARNING)
     action = mechanism_of(context).release(context, keep_mark=False)

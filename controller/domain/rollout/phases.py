@@ -40,9 +40,9 @@ from controller.domain.rollout.left_behind import without_a_release
 from controller.domain.rollout.record import recorded
 from controller.domain.rollout.release import (
     completed,
+    continue_lending,
     decide_release,
     ended,
-    lending_goes_on,
     own_template_first,
     workload_gone,
 )
@@ -101,11 +101,11 @@ def refused(seen: Observation, decision: Decision, refusal: Refusal, now: dateti
     """The decision after one of its actions was refused: the refusal is in the status and an Event."""
     status = structs.replace(decision.status, message=refusal.message)
     status = with_kstatus(status, refusal, now)
-    notes = (*decision.notes, *_said_once(seen.rollout.status, refusal))
+    notes = (*decision.notes, *_reported_once(seen.rollout.status, refusal))
     return structs.replace(decision, status=settled(seen.rollout.status, status), notes=notes)
 
 
-def _said_once(before: RolloutStatus, problem: Refusal) -> tuple[Note, ...]:
+def _reported_once(before: RolloutStatus, problem: Refusal) -> tuple[Note, ...]:
     """A problem is an Event when it appears, not on every pass."""
     old = condition(before, "Stalled")
     if old is not None and (old.status, old.message) == ("True", problem.message):
@@ -119,7 +119,7 @@ def _decision(context: ReleaseContext, stop: Stop, notes: tuple[Note, ...]) -> D
     )
     if stop.problem is not None:
         status = structs.replace(status, message=stop.problem.message)
-        notes += _said_once(stop.status, stop.problem)
+        notes += _reported_once(stop.status, stop.problem)
     status = with_kstatus(mirrored(status), stop.problem, context.now)
     status = settled(context.seen.rollout.status, status)
     housekeeping = _housekeeping(context, status)
@@ -213,7 +213,7 @@ def _transition(context: ReleaseContext, status: RolloutStatus) -> Transition:
     if context.seen.workload is None:
         return _without_workload(context, status)
     if moonshift_status(status).lent:
-        return lending_goes_on(context, status)
+        return continue_lending(context, status)
     status = config_release.followed(context, status)
     changed_content = config_release.stamped(context, status)
     if changed_content is not None:

@@ -24,8 +24,8 @@ from controller.domain.rollout.beginning import (
     begin,
     check_before_the_first_move,
     in_rolling,
+    is_initializing,
     recorded_values,
-    said_initializing,
     stable_after,
 )
 from controller.domain.rollout.deadline import held_up, with_deadline
@@ -54,10 +54,10 @@ from controller.domain.rollout.release_context import (
 )
 from controller.domain.rollout.replanning import replan
 from controller.domain.rollout.returning import (
-    goes_on_returning,
     observed_id,
     returning_id,
     returns_in_batches,
+    still_returning,
 )
 from controller.domain.rollout.reverting import template_to_keep
 from controller.domain.rollout.showing import about_this_template, counted
@@ -88,7 +88,7 @@ def rolled_back(context: ReleaseContext, status: RolloutStatus) -> bool:
     """The template is that of the stable revision again (perhaps before the release was first seen)."""
     ours = moonshift_status(status)
     back = bool(ours.stable_template) and context.template_hash == ours.stable_template
-    ours_already = ours.by_id or ours.goal == Goal.ROLLBACK or goes_on_returning(context, status)
+    ours_already = ours.by_id or ours.goal == Goal.ROLLBACK or still_returning(context, status)
     return back and not ours_already
 
 
@@ -183,10 +183,10 @@ def _decide_frozen(context: ReleaseContext, status: RolloutStatus) -> Transition
         return lending.lend(status)
     if new_side_is_led_away(context, status):
         return _withdraw(context, status)
-    return _go_on(context, status)
+    return _continue(context, status)
 
 
-def lending_goes_on(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def continue_lending(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """A DaemonSet has its stable template for a short time: nothing else is decided meanwhile."""
     stop = lending.lent(context, status)
     if stop is None:
@@ -199,7 +199,7 @@ def own_template_first(context: ReleaseContext, status: RolloutStatus) -> Stop |
     return lending.taken_back(context, status) if context.seen.workload is not None else None
 
 
-def _go_on(context: ReleaseContext, status: RolloutStatus) -> Transition:
+def _continue(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """The next transition of a release that only people can delay."""
     if context.seen.rollout.spec.strategy.paused:
         paused = progressing(status, reasons.PAUSED, messages.PAUSED, context.now)
@@ -207,7 +207,7 @@ def _go_on(context: ReleaseContext, status: RolloutStatus) -> Transition:
     wish = replan(context, status) or read_jump(context, status) or read_mailbox(context, status)
     if wish is not None:
         return wish
-    if said_initializing(status):
+    if is_initializing(status):
         return check_before_the_first_move(context, status)
     if moonshift_status(status).state == StepState.COMPLETED:
         # The goal is written before any change: after a crash half-way, a step would otherwise undo the end, and freeze
@@ -293,7 +293,7 @@ def _with_problem(context: ReleaseContext, transition: Transition) -> Transition
 
 def _withdraw(context: ReleaseContext, status: RolloutStatus) -> Transition:
     """Send all traffic to stable, and begin the step again by creating its pods; deeper gateway objects stay for it."""
-    actions = restoring.give_back_what_leads(context, status)
+    actions = restoring.restore_depth_zero(context, status)
     if not actions:
         return Stop(status)
     status = enter(status, StepState.STEP_UPGRADE, context.now)

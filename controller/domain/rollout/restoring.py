@@ -28,12 +28,12 @@ def restore(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         unpinned = _stable_gone(context, status)
         if unpinned is not None:
             return unpinned
-        actions = give_back_what_leads(context, status)
+        actions = restore_depth_zero(context, status)
     else:
         due = routing.grace_period_end(context, status)
         if due is not None:
             return Stop(status=status, wake_at=due)
-        actions = _given_back(context, status, depth)
+        actions = _restorations(context, status, depth)
     return Stop(status=status, actions=actions)
 
 
@@ -55,15 +55,15 @@ def _stable_gone(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     return Stop(status, tuple(a for a in services.unpin(context) if a.service.name in empty))
 
 
-def give_back_what_leads(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
+def restore_depth_zero(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]:
     """Restore objects that no other object names; no action if the stored status says that they were restored
     before.
     """
     known = moonshift_status(context.seen.rollout.status).route_plan
-    return () if routing.says_given_back(known) else _given_back(context, status, depth=0)
+    return () if routing.marks_partial_restore(known) else _restorations(context, status, depth=0)
 
 
-def _given_back(context: ReleaseContext, status: RolloutStatus, depth: int) -> tuple[Action, ...]:
+def _restorations(context: ReleaseContext, status: RolloutStatus, depth: int) -> tuple[Action, ...]:
     meta = context.seen.rollout.metadata
     references = next_to_restore(context.seen.routes, depth)
     release = moonshift_status(status).release

@@ -41,7 +41,7 @@ def returns_in_batches(context: ReleaseContext, status: RolloutStatus) -> bool:
     return may_return_in_batches(context) and context.old_revision_runs and not given_up
 
 
-def goes_on_returning(context: ReleaseContext, status: RolloutStatus) -> bool:
+def still_returning(context: ReleaseContext, status: RolloutStatus) -> bool:
     """A rollback in batches is under way, and the annotation still asks for it."""
     return moonshift_status(status).returning and may_return_in_batches(context)
 

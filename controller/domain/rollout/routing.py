@@ -73,7 +73,7 @@ def observed_plan(context: ReleaseContext) -> str | None:
     return plans.pop() if len(plans) == 1 else None
 
 
-def says_given_back(plan: str) -> bool:
+def marks_partial_restore(plan: str) -> bool:
     """The recorded value means: all objects above those in use are restored."""
     return plan.startswith(GIVEN_BACK)
 
@@ -83,8 +83,8 @@ def noted_routes(context: ReleaseContext, status: RolloutStatus) -> RolloutStatu
     plan, known = observed_plan(context), moonshift_status(status)
     if plan is None:
         # The objects may be used again: their next restore must count as a new one.
-        plan = SEVERAL if says_given_back(known.route_plan) else known.route_plan
-    lost = says_given_back(plan) and known.routed_at is None
+        plan = SEVERAL if marks_partial_restore(known.route_plan) else known.route_plan
+    lost = marks_partial_restore(plan) and known.routed_at is None
     if plan == known.route_plan and not lost:
         return status
     noted = with_moonshift_status(status, route_plan=plan, routed_at=context.now)

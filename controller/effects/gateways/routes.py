@@ -367,14 +367,14 @@ class GatewayRoutes:
         in_use.sort(key=lambda item: item[:2])
         for _, alike in groupby(in_use, key=lambda item: item[0]):
             outcomes = [
-                await self._give_back(target, action.namespace, object_state, companions)
+                await self._restore_object(target, action.namespace, object_state, companions)
                 for _, _, target, object_state in alike
             ]
             if failed := next((item for item in outcomes if not isinstance(item, Done)), None):
                 return failed
         return Done(wrote=bool(in_use))
 
-    async def _give_back(
+    async def _restore_object(
         self,
         target: Target,
         namespace: str,
@@ -383,15 +383,17 @@ class GatewayRoutes:
     ) -> Outcome:
         """Restore the object, then delete its companion objects."""
         if object_state is not None:
-            outcome = await self._put_back(target, namespace, object_state)
+            outcome = await self._restore_content(target, namespace, object_state)
             if not isinstance(outcome, Done):
                 return outcome
         present = companions.get(place_of(target.reference), ())
         return await self._companions.remove_except(present, (), namespace, target.reference)
 
-    async def _put_back(self, target: Target, namespace: str, object_state: ObjectState) -> Outcome:
+    async def _restore_content(
+        self, target: Target, namespace: str, object_state: ObjectState
+    ) -> Outcome:
         """First the original content, then our marks: while the marks are there, an interrupted restore is repeated."""
-        stored = await self._original_back(target, namespace, object_state)
+        stored = await self._with_original(target, namespace, object_state)
         match stored:
             case Refusal(reason="GatewayObjectNotFound"):
                 return Done()
@@ -400,7 +402,7 @@ class GatewayRoutes:
             case _:
                 return await self._unmark(target, namespace, stored)
 
-    async def _original_back(
+    async def _with_original(
         self, target: Target, namespace: str, object_state: ObjectState
     ) -> bytes | Refusal | NotYet:
         """The object as stored, with its original content and our marks."""

@@ -7,7 +7,7 @@ a side's share was moved) there is no sample.
 from controller.api.rollout import PatchMetadata, Rollout, Step, StepState
 from controller.domain.decision import RoutePlan
 from controller.domain.rollout.release_context import moonshift_status
-from controller.domain.rollout.routing import says_given_back
+from controller.domain.rollout.routing import marks_partial_restore
 from controller.domain.traffic.plan.traffic_plan import (
     announcement,
     references_of,
@@ -33,7 +33,7 @@ def actual_weight(rollout: Rollout) -> float | None:
     ours, plan = moonshift_status(rollout.status), rollout.spec.strategy.plan
     if not ours.release or plan is None or not plan.traffic_routings:
         return None
-    if not ours.route_plan or says_given_back(ours.route_plan):
+    if not ours.route_plan or marks_partial_restore(ours.route_plan):
         return 0.0
     nearest = sorted(plan.steps, key=lambda step: abs(plan.steps.index(step) + 1 - ours.step))
     for step in (*nearest, _EVERYTHING):

@@ -105,7 +105,7 @@ class DoubledCloneSet(Sets):
 
     def promoted(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """As for all sets; also, surplus pods are gone, and no Service selects them."""
-        if context.pod_set.status.replicas > context.replicas or _serves_what_goes(context):
+        if context.pod_set.status.replicas > context.replicas or _serves_surplus_pods(context):
             return Stop(status)
         return super().promoted(context, status)
 
@@ -127,7 +127,7 @@ def _old_pods(context: ReleaseContext) -> tuple[Pod, ...]:
     return tuple(pod for pod in context.workload.pods if pod.revision != context.new_revision)
 
 
-def _serves_what_goes(context: ReleaseContext) -> bool:
+def _serves_surplus_pods(context: ReleaseContext) -> bool:
     going = {pod.metadata.uid for pod in context.workload.pods if pod.metadata.deleting}
     return any(going & context.ready_endpoints(service) for service in context.stable_services)
 

@@ -119,7 +119,7 @@ class FromZero:
         if not admission_paused(context.deployment):
             return Stop(status, (freeze_again(context, status),))
         if not stable.active:
-            return Stop(status, _stable_beside(context, stable))
+            return Stop(status, _stable_in_addition(context, stable))
         counted = context.ready(context.pods_of(stable.revision))
         if counted.ready < counted.pods or not counted.pods:
             return Stop(status, wake_at=counted.next_at)
@@ -147,7 +147,7 @@ def _deletions(context: ReleaseContext, stable: ReplicaSet) -> tuple[DeleteRepli
     )
 
 
-def _stable_beside(
+def _stable_in_addition(
     context: ReleaseContext, stable: ReplicaSet
 ) -> tuple[ScaleReplicaSet | DeleteReplicaSet, ...]:
     """Half of the pods, in addition to the new ones: the Deployment's controller removes the surplus from the larger

@@ -53,7 +53,7 @@ class PacedDeployment(Deployments):
 
     def old_share(self, context: ReleaseContext, status: RolloutStatus, index: int) -> Stop | None:
         """No surge is left from growing, and the old pods that it replaced are gone."""
-        if old_share_given_back(context, index):
+        if old_share_removed(context, index):
             return None
         blocked = blocked_workload(context, status)
         if blocked is not None:
@@ -228,7 +228,7 @@ def _new_pods(context: ReleaseContext) -> int:
     return sizes[-1] if sizes else 0
 
 
-def old_share_given_back(context: ReleaseContext, index: int) -> bool:
+def old_share_removed(context: ReleaseContext, index: int) -> bool:
     """No surge is left from growing, and the old pods that it replaced are gone."""
     rolling_limits = present_rolling_limits(context)
     return (

@@ -21,7 +21,7 @@ from controller.domain.decision import (
     Refusal,
     ReleaseSet,
 )
-from controller.domain.pods.partition import kept_old, pause_said
+from controller.domain.pods.partition import kept_old, with_pause_field
 from controller.domain.pods.readiness import Readiness
 from controller.domain.pods.running import short
 from controller.domain.rollout.moving.deployments import marks_to_remove
@@ -79,9 +79,9 @@ def blocked_set(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     return None if context.observed else Stop(status=status)
 
 
-def _given_back(context: ReleaseContext, values: OwnersValues) -> OwnersValues:
+def _restored_values(context: ReleaseContext, values: OwnersValues) -> OwnersValues:
     strategy = owners_strategy(context)
-    said = pause_said(context.workload.kind, strategy)
+    said = with_pause_field(context.workload.kind, strategy)
     if same(said, strategy):
         return values
     return msgspec.structs.replace(values, strategy=msgspec.Raw(msgspec.json.encode(said)))
@@ -136,7 +136,7 @@ class Sets:
             kind=context.kind_name,
             workload=context.workload_key,
             generation=context.meta.generation,
-            owners=_given_back(context, record.values) if record is not None else None,
+            owners=_restored_values(context, record.values) if record is not None else None,
             annotations=annotations,
             labels=labels,
             fields=self.owners_fields(context),

@@ -33,7 +33,7 @@ def stable_is_gone(context: ReleaseContext, status: RolloutStatus) -> Refusal | 
     name = context.seen.rollout.metadata.name
     return Refusal(
         reasons.STABLE_REVISION_GONE,
-        f"{context.workload_name} has no pod of the stable version any more: {_what_became(context, status)}; what "
+        f"{context.workload_name} has no pod of the stable version any more: {_cause(context, status)}; what "
         f"runs is {new_in_words(context)}. {_way_back(context, status)}, or end the release with the running version: "
         f"kubectl moonshift promote {name}",
         object=context.workload_name,
@@ -58,7 +58,7 @@ def _all_are_new(context: ReleaseContext, stable: str) -> bool:
     return len(alive) >= context.replicas
 
 
-def _what_became(context: ReleaseContext, status: RolloutStatus) -> str:
+def _cause(context: ReleaseContext, status: RolloutStatus) -> str:
     known = moonshift_status(status).stable_revision
     if context.kind is not WorkloadKind.DEPLOYMENT:
         return "where a set had no pods for a while, its own controller makes all of them of the newest template"

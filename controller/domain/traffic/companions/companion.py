@@ -169,7 +169,7 @@ def _metadata(obj: Tree) -> Tree:
     return metadata if isinstance(metadata, dict) else {}
 
 
-def stands(wanted: dict[str, str], made: tuple[CompanionObject, ...]) -> bool:
+def all_exist(wanted: dict[str, str], made: tuple[CompanionObject, ...]) -> bool:
     """Exactly the wanted companion objects exist, as they were written. `wanted`: checksums by identity."""
     present = [item for item in made if not item.leaving]
     return {item.identity: item.written for item in present} == wanted and all(

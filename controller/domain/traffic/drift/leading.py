@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 from controller.api.names import DRIFT
 from controller.domain.decision import Refusal, RestoreRoutes, RoutePlan
-from controller.domain.traffic.companions.companion import CompanionObject, disturbances, stands
+from controller.domain.traffic.companions.companion import CompanionObject, all_exist, disturbances
 from controller.domain.traffic.drift.object_state import ObjectState, editor_of, other_user
 from controller.domain.traffic.drift.policy import PutBacks, next_put_back
 from controller.domain.traffic.restoring.restore import restore
@@ -40,7 +40,7 @@ def follows(
     """The object and its companion objects follow the plan already."""
     record = object_state.record
     objects = record.objects if record is not None else {}
-    return object_state.follows(plan.identity) and stands(objects, companions)
+    return object_state.follows(plan.identity) and all_exist(objects, companions)
 
 
 def corrections(

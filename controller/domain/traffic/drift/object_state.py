@@ -22,9 +22,9 @@ from controller.domain.decision import Reference, Refusal
 from controller.domain.observation import RouteAbsent, RoutePresent, RouteState, RouteUnreadable
 from controller.domain.traffic.companions.companion import (
     CompanionObject,
+    all_exist,
     disturbances,
     read_companion,
-    stands,
 )
 from controller.domain.traffic.drift.difference import Difference, differences
 from controller.domain.traffic.original.content import content_of, read_original, strings_of
@@ -210,7 +210,7 @@ def _present(
 ) -> RoutePresent:
     record = found.record
     disturbed = disturbances(record.objects, companions) if record is not None else ()
-    others = record is not None and not stands(record.objects, companions)
+    others = record is not None and not all_exist(record.objects, companions)
     editor = _editor(found, disturbed)
     return RoutePresent(
         raw=msgspec.Raw(raw),

@@ -8,7 +8,7 @@ from controller.api.jsontree import JsonObject
 from controller.api.workload_kinds import WorkloadKind
 from controller.domain import reasons
 from controller.domain.pods.marks import owners_record
-from controller.domain.pods.partition import pause_said
+from controller.domain.pods.partition import with_pause_field
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
@@ -169,7 +169,7 @@ def test_a_set_that_is_replaced_unheard_is_held_again(which: str) -> None:
     world.people.unheard = False
     own: JsonObject = strategy_of(bare)
     if which == "Advanced DaemonSet":
-        own = pause_said(WorkloadKind.ADVANCED_DAEMON_SET, own)
+        own = with_pause_field(WorkloadKind.ADVANCED_DAEMON_SET, own)
     for _ in range(3):
         approve(world)
     assert versions_of(world) == {"v2": 5}

@@ -12,7 +12,7 @@ from controller.api.podsets import PodSet
 from controller.api.rollout import Phase
 from controller.api.workloads import RollingUpdate
 from controller.domain import reasons
-from controller.domain.pods.partition import pause_said
+from controller.domain.pods.partition import with_pause_field
 from controller.domain.rollout import messages
 from controller.simulation.podsets import kind_of
 from tests.unit.builders import (
@@ -235,7 +235,7 @@ def test_a_partition_of_ours_is_taken_off_a_set_without_a_release(which: str) ->
     world.people.unheard = False
     world.rest()
     assert status_of(world).phase == Phase.HEALTHY
-    assert strategy_of(world) == pause_said(kind_of(set_of(world)), own)
+    assert strategy_of(world) == with_pause_field(kind_of(set_of(world)), own)
 
 
 @PARTITIONED

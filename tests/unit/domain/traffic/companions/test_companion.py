@@ -8,12 +8,12 @@ from controller.api.meta import ObjectMeta, OwnerReference
 from controller.domain.decision import Reference
 from controller.domain.traffic.companions.companion import (
     CompanionObject,
+    all_exist,
     companion_body,
     is_companion_for,
     place_of,
     place_of_companion,
     read_companion,
-    stands,
     written_sum,
 )
 
@@ -98,15 +98,15 @@ def test_a_damaged_record_is_no_record() -> None:
 
 def test_objects_stand_when_all_are_there_and_whole() -> None:
     made, sums = seen(body()), {"Ingress/web-canary": written_sum(WANTED)}
-    assert stands(sums, (made,))
-    assert not stands(sums, ())
-    assert not stands({}, (made,))
+    assert all_exist(sums, (made,))
+    assert not all_exist(sums, ())
+    assert not all_exist({}, (made,))
     changed = body()
     changed["spec"] = {}
-    assert not stands(sums, (seen(changed),))
+    assert not all_exist(sums, (seen(changed),))
     leaving = body()
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert stands({}, (seen(leaving),))
+    assert all_exist({}, (seen(leaving),))
     bare = {**WANTED, "metadata": {"name": "n"}}
     assert json.loads(
         companion_body(bare, seen({"kind": "Ingress"}), rollout="", uid="", beside="")
