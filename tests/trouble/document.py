@@ -15,23 +15,23 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "trouble.md"
 
 HEAD = """# Trouble
 
-What happens to a release when something goes wrong around it: what Moonshift does, what it says, and what you type.
+Problems that can happen around a release: what Moonshift does, its messages, and the commands to type.
 
-`make generate` writes this file from the table in `tests/trouble`, which is played on a real control plane. Whatever
-is quoted here was said in the run, word for word; `<name>` stands for what differs from run to run. A command that is
-shown was run; the application, its Service, its VirtualService and its Rollout are all called `shop`, and
-`<kind>` is the kind of the workload. Every release has two steps, 20 % and 50 % of the pods and of the traffic, each of
-which waits for an approval. In each of these runs no share of the traffic stayed with a side without ready pods
-while the other side had some for longer than the grace period and the time to write.
+`make generate` writes this file from the table in `tests/trouble`, which is played on a real control plane. Quoted
+messages are exactly those of the run; `<name>` replaces text that differs from run to run. Every command was run; the
+application, its Service, its VirtualService and its Rollout are all called `shop`, and `<kind>` is the kind of the
+workload. Every release has two steps, 20 % and 50 % of the pods and of the traffic, each of
+which waits for an approval. In none of these runs did a side without ready pods keep a share of the traffic
+for longer than the grace period and the time to write, while the other side had ready pods.
 
-First look: `kubectl moonshift why shop`. Below a trouble are the lines that it printed at the worst moment of the
-run: the cause, and the commands to type next. Those of the commands that only look were run, too. What you supply is in
+Begin with `kubectl moonshift why shop`. Below each problem are the lines that it printed at the worst moment of the
+run: the cause, and the commands to type next. Commands that only read were run, too. Values that you supply are in
 capitals.
 """
 
 MARKS = """
-● played in every run of the tests; ○ played in `make test-full`; · follows from a played one, the reason is below the
-table; – cannot have this trouble, the reason is below the table.
+● played in every run of the tests; ○ played in `make test-full`; · follows from a played one, with the reason below the
+table; – cannot have this problem, with the reason below the table.
 """
 
 SHORT = {

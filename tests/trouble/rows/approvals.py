@@ -79,7 +79,7 @@ async def is_approved_while_it_is_stalled(scene: Scene) -> None:
 
 async def is_taken_back_after_a_long_wait(scene: Scene) -> None:
     """Waiting for people does not count against `progressDeadlineSeconds`. A step that waited for longer than the
-    deadline is not Stalled, and its way back is not either; `status` ends with 3."""
+    deadline is not Stalled, and neither is its rollback; `status` ends with 3."""
     await scene.install()
     await scene.govern(forms.rollout(scene.app, progressDeadlineSeconds=DEADLINE))
     await scene.release(NEW_IMAGE)

@@ -48,8 +48,9 @@ RESTART = (
 
 
 async def is_replaced_without_our_marks(scene: Scene) -> None:
-    """`kubectl replace` with the owner's manifest takes every label and annotation of ours off. Admission and the
-    controller put back what they need, and the release stays where it is."""
+    """`kubectl replace` with the owner's manifest removes all our labels and annotations. Admission and the controller
+    restore those that they need, and the release stays at its step.
+    """
     await scene.begin()
     await scene.reach(2)
     await scene.replaces(manifests.workload(scene.app, NEW_IMAGE))
@@ -61,7 +62,7 @@ async def is_replaced_without_our_marks(scene: Scene) -> None:
 
 
 async def loses_the_label_of_its_kind(scene: Scene) -> None:
-    """The label is what admission selects by: admission keeps it while a release is under way."""
+    """Admission selects workloads by this label, so it keeps the label while a release is under way."""
     await scene.begin()
     await scene.reach(2)
     await scene.does("kubectl label <kind>/shop rollouts.kruise.io/workload-type-")
@@ -109,7 +110,7 @@ async def _begins_again(scene: Scene) -> None:
 
 
 async def is_not_restarted(scene: Scene) -> None:
-    """In canary style the Deployment is paused to the end, and kubectl refuses to restart what is paused."""
+    """In canary style the Deployment is paused until the end, and kubectl refuses to restart a paused one."""
     await scene.begin()
     await scene.reach(2)
     await scene.does("kubectl rollout restart <kind>/shop", fails=True)
@@ -120,8 +121,9 @@ async def is_not_restarted(scene: Scene) -> None:
 
 
 async def is_paused_by_its_owner(scene: Scene) -> None:
-    """`kubectl rollout pause` is the owner's word: nothing moves until it is taken back. kubectl refuses to resume what
-    is not paused, and to restart what is."""
+    """`kubectl rollout pause` is the owner's decision: no pod changes until the owner resumes. kubectl refuses to
+    resume a Deployment that is not paused, and to restart a paused one.
+    """
     await scene.begin()
     await scene.reach(1)
     await scene.does("kubectl rollout resume <kind>/shop", fails=True)
@@ -138,8 +140,9 @@ async def is_paused_by_its_owner(scene: Scene) -> None:
 
 
 async def is_given_another_template_under_a_pause(scene: Scene) -> None:
-    """Another template under the pause moves no pod either: traffic goes back to the old pods, and the steps begin
-    again when the pause is taken back. The old template is the way back under a pause, too."""
+    """Another template during the pause changes no pod either: traffic returns to the old pods, and the steps begin
+    again when the owner resumes. The old template is a rollback, also during a pause.
+    """
     await scene.begin()
     await scene.reach(1)
     await scene.does("kubectl rollout pause <kind>/shop")
@@ -162,8 +165,9 @@ def _is_pod_of_the_third(change: Change) -> bool:
 
 
 async def is_paused_before_the_template_comes(scene: Scene) -> None:
-    """A Deployment that its owner has paused is not released before it is resumed: nothing is touched, and the steps
-    begin when the pause is taken back."""
+    """A Deployment that its owner has paused is not released before it is resumed: nothing is changed, and the steps
+    begin when the owner resumes.
+    """
     await scene.install()
     await scene.govern()
     await scene.does("kubectl rollout pause <kind>/shop")
@@ -178,7 +182,7 @@ async def is_paused_before_the_template_comes(scene: Scene) -> None:
 
 
 async def cannot_be_paused(scene: Scene) -> None:
-    """kubectl refuses to pause it. To hold a release up, set `spec.strategy.paused` of the Rollout."""
+    """kubectl refuses to pause this kind. To pause a release, set `spec.strategy.paused` of the Rollout."""
     await scene.begin()
     await scene.reach(1)
     await scene.does("kubectl rollout pause <kind>/shop", fails=True)
@@ -193,8 +197,9 @@ async def cannot_be_paused(scene: Scene) -> None:
 
 
 async def is_paused_in_its_strategy(scene: Scene) -> None:
-    """kubectl refuses to pause it, but its update strategy can be paused. That is the owner's word: nothing moves until
-    it is taken back."""
+    """kubectl refuses to pause this kind, but its update strategy can be paused. That is the owner's decision: no pod
+    changes until the owner resumes.
+    """
     await scene.begin()
     await scene.reach(1)
     await scene.does("kubectl rollout pause <kind>/shop", fails=True)
@@ -231,7 +236,7 @@ async def is_resumed_while_it_is_latched(scene: Scene) -> None:
 
 
 async def is_undone_by_kubectl(scene: Scene) -> None:
-    """The old template is back: all traffic goes to the old pods, then the new ones go."""
+    """The old template is a rollback: all traffic goes to the old pods, then the new ones are removed."""
     await scene.begin()
     await scene.reach(2)
     await scene.does("kubectl rollout undo <kind>/shop")
@@ -241,8 +246,9 @@ async def is_undone_by_kubectl(scene: Scene) -> None:
 
 
 async def is_undone_by_moonshift(scene: Scene) -> None:
-    """The Deployment has had one ReplicaSet only, so kubectl finds nothing to go back to; `kubectl moonshift
-    undo` does."""
+    """The Deployment has only had one ReplicaSet, so kubectl finds no revision to go back to; `kubectl moonshift undo`
+    does.
+    """
     await scene.begin()
     await scene.reach(2)
     await scene.does("kubectl rollout undo <kind>/shop", fails=True)
@@ -258,8 +264,9 @@ async def is_undone_by_moonshift_alone(scene: Scene) -> None:
 
 
 async def is_applied_by_the_server(scene: Scene) -> None:
-    """Workload and Service are applied without a conflict; the pin that was applied over is put back. What a route
-    divides its traffic by is ours for the time of the release, and the owner's again after it."""
+    """Workload and Service are applied without a conflict; the overwritten pin is restored. The list by which a route
+    divides traffic belongs to the release while it lasts, and to the owner again afterwards.
+    """
     for body in manifests.objects(scene.app):
         await _applied(scene, body)
     await scene.pods_ready()

@@ -15,8 +15,9 @@ BY_REPLICAS = "it has as many pods as it has replicas, on whatever nodes there a
 
 
 async def loses_its_nodes_and_gets_them_back(scene: Scene) -> None:
-    """Every node that takes its pods is taken out for a while. The stable version stays what it was; when there are
-    nodes again the step's share is new and no more, and the steps begin again."""
+    """Every node for its pods is removed for a while. The stable version does not change; when there are nodes again,
+    no more than the step's share is new, and the steps begin again.
+    """
     scene.app = replace(scene.app, pool=scene.app.namespace)
     nodes = manifests.nodes(scene.app.replicas, scene.app.pool)
     await scene.plane.apply(yaml.safe_dump_all(nodes))

@@ -33,8 +33,7 @@ METRICS = "https://metrics.example"
 
 
 async def has_no_controller(scene: Scene) -> None:
-    """Nothing moves, and pods and routes stay as they are. When a controller is at work again the release goes on
-    where it was."""
+    """Pods and routes stay as they are. When a controller runs again, the release continues at its step."""
     await scene.begin()
     await scene.reach(1)
     await _without(scene.running.controller, scene)
@@ -58,8 +57,9 @@ def _of(scene: Scene) -> Callable[[Change], bool]:
 
 
 async def has_no_script_worker(scene: Scene) -> None:
-    """No route can be worked out, so none is touched. The new pods of the step are made, and the release goes on by
-    itself when a worker answers."""
+    """No route can be computed, so none is changed. The new pods of the step are created, and the release continues by
+    itself when a worker answers.
+    """
     await scene.begin()
     await scene.reach(1)
     await scene.running.worker.kill()
@@ -76,8 +76,9 @@ async def has_no_script_worker(scene: Scene) -> None:
 
 
 async def has_no_script(scene: Scene) -> None:
-    """Nobody has told how this kind divides traffic. The release does not begin, and nothing is touched; the message
-    names the key of the ConfigMap that would be read."""
+    """No script says how this kind divides traffic. The release does not begin, and nothing is changed; the message
+    names the missing key of the ConfigMap.
+    """
     right = invented.right()
     right["metadata"]["name"] = "lanes"
     right["rules"][0] |= {"apiGroups": ["lanes.example.dev"], "resources": ["lanes"]}
@@ -100,8 +101,9 @@ async def has_no_script(scene: Scene) -> None:
 
 
 async def may_not_ask_its_metric_source(scene: Scene) -> None:
-    """The administrator has not named this address, so it is not asked. The gate gives no verdict, and the step waits
-    for a person: approved, it goes on all the same."""
+    """The administrator has not allowed this address, so no request is sent. The gate gives no verdict, and the step
+    waits for a person, who may approve it all the same.
+    """
     body = forms.rollout(scene.app)
     (plan,) = body["spec"]["strategy"].values()
     plan["steps"][0]["analysis"] = {"metrics": [_metric()]}

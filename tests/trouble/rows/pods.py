@@ -23,9 +23,10 @@ from tests.trouble.why import UNDO, ours, theirs
 
 
 async def loses_the_replica_set_of_its_old_pods(scene: Scene) -> None:
-    """Somebody deletes the ReplicaSet of the old pods, and the pods with it; the Deployment fills up with new ones. The
-    release stops, says what runs, and what to type: here the old version comes back, from the template that the release
-    has kept."""
+    """Somebody deletes the ReplicaSet of the old pods, and the pods with it; the Deployment creates new ones instead.
+    The release stops, names the running version, and says what to type: here the old version is restored, from the
+    template that the release has kept.
+    """
     await _loses_its_old_pods(scene)
     await scene.is_explained()
     await scene.does("kubectl moonshift undo shop")
@@ -34,8 +35,9 @@ async def loses_the_replica_set_of_its_old_pods(scene: Scene) -> None:
 
 
 async def loses_the_replica_set_of_its_old_pods_for_good(scene: Scene) -> None:
-    """Somebody deletes the ReplicaSet of the old pods, and the pods with it; the Deployment fills up with new ones. The
-    release stops, says what runs, and what to type: here the release ends with the new version."""
+    """Somebody deletes the ReplicaSet of the old pods, and the pods with it; the Deployment creates new ones instead.
+    The release stops, names the running version, and says what to type: here the release ends with the new version.
+    """
     await _loses_its_old_pods(scene)
     await scene.is_explained()
     await scene.does("kubectl moonshift promote shop")
@@ -67,8 +69,9 @@ def _stable_replica_set(scene: Scene) -> str:
 
 
 async def loses_the_replica_set_beside_its_canary(scene: Scene) -> None:
-    """The Deployment is paused to the end, so nobody makes the old pods again. All requests go to the new revision,
-    and approvals bring the release to its end."""
+    """The Deployment is paused until the end, so the old pods are not created again. All requests go to the new
+    revision, and approvals bring the release to its end.
+    """
     await scene.begin()
     await scene.reach(2)
     for rule in ("enough_pods_are_ready", "traffic_stays_within_the_approved_step"):
@@ -87,8 +90,9 @@ REVISIONS = "/apis/apps/v1/namespaces/{}/controllerrevisions"
 
 
 async def loses_the_revision_of_its_old_pods(scene: Scene) -> None:
-    """Somebody deletes the ControllerRevision of the old template. The old pods stay; `undo` says that it finds
-    nothing to go back to, and the old manifest, applied again, is the way back."""
+    """Somebody deletes the ControllerRevision of the old template. The old pods stay; `undo` says that it finds no
+    template to go back to; apply the old manifest to go back.
+    """
     await scene.begin()
     await scene.reach(2)
     found = (await scene.client.get(REVISIONS.format(scene.app.namespace)))["items"]
@@ -102,8 +106,9 @@ async def loses_the_revision_of_its_old_pods(scene: Scene) -> None:
 
 
 async def may_not_hold_its_autoscaler(scene: Scene) -> None:
-    """The right to patch autoscalers is missing, so old and new pods side by side would be scaled. The release stops
-    before its first new pod and goes on when the right is there."""
+    """The right to patch autoscalers is missing, so autoscalers would count old and new pods together. The release
+    stops before its first new pod and continues when the right is granted.
+    """
     path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/kruise-rollout-manager-role"
     admin = scene.plane.client()
     role = await admin.get(path)

@@ -30,7 +30,7 @@ SAME = "the Rollout's part is the same for every kind; releases of it are in the
 
 
 async def goes_back_to_the_old_template(scene: Scene) -> None:
-    """All traffic goes to the old pods at once, and after the grace period the new ones go."""
+    """All traffic goes to the old pods at once, and after the grace period the new ones are removed."""
     await scene.begin()
     await scene.reach(2)
     await scene.release(STABLE_IMAGE)
@@ -39,8 +39,9 @@ async def goes_back_to_the_old_template(scene: Scene) -> None:
 
 
 async def makes_way_for_a_third_revision(scene: Scene) -> None:
-    """Traffic goes back to the old pods, the abandoned ones go after the grace period, and the steps begin
-    again."""
+    """Traffic returns to the old pods, the abandoned ones are removed after the grace period, and the steps begin
+    again.
+    """
     await scene.begin()
     await scene.reach(2)
     await scene.restart(THIRD_IMAGE)
@@ -50,8 +51,9 @@ async def makes_way_for_a_third_revision(scene: Scene) -> None:
 
 
 async def gives_the_abandoned_places_to_a_third_revision(scene: Scene) -> None:
-    """Traffic goes back to the old pods and the steps begin again. The abandoned pods stay until a step needs their
-    places; they are replaced before any old pod is."""
+    """Traffic returns to the old pods and the steps begin again. The abandoned pods stay until a step needs their
+    places; they are replaced before any old pod.
+    """
     await scene.begin()
     await scene.reach(2)
     await scene.restart(THIRD_IMAGE)
@@ -74,8 +76,9 @@ def _images(scene: Scene) -> list[str]:
 
 
 async def is_deleted(scene: Scene) -> None:
-    """Traffic goes back to the old pods; Services and routes are given back; then the workload goes on to the new
-    template by itself."""
+    """Traffic returns to the old pods; Services and routes are restored; then the workload's own controller updates it
+    to the new template.
+    """
     await scene.begin()
     await scene.reach(2)
     await scene.does("kubectl delete rollout/shop --wait=false")
@@ -87,7 +90,7 @@ async def is_deleted(scene: Scene) -> None:
 
 
 async def is_disabled(scene: Scene) -> None:
-    """Traffic goes back to the old pods; then the workload goes on to the new template by itself."""
+    """Traffic returns to the old pods; then the workload's own controller updates it to the new template."""
     await scene.begin()
     await scene.reach(2)
     await scene.disable()
@@ -98,7 +101,7 @@ async def is_disabled(scene: Scene) -> None:
 
 
 async def has_its_plan_edited(scene: Scene) -> None:
-    """A step is put in behind the one that waits; the release goes on with the new plan."""
+    """A step is inserted after the present one; the release continues with the new plan."""
     await scene.begin()
     await scene.reach(1)
     strategy = "blueGreen" if scene.app.blue_green else "canary"
@@ -115,8 +118,9 @@ async def has_its_plan_edited(scene: Scene) -> None:
 
 
 async def loses_its_workload(scene: Scene) -> None:
-    """Services and routes are given back. A workload that is made again with the same name begins anew: what
-    it is made with is its stable template."""
+    """Services and routes are restored. A workload that is created again with the same name starts without a release:
+    its template is the stable one.
+    """
     await scene.begin()
     await scene.reach(2)
     await scene.does("kubectl delete <kind>/shop")
@@ -135,7 +139,7 @@ async def loses_its_workload(scene: Scene) -> None:
 
 
 async def loses_its_namespace(scene: Scene) -> None:
-    """Everything goes, finalizers included; nothing holds the namespace up."""
+    """Everything is deleted, finalizers included; nothing blocks the namespace."""
     await scene.begin()
     await scene.reach(2)
     await scene.plane.kubectl("delete", "namespace", scene.app.namespace, "--timeout=50s")
@@ -145,8 +149,7 @@ FINALIZER_OFF = 'kubectl patch rollout/shop --type merge -p \'{"metadata":{"fina
 
 
 async def loses_its_namespace_without_a_controller(scene: Scene) -> None:
-    """While no controller is at work the Rollout's finalizer holds the namespace up. Take it off, and everything
-    goes."""
+    """While no controller runs, the Rollout's finalizer blocks the namespace. Remove it, and everything is deleted."""
     await scene.begin()
     await scene.reach(2)
     await scene.running.controller.kill()

@@ -40,8 +40,9 @@ UPSTREAMS = Kind("gloo.solo.io", "v1", "upstreamgroups")
 
 
 async def loses_its_route(scene: Scene) -> None:
-    """The gateway object is deleted. Nothing moves without it; when it is applied again the step's share is
-    written into it again."""
+    """The gateway object is deleted. Without it no pod changes; when it is applied again, the step's share is written
+    into it again.
+    """
     await scene.begin()
     await scene.reach(2)
     await scene.does("kubectl delete virtualservice/shop")
@@ -75,8 +76,9 @@ async def has_its_route_edited(scene: Scene) -> None:
 
 async def loses_its_pinned_service(scene: Scene) -> None:
     """The stable Service is deleted mid-release. After the grace period all requests go to the new revision, because
-    nobody else answers. When the Service is applied again it is pinned again, and the release goes on with the step's
-    share."""
+    the stable one cannot be reached. When the Service is applied again it is pinned again, and the release continues
+    with the step's share.
+    """
     await scene.begin()
     await scene.reach(2)
     scene.excused["routes_lead_to_ready_pods"] = "the test deleted the Service"
@@ -131,13 +133,14 @@ async def _begun_with_service(scene: Scene, spec: JsonObject) -> None:
 
 
 async def has_a_service_without_a_selector(scene: Scene) -> None:
-    """Nothing tells which pods such a Service leads to, so it cannot be pinned: the release does not begin,
-    and nothing is touched."""
+    """The pods of such a Service are not known, so it cannot be pinned: the release does not begin, and nothing is
+    changed.
+    """
     await _begun_with_service(scene, {"ports": [{"port": 80, "protocol": "TCP"}]})
 
 
 async def has_a_service_of_type_external_name(scene: Scene) -> None:
-    """Such a Service leads to a name outside: the release does not begin, and nothing is touched."""
+    """Such a Service leads to an external name: the release does not begin, and nothing is changed."""
     await _begun_with_service(scene, {"type": "ExternalName", "externalName": "shop.example"})
 
 
@@ -160,8 +163,9 @@ def _upstream_group(namespace: str) -> JsonObject:
 
 
 async def lacks_the_right_to_the_gateway_kind(scene: Scene) -> None:
-    """The controller may not read the kind. It says so once, names the right, and goes on within ten seconds
-    of its being granted; nothing has moved meanwhile."""
+    """The controller may not read the kind. It says so once, names the right, and continues within ten seconds of the
+    grant; no pod and no route changes meanwhile.
+    """
     crd = gateways.definition("gloo.solo.io", "UpstreamGroup", "upstreamgroups", ["v1"])
     await invented.install(scene.plane, crd)
     await scene.create(*(o for o in manifests.objects(scene.app) if o["kind"] != "VirtualService"))
@@ -201,8 +205,9 @@ def _route_group(namespace: str) -> JsonObject:
 
 
 async def lacks_the_crd_of_the_gateway_kind(scene: Scene) -> None:
-    """The kind is not served: the Rollout says so, and the release begins when the CRD is installed. Removed
-    mid-release and installed again, it is the same."""
+    """The kind is not served: the Rollout says so, and the release begins when the CRD is installed. The same happens
+    when it is removed during a release and installed again.
+    """
     await scene.create(*(o for o in manifests.objects(scene.app) if o["kind"] != "VirtualService"))
     await scene.pods_ready()
     right = invented.right()

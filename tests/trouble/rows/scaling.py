@@ -23,8 +23,9 @@ SCALED = tuple(form for form in FORMS if form not in ON_NODES)
 
 
 async def goes_to_zero_and_comes_back(scene: Scene) -> None:
-    """At zero nothing is released. The stable version stays what it was; when there are replicas again the stable pods
-    come first, and the steps begin again."""
+    """At zero nothing is released. The stable version does not change; when there are replicas again, the stable pods
+    come first, and the steps begin again.
+    """
     await scene.begin()
     await scene.reach(2)
     await scene.scale(0)
@@ -42,11 +43,12 @@ async def goes_to_zero_and_comes_back(scene: Scene) -> None:
 
 
 async def goes_to_zero_and_back_at_once(scene: Scene) -> None:
-    """Nobody waits for the pods to go. In the end no more than the step's share is new, at the step where the release
-    was or at the first one, and the old template is still the way back. The workload's own controller may read both
-    sizes before Moonshift has read the first one. It then gives all pods to the newest revision, and Moonshift takes
-    them back as soon as it reads the size. Wait until the release is at step 1 again (`kubectl moonshift status`)
-    before you scale up, and this cannot happen; nor can it in canary style."""
+    """The workload is scaled up before its pods are gone. At the end no more than the step's share is new, at the
+    present step or at the first one, and the old template is still a rollback. The workload's own controller may read
+    both sizes before Moonshift has read the first one. It then gives all pods to the newest revision, and Moonshift
+    replaces them as soon as it reads the size. Wait until the release is at step 1 again (`kubectl moonshift status`)
+    before you scale up, and this cannot happen; nor can it in canary style.
+    """
     await scene.begin()
     await scene.reach(2)
     for rule in ("enough_pods_are_ready", "blue_green_keeps_every_old_pod"):
@@ -74,8 +76,9 @@ async def keeps_its_share_at_every_size(scene: Scene) -> None:
 
 
 async def keeps_its_new_pods_when_it_shrinks(scene: Scene) -> None:
-    """The step waits at 50 %, and the workload has 5, 6, 7, 8 and 4 replicas in turn: 3, 3, 4, 4 and 4 pods are new
-    beside all old ones, because no new pod goes before the end. The route gives them 50 %."""
+    """The step waits at 50 %, and the workload has 5, 6, 7, 8 and 4 replicas in turn: 3, 3, 4, 4 and 4 pods are new in
+    addition to all old ones, because no new pod is removed before the end. The route gives them 50 %.
+    """
     await _scaled(scene, (3, 4, 4, 4))
 
 
@@ -88,7 +91,7 @@ async def adds_to_its_larger_revision(scene: Scene) -> None:
 
 async def adds_at_its_upper_end(scene: Scene) -> None:
     """The step waits at 50 %, and the workload has 5, 6, 7, 8 and 4 replicas in turn: 3, 4, 5, 6 and 2 pods are new.
-    Pods are added and taken away at the upper end, where the new ones are. The route gives the new ones 50 %."""
+    Pods are added and removed at the upper end, where the new ones are. The route gives the new ones 50 %."""
     await _scaled(scene, (4, 5, 6, 2))
 
 

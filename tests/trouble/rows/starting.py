@@ -33,8 +33,8 @@ BAD_IMAGE = "shop:bad"
 
 
 async def never_becomes_ready(scene: Scene) -> None:
-    """The step waits with as many old pods and as much traffic as before. After `progressDeadlineSeconds` the
-    Rollout is Stalled and names the pods and what is wrong with them."""
+    """The step waits, and old pods and traffic stay as before. After `progressDeadlineSeconds` the
+    Rollout is Stalled and names the pods and their problems."""
     await scene.install()
     await scene.govern(forms.rollout(scene.app, progressDeadlineSeconds=DEADLINE))
     await scene.release(BAD_IMAGE)
@@ -46,8 +46,9 @@ async def never_becomes_ready(scene: Scene) -> None:
 
 
 async def is_taken_back_by_itself(scene: Scene) -> None:
-    """With `onDeadlineExceeded: Rollback` the old template is written back. Applied again, the same template
-    is held until somebody says `retry`."""
+    """With `onDeadlineExceeded: Rollback` the old template is restored. If the same new template is applied again, it
+    is held until somebody runs `retry`.
+    """
     await scene.install()
     body = forms.rollout(scene.app, progressDeadlineSeconds=DEADLINE, onDeadlineExceeded="Rollback")
     await scene.govern(body)
@@ -68,8 +69,9 @@ async def is_taken_back_by_itself(scene: Scene) -> None:
 
 
 async def meets_a_full_quota(scene: Scene) -> None:
-    """No pod may be made. The old ones stay, nothing else moves, and the Rollout says since when; once there is
-    room, the release goes on by itself."""
+    """No pod can be created. The old ones stay, nothing else changes, and the Rollout says since when; once there is
+    room, the release continues by itself.
+    """
     await scene.install()
     await scene.govern()
     await _quota(scene, len(scene.pods()))
@@ -99,8 +101,9 @@ async def _quota(scene: Scene, pods: int) -> None:
 
 
 async def meets_a_lowered_quota(scene: Scene) -> None:
-    """The quota is lower than the number of pods, so an old pod that went has no successor. Nothing else moves, and the
-    Rollout says since when; once there is room, the release goes on by itself."""
+    """The quota is lower than the number of pods, so a deleted old pod is not replaced. Nothing else changes, and the
+    Rollout says since when; once there is room, the release continues by itself.
+    """
     await scene.install()
     await scene.govern()
     await _quota(scene, len(scene.pods()) - 1)
@@ -116,19 +119,20 @@ async def meets_a_lowered_quota(scene: Scene) -> None:
 
 
 async def crashes_again_and_again(scene: Scene) -> None:
-    """The container of the new pods ends soon after each start. The step waits with as many old pods and as much
-    traffic as before; after a minute the Rollout is Stalled, with or without a deadline."""
+    """The container of the new pods ends soon after each start. The step waits, and old pods and traffic stay as
+    before; after a minute the Rollout is Stalled, with or without a deadline.
+    """
     await _fails(scene, "shop:crashing")
 
 
 async def is_placed_on_no_node(scene: Scene) -> None:
-    """The new pods ask for more than any node has. The step waits with as many old pods and as much traffic as before;
+    """The new pods ask for more than any node has. The step waits, and old pods and traffic stay as before;
     after a minute the Rollout is Stalled, with or without a deadline."""
     await _fails(scene, NEW_IMAGE, resources={"requests": {"cpu": "20k"}})
 
 
 async def fails_its_probe(scene: Scene) -> None:
-    """The new pods run and are not ready. The step waits with as many old pods and as much traffic as before; after a
+    """The new pods run and are not ready. The step waits, and old pods and traffic stay as before; after a
     minute the Rollout is Stalled, with or without a deadline."""
     await _fails(scene, "shop:unready")
 
