@@ -41,6 +41,10 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
+        # Looked up once: each call observes all three.
+        self._queue_seconds = self._seconds.labels("queue")
+        self._wall_seconds = self._seconds.labels("wall")
+        self._cpu_seconds = self._seconds.labels("cpu")
         self._lua_bytes = self._histogram("lua_exec_lua_bytes", "Bytes a Lua state held at the end")
         self._output_bytes = self._histogram("lua_exec_output_bytes", "Bytes of a result")
         self._troubles = self._counter(
@@ -89,9 +93,9 @@ class Metrics:
     def call_ended(self, outcome: Outcome, backend: str, waited: float, wall: float) -> None:
         """One outcome."""
         self._calls.labels(outcome.code.name, backend).inc()
-        self._seconds.labels("queue").observe(waited)
-        self._seconds.labels("wall").observe(wall)
-        self._seconds.labels("cpu").observe(outcome.cpu_ms / 1000)
+        self._queue_seconds.observe(waited)
+        self._wall_seconds.observe(wall)
+        self._cpu_seconds.observe(outcome.cpu_ms / 1000)
         self._lua_bytes.observe(outcome.memory)
         self._output_bytes.observe(len(outcome.result))
 

@@ -68,6 +68,7 @@ class Pool:
         self._lost = asyncio.Event()
         self._supervisor: asyncio.Task[None] | None = None
         self._rest: Rest | None = None
+        self._usual = settings.limits
         self._proven: Verdict | None = None
         self.problem = "the worker is starting"
         metrics.watch_pool(lambda: len(self._spares), self._queue)
@@ -142,7 +143,7 @@ class Pool:
         if Layer.SINGLE_USE in self._settings.without:
             return Key("", b"", Limits(0, 0, 0, 0))
         # The process keeps its bounds, so unusual ones get a child of their own.
-        if packaged and call.limits == self._settings.limits:
+        if packaged and call.limits == self._usual:
             return Key(tenant, packaged, call.limits)
         return None
 

@@ -4,7 +4,6 @@ Invariant: the outcome of a script is a code of the response, with gRPC status O
 nothing is known about the script. No script text, object content or result is ever logged.
 """
 
-import hashlib
 import logging
 import re
 import time
@@ -219,7 +218,7 @@ async def _check_sizes(script: bytes, object_json: bytes, context: _Context) -> 
 
 def _module(module: pb.Module, packaged: Packaged) -> Module:
     name, text = module.name.encode(), module.text
-    digest = hashlib.sha256(text).digest()
+    digest = packaged.digest(name, text)
     return Module(name, text, module.hidden, digest, packaged.has(name, digest))
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from luaworker.settings import MEGABYTE
-from tests.bench_lua import neighbours, speed, stops
+from tests.bench_lua import neighbours, resting, speed, stops
 from tests.bench_lua.figures import Figures, Goal
 from tests.bench_lua.processes import SPARES, measured_worker, memory_bytes
 
@@ -87,6 +87,7 @@ async def run(console: Console) -> list[Goal]:
             large = await speed.measure(running, "200 KB", _LARGE, _LARGE_CALLS)
             beset = await neighbours.measure(running, small.single_use.percentile(0.5))
             stopped = await stops.measure(running)
+        rested = await resting.measure(Path(folder))
     load = " ".join(f"{value:.1f}" for value in os.getloadavg())
     console.print(
         f"{os.cpu_count()} cores, load {load}; a core's share is counted in CPU time of all processes"
@@ -99,6 +100,7 @@ async def run(console: Console) -> list[Goal]:
         *neighbours.goals(beset),
         *stops.goals(stopped),
         Goal(f"idle memory with {SPARES} spares", idle, _IDLE_GOAL, "MB"),
+        *resting.goals(rested),
     ]
     console.print(_goals_table(goals))
     return goals

@@ -56,6 +56,16 @@ def test_two_libraries_that_differ_have_different_fingerprints() -> None:
     assert 0 not in marks
 
 
+def test_a_module_of_ours_has_the_hash_that_any_text_has() -> None:
+    ours = packaged.hashes()
+    assert ours.texts
+    for name, text in ours.texts.items():
+        assert ours.digest(name, text) == hashlib.sha256(text).digest()
+        assert ours.digest(name, text + b" ") == hashlib.sha256(text + b" ").digest()
+        assert ours.has(name, ours.digest(name, text))
+        assert not ours.has(name, ours.digest(name, text + b" "))
+
+
 def test_server_and_zygote_find_the_same_library() -> None:
     assert packaged.hashes().library == Kit().fingerprint
 
