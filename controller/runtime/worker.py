@@ -14,6 +14,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from controller.errors import Conflict, LostLease, MoonshiftError, Postponed, Throttled
+from controller.runtime.turns import Turns
 from controller.runtime.workqueue import WorkQueue
 
 K = TypeVar("K", bound=Hashable)
@@ -72,6 +73,7 @@ class Worker(Generic[K]):
         self._metrics = metrics
         self._busy: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self._turns = Turns()
 
     async def run(self) -> None:
         """Work until cancelled; raise `LostLease` when a reconcile meets it."""
@@ -111,14 +113,12 @@ class Worker(Generic[K]):
             self._report_busy()
             answered = False
             try:
+                await self._turns.next()
                 answered = await self._handle(key)
             finally:
                 self._busy.discard(task)
                 self._report_busy()
                 self._queue.done(key, answered=answered)
-            # A pass that has nothing to ask anybody never waits: ten thousand of them, one after the other, would
-            # hold up the loop for seconds, and the Lease would be lost.
-            await asyncio.sleep(0)
 
     async def _handle(self, key: K) -> bool:
         """One reconcile; whether it answered who asked for it."""

@@ -1,0 +1,42 @@
+"""Who may begin in which turn of the event loop."""
+
+import asyncio
+from itertools import pairwise
+
+from controller.runtime.turns import Turns
+
+
+async def test_one_begins_in_a_turn_in_the_order_in_which_they_came() -> None:
+    turns, begun = Turns(), list[int]()
+
+    async def piece(number: int) -> None:
+        await turns.next()
+        begun.append(number)
+
+    pieces = [asyncio.create_task(piece(number)) for number in range(20)]
+    counts = [0]
+    while len(begun) < len(pieces):
+        await asyncio.sleep(0)
+        counts.append(len(begun))
+    assert begun == [*range(20)]
+    assert max(after - before for before, after in pairwise(counts)) == 1
+
+
+async def test_who_is_cancelled_before_or_after_the_turn_was_given_loses_nobody_elses() -> None:
+    turns = Turns()
+    await turns.next()
+    waiting = [asyncio.create_task(turns.next()) for _ in range(3)]
+    await asyncio.sleep(0)  # the first of them has been given the turn by now, or waits for it
+    waiting[0].cancel()
+    waiting[1].cancel()
+    await asyncio.wait_for(waiting[2], 5)
+    await asyncio.wait_for(turns.next(), 5)
+
+
+async def test_who_comes_alone_does_not_wait() -> None:
+    turns = Turns()
+    for _ in range(3):
+        began = asyncio.ensure_future(turns.next())
+        await asyncio.sleep(0)
+        assert began.done()
+        await asyncio.sleep(0)
