@@ -27,7 +27,7 @@ FOUND_BY_THE_MACHINE = frozenset(
         "a deleted Rollout goes at once",
         "success upgrades the workload behind a pinned Service",
         "the stable Service is never pinned",
-        "the latch is not taken off",
+        "the admission pause is not ended",
         "a deleted Rollout leaves its label behind",
         "old pods go before new ones are ready",
     }

@@ -95,7 +95,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     ),
     "test_a_step_with_traffic_waits_for_an_approval_with_pods_ready_and_the_route_moved": (
         "the stable Service is never pinned",
-        "the latch is not taken off",
+        "the admission pause is not ended",
     ),
     "test_a_batch_waits_for_unready_pods_and_a_threshold_lets_it_pass": (
         "traffic does not wait for ready pods",
@@ -151,7 +151,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
         "an earlier descent is kept while a route moves",
     ),
     "test_scaled_in_at_once_never_makes_a_new_pod_too_many": (
-        "knobs that round to nothing are taken for nothing",
+        "limits that round to nothing are taken for nothing",
     ),
     "test_a_workload_that_its_owner_pauses_is_waited_for_and_said": (
         "an owner's pause is overrun",

@@ -109,10 +109,10 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
         (
             "our marks go before the original is back",
-            "        stored = await self._original_back(target, namespace, object_state)\n        match stored:\n",
+            "        stored = await self._with_original(target, namespace, object_state)\n        match stored:\n",
             (
                 "        await self._unmark(target, namespace, encode(object_state.live))\n"
-                "        stored = await self._original_back(target, namespace, object_state)\n        match stored:\n"
+                "        stored = await self._with_original(target, namespace, object_state)\n        match stored:\n"
             ),
             "component/effects/gateways/test_restore.py::test_a_restore_that_was_cut_off_before_the_marks_went_goes_on",
         ),
@@ -178,8 +178,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         ),
         (
             "actions go on after one that is not done yet",
-            "                    return decision, _sooner(wake_after, after)\n                case Refusal",
-            "                    wake_after = _sooner(wake_after, after)\n                case Refusal",
+            "                    return decision, _earlier(wake_after, after)\n                case Refusal",
+            "                    wake_after = _earlier(wake_after, after)\n                case Refusal",
             "component/reconcilers/test_rollout_passes.py::test_actions_are_carried_out_up_to_the_first_that_is_not_done",
         ),
         (

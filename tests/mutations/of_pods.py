@@ -21,7 +21,7 @@ OF_PODS: tuple[Mutation, ...] = (
     *of(
         "pods.deployment",
         (
-            "knobs that round to nothing are taken for nothing",
+            "limits that round to nothing are taken for nothing",
             "unavailable if surge or unavailable else min(1, replicas)",
             "unavailable",
             DISTURBANCES,
@@ -47,7 +47,7 @@ OF_PODS: tuple[Mutation, ...] = (
             BEHIND,
         ),
         (
-            "the latch is not taken off",
+            "the admission pause is not ended",
             'admission_pause=context.meta.annotations[names.ADMISSION_PAUSE] if ends_pause else "",',
             'admission_pause="",',
         ),

@@ -80,7 +80,9 @@ class Watch:
         return limits.surge, limits.unavailable
 
     def accept_replacement(self) -> None:
-        """The release goes on from the pods that an abandoned revision left behind and that the latch filled up."""
+        """The release goes on from the pods that an abandoned revision left behind and that the admission pause filled
+        up.
+        """
         context = self.context
         if self.replaced and context is not None:
             new = [pod for pod in context.new_pods if not pod.metadata.deleting]
@@ -207,7 +209,8 @@ class Watch:
         beyond = self.surplus if context.style is Style.BLUE_GREEN else 0
         most = max(self.granted[1] + beyond, self.most_new)
         if self.replaced:
-            # A latched Deployment with several revisions is filled up to its surge by share, or loses what is above it.
+            # A Deployment under the admission pause with several revisions is filled up to its surge by
+            # share, or loses what is above it.
             most += self.limits(context)[0]
             if context.style is Style.BLUE_GREEN:
                 # Its controller makes new pods for the old ones that it took: as many pods in all as the step wants.

@@ -1,6 +1,6 @@
 """The simulated Deployment controller does what the real one was seen to do (Kubernetes 1.35, by hand-written patches).
 
-Sizes are pods of v1, v2, v3. The hold keeps new pods from ever counting as available, the latch is `paused`.
+Sizes are pods of v1, v2, v3. The hold keeps new pods from ever counting as available, the admission pause is `paused`.
 """
 
 import pytest
@@ -47,7 +47,7 @@ def rolling_limits(surge: Knob, unavailable: Knob) -> dict[str, object]:
 
 
 def batch(replicas: int, surge: Knob, unavailable: Knob) -> World:
-    """v2 held at these knobs."""
+    """v2 held at these limits."""
     world = running(replicas)
     patch(world, template=template("v2"), **hold(), **rolling_limits(surge, unavailable))
     return world

@@ -1,4 +1,6 @@
-"""Any write during a release keeps the hold and the latch. The owner's values are the values of the last write."""
+"""Any write during a release keeps the hold and the admission pause. The owner's values are the values of the last
+write.
+"""
 
 import copy
 
@@ -72,8 +74,8 @@ def test_writes_in_mid_release(
 ) -> None:
     under = rollout()
     live = admitted(deployment(), deployment("v2", **first), (replica_set("v1", 1),), under)
-    for manifest, image, how, unlatched in writes:
-        if unlatched:
+    for manifest, image, how, resumed in writes:
+        if resumed:
             # The controller's first move.
             live = changed(live, ("metadata", "annotations", ADMISSION_PAUSE), None)
             live = changed(live, ("spec", "paused"), None)

@@ -71,7 +71,7 @@ def test_the_mark_names_the_rollout(text: str, owner: str) -> None:
 @pytest.mark.parametrize(
     ("paused", "token", "ours", "owners"),
     [
-        pytest.param(True, True, True, False, id="paused with our token: latched"),
+        pytest.param(True, True, True, False, id="paused with our token: admission pause"),
         pytest.param(True, False, False, True, id="paused without it: its owner's"),
         pytest.param(False, True, False, False, id="a token alone holds nothing"),
         pytest.param(False, False, False, False, id="running"),

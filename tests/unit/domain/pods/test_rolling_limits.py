@@ -1,4 +1,6 @@
-"""The two knobs of a held Deployment: the written values, how Kubernetes reads them, and the values that follow."""
+"""The two rolling update limits of a held Deployment: the written values, how Kubernetes reads them, and the values
+that follow.
+"""
 
 import msgspec
 import pytest
@@ -22,7 +24,7 @@ from tests.unit.builders import make_deployment
 
 @st.composite
 def plans(draw: st.DrawFn) -> tuple[int, RollingLimits]:
-    """A size, and knobs that a plan may ask for."""
+    """A size, and limits that a plan may ask for."""
     replicas = draw(st.integers(1, 300))
     unavailable = draw(st.integers(0, replicas))
     surge = draw(st.integers(0, replicas - unavailable))
@@ -72,12 +74,12 @@ def test_never_more_old_pods_are_given_back_than_planned(plan: tuple[int, Rollin
 def test_scaling_in_never_takes_the_whole_stable_revision(
     plan: tuple[int, RollingLimits], smaller: int
 ) -> None:
-    # Experiment 4: with integer knobs 5+5 scaled to 5 leaves 0+5.
+    # Experiment 4: with integer limits 5+5 scaled to 5 leaves 0+5.
     replicas, rolling_limits = plan
     after = min(smaller, replicas)
-    written_knobs = write_rolling_limits(rolling_limits, replicas)
+    written_limits = write_rolling_limits(rolling_limits, replicas)
     if rolling_limits.unavailable < replicas and after > 1:
-        assert scaled_down(written_knobs.max_unavailable, after) < after
+        assert scaled_down(written_limits.max_unavailable, after) < after
 
 
 @pytest.mark.parametrize(

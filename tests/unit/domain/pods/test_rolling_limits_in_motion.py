@@ -20,7 +20,7 @@ SIZES = (*range(1, 31), 33, 64, 97, 99, 100, 101, 102, 127, 150, 199, 200, 201, 
 
 
 def written_as(rolling_limits: RollingLimits, replicas: int) -> Deployment:
-    """A Deployment as the API server keeps it after these knobs were written."""
+    """A Deployment as the API server keeps it after these limits were written."""
     said = write_rolling_limits(rolling_limits, replicas)
     rolling = RollingUpdate(said.max_surge, said.max_unavailable)
     strategy = DeploymentStrategy("RollingUpdate", rolling)
