@@ -37,8 +37,8 @@ OF_WORKERS: tuple[Mutation, ...] = (
         "luaworker.pool",
         (
             "a child is used twice for a script that nobody trusts",
-            "        if packaged and call.limits == self._settings.limits:\n",
-            "        if call.limits == self._settings.limits:\n",
+            "        if packaged and call.limits == self._usual:\n",
+            "        if call.limits == self._usual:\n",
             "component/luaworker/test_recycled.py::test_an_untrusted_script_never_is",
         ),
         (
@@ -87,6 +87,12 @@ OF_WORKERS: tuple[Mutation, ...] = (
             "unit/luaworker/test_fairness.py::test_a_tenant_never_has_more_than_its_part",
         ),
         (
+            "tenants whose calls are heavy take every place",
+            "        if not self._is_heavy(tenant):\n            return True\n",
+            "        return True\n",
+            "unit/luaworker/test_fairness.py::test_heavy_tenants_together_have_a_part_of_the_places_only",
+        ),
+        (
             "whoever came first is served, however many of one tenant came",
             "                self._waiting.move_to_end(tenant)\n",
             "                self._waiting.move_to_end(tenant, last=False)\n",
@@ -118,6 +124,15 @@ OF_WORKERS: tuple[Mutation, ...] = (
             "            sandbox = inherited.kit.build()\n",
             "            pass\n",
             "component/luaworker/test_recycled.py::test_a_packaged_script_is_served_again_by_the_same_child_in_a_fresh_state",
+        ),
+    ),
+    *named(
+        "luaworker.wire",
+        (
+            "a module of somebody else goes without its text",
+            "    by_name = knows_library and module.ours\n",
+            "    by_name = knows_library\n",
+            "unit/luaworker/test_parts.py::test_modules_of_our_library_travel_without_their_texts_to_a_child_that_knows_them",
         ),
     ),
     *named(
