@@ -1,3 +1,3 @@
-"""The script worker: runs Lua that nobody has to trust, in processes that own nothing. Start: `python -m luaworker`."""
+"""The script worker: runs untrusted Lua in processes without any rights. Start: `python -m luaworker`."""
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
-"""How many bytes of requests wait or run, and when that is enough.
+"""Counts the bytes of waiting and running requests, and limits them.
 
-Why: a queue that is bounded by calls alone holds as many of the largest objects, which is more than the pod has.
-Invariant: a tenant that has nothing here is always let in, so that no flood of others shuts it out.
+Why: a queue that is bounded by calls alone could be full of the largest objects, which exceed the pod's memory.
+Invariant: a tenant without a request here is always accepted, so that no flood of others excludes it.
 """
 
 from collections import Counter

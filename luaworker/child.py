@@ -1,13 +1,13 @@
 """The life of a child: wait for a call, lock every door, run it, answer, end.
 
-Invariant: between the first byte of the script that is looked at and the end of the process there is no descriptor
-but the channel, no right to any system call outside the filter, a timer for CPU and one for wall time whose signals
-kill, and a bound on memory. A child serves one call; nobody else's data is ever in its memory. The exception is asked
-for by the server with the first call: a child that serves one tenant's calls of one packaged script, each in a fresh
-Lua state. It runs in the zygote's copy: import nothing here that was not imported before the fork.
+Invariant: from the first byte of the script that is read to the end of the process there is no descriptor but the
+channel, no right to any system call outside the filter, a timer for CPU and one for wall time whose signals kill, and a
+bound on memory. A child serves one call; its memory never contains data of another tenant. The server asks for the one
+exception with the first call: a child that serves one tenant's calls of one packaged script, each in a fresh
+Lua state. It runs in a copy of the zygote: import nothing here that was not imported before the fork.
 """
 
-import _signal  # type: ignore[import-not-found] # without stubs: nobody else imports it
+import _signal  # type: ignore[import-not-found] # it has no stubs, and only this file imports it
 import _socket
 import io
 import math
@@ -26,7 +26,7 @@ from luaworker.timers import CpuTimer, arm_clock
 from luaworker.wire import FAILED, Call, Limits, Reply, Task, pack_call, pack_reply, read_call
 
 _PR_SET_PDEATHSIG = 1
-# Not what `signal` makes of it: that turns numbers into enumeration members, on pages that a child then copies.
+# Not the function of `signal`: it turns numbers into enumeration members, on pages that a child then copies.
 _handle: Callable[[int, int], object] = _signal.signal
 _SIGCHLD, _SIGKILL, _DEFAULT = int(signal.SIGCHLD), int(signal.SIGKILL), int(signal.SIG_DFL)
 _MEMORY_SLACK = 32 * 1024 * 1024
@@ -226,8 +226,8 @@ def _serve_again(call: Call, inherited: Inherited) -> None:
 def rehearse(kit: Kit, call: Call, closed: Locks) -> None:
     """The part of a child's work that its zygote can do beforehand, over a call that we trust.
 
-    An interpreter learns while it runs, and writes down what it learned: what it knows before the fork, no child writes
-    on pages of its own.
+    An interpreter specialises its code while it runs, and writes that into memory. Code that is specialised before the
+    fork costs no child pages of its own.
     """
     whole = io.BytesIO(pack_call(call))
     _work(read_call(whole.read), kit.build(), closed)

@@ -1,10 +1,10 @@
 """Makes a call that uses much CPU yield to all others.
 
-Why: a script that loops may do so until its limit; the neighbours should not notice. A call that nobody will follow on
-its child yields in two stages: most honest calls are over before the first, which takes most of a core from it, and
-whatever is left at the second runs only where nobody else would. A call of a tenant whose last one came so far is at
-the first from the beginning, and at the second when others come to the first. Invariant: only CPU time counts, so a
-call that is slow because of others is never made slower; nobody is at the second stage for what an earlier call used.
+Why: a script that loops may do so until its limit; the neighbours should not notice. A call on a child that serves no
+other call yields in two stages. Most honest calls end before the first stage, which takes most of a core from the call;
+in the second stage the call runs only on an idle core. If a tenant's last call reached the first stage, its next
+call starts there, and enters the second one when other calls enter the first. Invariant: only CPU time counts, so a
+call that is slow because of others is never made slower; the CPU of an earlier call puts no call into the second stage.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from luaworker.spawn import Child
 
 _SHORTEST_LOOK = 0.002
 _FIRST_STAGE = 1 / 4
-"""Of the time after which a call is demoted. Beside four hogs neighbours' p99 is 1.6 times what it is alone so, 1.8
-times without a first stage (two cores)."""
+"""The first stage begins at this share of the time limit for demotion. With four looping scripts at work, neighbours'
+p99 is 1.6 times the p99 alone; 1.8 times without a first stage (two cores)."""
 
 
 class Demotion:
-    """Watches one call on one child from now on, until it is told to stop."""
+    """Watches one call on one child from now on, until `stop`."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Demotion:
     def _look(self) -> None:
         used = self._child.cpu_seconds - self._start
         if used == math.inf:
-            return  # it is gone, which says nothing of what it used
+            return  # the process has ended; its use of CPU is not known
         deed = None
         while self._stages and used >= self._stages[0][0]:
             _, deed = self._stages.popleft()

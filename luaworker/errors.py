@@ -26,7 +26,7 @@ class NotReady(ServiceTrouble):
 
 
 class BrokenChild(ServiceTrouble):
-    """One call is lost, for no fault of its script."""
+    """One call is lost without a fault of its script."""
 
 
 class BadSetup(ServiceTrouble):

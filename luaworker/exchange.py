@@ -1,7 +1,7 @@
-"""One call on one child: send it, wait no longer than allowed, read the answer or learn how the child ended.
+"""One call on one child: send it, wait within the limit, and read the answer or the child's exit status.
 
-Invariant: returns or raises within the wall limit plus the kill margin plus some seconds, whatever the child does;
-never reads more than the child may send; unless the child answered completely it is dead, or about to be, when this
+Invariant: returns or raises within the wall limit plus the kill margin plus some seconds, for every behaviour of the
+child; never reads more than the child may send; a child without a complete answer is dead, or about to end, when this
 returns.
 """
 
@@ -70,9 +70,9 @@ async def converse(
     without: frozenset[Layer] = _NO_LAYERS,
     library: int = -1,
 ) -> Outcome:
-    """Runs the call and says what became of it. Raises `BrokenChild` where that says nothing about the script.
+    """Runs the call and returns its outcome. Raises `BrokenChild` if the outcome says nothing about the script.
 
-    `library` is the fingerprint of the one that the call's own modules are of.
+    `library` is the fingerprint of the library of the call's modules.
     """
     watched = Layer.WATCHDOG not in without
     patience = call.limits.wall_ms / 1000 + kill_margin

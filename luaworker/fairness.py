@@ -3,8 +3,8 @@
 Invariant: never more than `running` places are taken, never more than `per_tenant` by one tenant, never more than
 `limit` callers wait; a place that becomes free goes to the tenant that has waited for its turn longest, and when the
 queue is full the longest line loses its last, not the newcomer of a shorter one; tenants whose calls are heavy share a
-part of the places, so that the others always have the rest. One tenant's flood, or that of several, costs the others at
-most one call's time. Knows nothing of children or scripts.
+part of the places, so that the others always have the rest. A flood of one tenant, or of several, costs the others at
+most one call's time. Does not know children or scripts.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ class FairQueue:
                 await turn
         except BaseException as gone:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                # The place came at the very moment when nobody was there any more to use it.
+                # The place came at the moment when its caller had been cancelled.
                 self._give_back(tenant)
             else:
                 self._leave_queue(tenant, turn)

@@ -1,7 +1,7 @@
 """Tells whether server and zygote have the same library of modules, so that a call need not carry its texts.
 
-Invariant: both compute it from the files they read themselves, the product's own; nobody has to be kept from making two
-libraries of one fingerprint, only two versions have to differ. The zygote loads this: no hashes that need OpenSSL.
+Invariant: both compute it from the product's files that they read themselves. It need not resist attacks: only two
+versions have to differ. The zygote loads this module, so it uses no hash that needs OpenSSL.
 """
 
 import zlib

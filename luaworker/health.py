@@ -13,7 +13,7 @@ _Status = health_pb2.HealthCheckResponse
 
 
 class Health:
-    """Whether scripts can run, told to everybody who asks or watches."""
+    """The gRPC health service: whether scripts can run."""
 
     def __init__(self) -> None:
         self._servicer = health.aio.HealthServicer()
@@ -26,7 +26,7 @@ class Health:
         health_pb2_grpc.add_HealthServicer_to_server(self._servicer, server)
 
     def set_serving(self, serving: bool) -> None:
-        """Tell everybody who watches. Needs a running loop."""
+        """Notify all watchers. Needs a running loop."""
         if serving != self.serving:
             self.serving = serving
             task = asyncio.get_running_loop().create_task(self._publish())

@@ -1,7 +1,7 @@
-"""The locks around a script, by name, so that a test can open one and see what gets through.
+"""The locks around a script, by name, so that a test can open one and check which attacks succeed.
 
-Invariant: production has all of them. Nothing on the command line opens any but the system call filter, for a laptop
-that has none; whatever is open is said loudly at start. Only `Settings.without` carries the set, down to the zygote
+Invariant: production has all of them. The command line can open only the system call filter, for a machine without
+one; every open lock is logged at start. Only `Settings.without` carries the set, down to the zygote
 and its children.
 """
 
@@ -14,19 +14,21 @@ class Layer(StrEnum):
     ALLOW_LIST = "allow-list"  # the script's world holds nothing that reaches out
     BOUNDS = "bounds"  # library calls of the engine that crash or explode are checked first
     PYTHON_DOOR = "python-door"  # the engine's bridge refuses every attribute
-    PROTECTED_CALL = "protected-call"  # an error, whatever it is, becomes a message
+    PROTECTED_CALL = "protected-call"  # every error becomes a message
     COUNT_HOOK = "count-hook"  # CPU time, with the script's line
     CPU_TIMER = "cpu-timer"  # CPU time in calls that no hook interrupts: SIGPROF
     CPU_RLIMIT = "cpu-rlimit"  # the same, in whole seconds, where a timer failed: SIGXCPU
     WALL_TIMER = "wall-timer"  # time on the wall: SIGALRM
     WATCHDOG = "watchdog"  # the parent's SIGKILL by pidfd
-    LUA_MEMORY = "lua-memory"  # what the engine may allocate
-    ADDRESS_SPACE = "address-space"  # what the process may allocate
+    LUA_MEMORY = "lua-memory"  # memory that the engine may allocate
+    ADDRESS_SPACE = "address-space"  # memory that the process may allocate
     FILE_RLIMITS = "file-rlimits"  # descriptors, file sizes, processes
     LANDLOCK = "landlock"  # no file, no TCP
     SECCOMP = "seccomp"  # no system call but those of computing
-    RESULT_CHECKS = "result-checks"  # what JSON cannot say, or is too large, is not written
-    REPLY_CHECKS = "reply-checks"  # the parent believes no length and no code of a child
+    RESULT_CHECKS = (
+        "result-checks"  # values that JSON cannot express, or that are too large, are not written
+    )
+    REPLY_CHECKS = "reply-checks"  # the parent trusts no length and no code of a child
     SINGLE_USE = "single-use"  # one process and one Lua state per call
     BREAKER = "breaker"  # a script that keeps failing is not run for a while
     TENANT_SHARE = "tenant-share"  # one tenant never has all places

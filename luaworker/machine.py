@@ -21,7 +21,7 @@ def cores(cgroup: Path = _CGROUP) -> int:
 
 
 def memory_limit(cgroup: Path = _CGROUP) -> int | None:
-    """Bytes this container may use; None where nothing says so."""
+    """Bytes that this container may use; None if there is no limit."""
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         text, _, _ = _words(cgroup / name, "max")
         if text.isdecimal() and int(text) < 1 << 60:

@@ -1,6 +1,6 @@
 """The server's memory of scripts between calls: their texts by hash, and repeated failures.
 
-Invariant: bounded, content-addressed and only ever a saving: whatever is forgotten is sent or found out again.
+Invariant: bounded, content-addressed, and only an optimisation: forgotten texts are sent again.
 Compiled code is never kept, since a compiler that read hostile text cannot be trusted.
 """
 
@@ -13,7 +13,7 @@ from luaworker.codes import Code
 from luaworker.wire import Module
 
 _CACHE_BYTES = 16 * 1024 * 1024
-_ENTRY_BYTES = 256  # what an entry takes beside its text: without it, tiny texts would be free
+_ENTRY_BYTES = 256  # the size of an entry without its text: otherwise tiny texts would cost nothing
 _BREAKER_SCRIPTS = 1024
 _FAILURES = 3
 _OPEN_SECONDS = 30.0

@@ -4,7 +4,7 @@ The server needs this without loading the Lua engine, and child and server must 
 message is found by the name before it.
 """
 
-NAME_BYTES = 56  # what the engine shows of a chunk's name
+NAME_BYTES = 56  # the engine's limit for a chunk's name in messages
 
 
 def shown_name(name: str) -> bytes:

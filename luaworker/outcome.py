@@ -1,7 +1,7 @@
 """The outcome of one call, from the child's reply, or from the way the child ended.
 
 Invariant: total over all wait statuses. A status that no script can cause (a kill by a stranger, our own failure)
-is not an outcome: the call says nothing about the script, and the caller hears `BrokenChild`.
+is not an outcome: it says nothing about the script, and the caller gets `BrokenChild`.
 """
 
 import os
@@ -30,7 +30,7 @@ class Outcome:
 
 
 def of_reply(reply: Reply) -> Outcome:
-    """The child's word as an outcome; text that is not UTF-8 is mended."""
+    """The child's reply as an outcome; invalid UTF-8 in texts is replaced."""
     try:
         code = Code(reply.code)
     except ValueError:

@@ -1,9 +1,9 @@
 """The scripts and modules that came with the product, known by their hashes.
 
 Trust is not a field of a request: a script is *packaged* when its SHA-256 is that of a file in the product's own
-`lua_configuration/`, and each module that travels with it is, by name and text, a file of the `library` in there. A
-script of ours with a module of somebody else's is somebody else's. The folder lies beside this package, in a checkout
-as in an installed wheel.
+`lua_configuration/`, and each module that is sent with it is, by name and text, a file of the `library` in there. A
+packaged script with a foreign module counts as foreign. The folder is next to this package, in a checkout and in an
+installed wheel.
 """
 
 import hashlib

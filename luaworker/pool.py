@@ -1,9 +1,10 @@
 """Children in stock, and the zygote they come from.
 
-Invariant: a child serves one call and is killed after it, whatever it answered, unless the call says that its script
-may have a recycled one (`recycled.py` keeps those apart); no call waits longer than the queue wait; a zygote that
-dies is replaced, with a growing pause, and no call is lost to it that can be repeated; nothing runs before the
-self-test has proven the sandbox. Spares are made after a reply, not before it, to keep forks off the way of calls.
+Invariant: a child serves one call and is killed after it, independent of its answer, unless the call says that its
+script may have a recycled one (`recycled.py` keeps those apart); no call waits longer than the queue wait; a zygote
+that dies is replaced, with a growing pause, and no call is lost to it that can be repeated; nothing runs before the
+self-test has proven the sandbox. Spare children are forked after a reply, not before it, so that no call waits for a
+fork.
 """
 
 import asyncio
@@ -129,7 +130,7 @@ class Pool:
                 return await self._attempt(call, tenant, key, began, wait, patience)
             except BrokenChild as problem:
                 # A script is a pure function of its object: running it again cannot do harm.
-                # A child born from now on: what killed this one may have killed all that waited beside it.
+                # Take a child that is forked from now on: the cause of this one's end may have killed all waiting ones.
                 _log.warning("call repeated", extra={"problem": str(problem)})
                 spent = time.monotonic() - began
                 left = max(0.0, patience - spent)
@@ -233,7 +234,7 @@ class Pool:
                 return await wanted
         except BaseException as gone:
             if wanted.done() and not wanted.cancelled():
-                # It came at the very moment when nobody was there any more to use it.
+                # It came at the moment when its caller had been cancelled.
                 self._spares.append(wanted.result())
             elif wanted in self._wanted:
                 self._wanted.remove(wanted)
@@ -260,7 +261,7 @@ class Pool:
             self._rest.disturb()
 
     def _let_go(self, since: float) -> None:
-        """Ends whoever waits for calls that do not come."""
+        """Ends children that have waited for calls for too long."""
         self._recycled.let_go(since)
         while len(self._spares) > self._stock:
             self._spares.pop().discard()

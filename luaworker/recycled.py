@@ -1,9 +1,9 @@
 """Children that may serve again: one tenant's calls of one packaged script, and nothing else.
 
-Why: a fork costs more than the script does, and a packaged script is our own; only the object is a stranger's.
+Why: a fork costs more than the script does, and a packaged script is our own; only the object is foreign.
 Invariant: a child is given out for exactly the key it first served, and for no other, ever; only one that answered OK,
-in time, comes back; it has served at most `calls`; at most `most` wait, and the one unused longest goes first; whoever
-is unused for long goes, too. The Lua state of a call is never that of another (the child sees to that).
+in time, comes back; it has served at most `calls`; at most `most` wait, and the one unused longest ends first; one
+that is unused for long ends, too. The Lua state of a call is never that of another (the child sees to that).
 """
 
 from collections import OrderedDict
@@ -53,7 +53,7 @@ class Recycled:
         return True
 
     def let_go(self, since: float) -> None:
-        """Ends those that nobody used since then."""
+        """Ends children that were not used since then."""
         while self._idle:
             child, (_, last) = next(iter(self._idle.items()))
             if last > since:

@@ -1,8 +1,8 @@
-"""Remembers whose last call used more CPU than an honest one: the tenant's next call yields from its first moment.
+"""Remembers tenants whose last call used more CPU than an honest one: their next call yields from its beginning.
 
 Why: a tenant whose scripts loop begins a new call as soon as one was stopped, and each call has some milliseconds at
-full weight before it is known for what it is. Invariant: one call that is over in time clears the name; only so many
-names are kept; nothing is refused or shortened for it.
+full weight before it is recognised. Invariant: one call that ends in time clears the tenant; the number of
+remembered tenants is bounded; no call is refused or shortened because of it.
 """
 
 from collections import OrderedDict
@@ -11,7 +11,7 @@ _TENANTS = 1024
 
 
 class Reputation:
-    """Tenants whose last call was heavy, the one heard of longest ago forgotten first."""
+    """Tenants whose last call was heavy; the oldest entry is forgotten first."""
 
     def __init__(self, most: int = _TENANTS) -> None:
         self._most = most

@@ -1,7 +1,7 @@
-"""Notices that nobody has called for a while, so that what only waits for calls can end.
+"""Notices a time without calls, so that waiting children can end.
 
-Why: a child that waits costs memory, and most of the time nothing is released anywhere. Invariant: no timer runs while
-nobody calls: the first call after a rest starts one, and the look that finds nothing to do any more is the last.
+Why: a waiting child costs memory, and most of the time there is no release. Invariant: no timer runs without calls: the
+first call after a rest starts one, and the check that finds nothing to do any more is the last.
 """
 
 import asyncio
@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 
 class Rest:
-    """Looks every so many seconds while there are calls, and once after the last. For one event loop."""
+    """Checks at an interval while there are calls, and once after the last. For one event loop."""
 
     def __init__(self, seconds: float, on_look: Callable[[float], None]) -> None:
-        """`on_look` hears since when, on the loop's clock, something has to be unused to be let go."""
+        """`on_look` gets a time on the loop's clock: children that are unused since then may end."""
         self._seconds = seconds
         self._on_look = on_look
         self._loop = asyncio.get_running_loop()

@@ -57,7 +57,7 @@ def _runtime(*, open_door: bool = False) -> lua51.LuaRuntime:
 
 
 def _read(folder: str, name: str) -> bytes:
-    # No pathlib: with what it imports itself it is a tenth of a zygote.
+    # No pathlib: with its own imports it would be a tenth of a zygote's memory.
     with open(os.path.join(folder, f"{name}.lua"), "rb") as file:
         return file.read()
 
@@ -83,7 +83,7 @@ class Kit:
             return code
 
         self._parts = [compiled(_read(_LUA, part), part) for part in _PARTS]
-        # By name and text: whoever sends our text under another name gets it compiled under that name.
+        # By name and text: our text under another name is compiled under that name.
         self._library = {
             (name.encode(), text): compiled(text, f"library/{name}")
             for name, text in _texts(library)
@@ -128,7 +128,7 @@ class Sandbox:
         self._run = self._lua.execute(prepare, *others, without, *loaded)
 
     def limit_memory(self, size: int) -> None:
-        """Bounds what the state may hold."""
+        """Bounds the memory of the state."""
         self._lua.set_max_memory(size)
 
     @property

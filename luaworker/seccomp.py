@@ -1,7 +1,7 @@
 """The system call filter of a child: after it is on, a child can compute, read and write descriptor 3, and end.
 
 Why without libseccomp: sixty instructions of BPF need no C dependency, and the zygote stays small. Invariant:
-whatever is not listed kills the process (not the thread), foreign architectures and x32 included; there is no way
+every call that is not listed kills the process (not the thread), also on foreign architectures and x32; there is no way
 to make memory executable or to get a descriptor; only a worker that serves a packaged script again may set timers. The
 program is built once, in the zygote; a child only switches it on.
 """
@@ -29,7 +29,7 @@ CHANNEL = 3  # the one descriptor a child has
 
 
 class Architecture(NamedTuple):
-    """Numbers of one machine's system calls; `plain` are allowed whatever their arguments."""
+    """Numbers of one machine's system calls; `plain` are allowed with any arguments."""
 
     audit: int
     plain: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Proof, at every start of a zygote, that the locks of a child are closed; without it no script runs.
 
-Invariant: fail closed. Each probe is a child that tries what must not work; a probe that comes back, or ends in
-another way than expected, names the lock that is open.
+Invariant: fail closed. Each probe is a child that tries a forbidden action; a probe that succeeds, or ends in
+another way than expected, names the open lock.
 """
 
 import os
@@ -38,7 +38,7 @@ _PROBES = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Which locks were proven, and what is wrong with the first that was not."""
+    """The proven locks, and the problem of the first one that was not."""
 
     proven: tuple[Layer, ...]
     problem: str = ""

@@ -1,8 +1,8 @@
 """One worker process put together: pool, gRPC service, health, metrics; started in that order, stopped in the reverse.
 
-Invariant: probes answer from the start and say what is waited for; the gRPC port answers as soon as there are
-certificates for it, and says UNAVAILABLE with the reason until the sandbox is proven; after a stop is asked for, no new
-call begins, those that run are finished within the drain time, and no process is left.
+Invariant: probes answer from the start and name the missing condition; the gRPC port answers as soon as there are
+certificates for it, with UNAVAILABLE and the reason until the sandbox is proven; after a request to stop, no new call
+begins, running calls end within the drain time, and no process is left.
 """
 
 import asyncio
@@ -124,19 +124,19 @@ def _announce(
 
 
 def _save_memory() -> None:
-    """One heap for all of gRPC's threads, which take turns anyway: each of its own would keep what it once needed."""
+    """One heap for all of gRPC's threads, which take turns anyway: separate heaps would never shrink."""
     with suppress(AttributeError):  # another C library than glibc
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def _keep() -> None:
-    """Modules and what they made are here to stay: no collection has to look at them again."""
+    """Modules and their objects are never freed, so the garbage collector need not visit them."""
     gc.collect()
     gc.freeze()
 
 
 def _protect(parent: int) -> None:
-    """Nobody may look into this process, and nobody leaves it behind who started it for himself."""
+    """No process may read this one's memory, and it ends with the command that started it."""
     prctl = ctypes.CDLL(None).prctl
     # A hostile child least of all may read this process' memory or attach to it.
     prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -187,7 +187,7 @@ class Executor(pb_grpc.LuaExecutorServicer):
     def _report(
         self, outcome: Outcome, digest: bytes, request_id: str, tenant: str, trace: str = ""
     ) -> None:
-        """One line for what an operator must hear of: a script that attacks, or an engine that breaks."""
+        """One log line for operators: a script that attacks, or an engine that breaks."""
         if outcome.code not in _ALARMING:
             return
         _log.error(
@@ -223,7 +223,7 @@ def _module(module: pb.Module, packaged: Packaged) -> Module:
 
 
 async def _check_modules(modules: Sequence[pb.Module], context: _Context) -> None:
-    """Refuses what the library of no controller is: the names become globals, and part of messages."""
+    """Refuses modules that no controller sends: their names become globals, and part of messages."""
     size = sum(len(module.text) for module in modules)
     if size > MODULES_BYTES or len(modules) > MODULES:
         await context.abort(
@@ -241,7 +241,7 @@ async def _check_modules(modules: Sequence[pb.Module], context: _Context) -> Non
 
 
 async def _check_names(request: pb.ExecuteRequest | pb.ValidateRequest, context: _Context) -> None:
-    """Refuses names that nobody has: they are kept, and logged, for as long as the script fails."""
+    """Refuses impossible names: they are kept, and logged, as long as the script fails."""
     for what, text in (
         ("script_name", request.script_name),
         ("tenant", request.tenant),

@@ -20,7 +20,7 @@ MODULES = 32
 NAME_CHARACTERS = 512
 
 _OWN_MEMORY = 80 * MEGABYTE  # server, zygote and spares
-_PROCESS_MEMORY = 32 * MEGABYTE  # of a child, beside what its script may have
+_PROCESS_MEMORY = 32 * MEGABYTE  # of a child, in addition to its script's memory
 
 _SPARES_AT_REST = 2
 
@@ -51,9 +51,9 @@ class Settings:
     concurrency: int = 0
     metrics_address: str = ":8080"
     probe_address: str = ":8081"
-    # Locks that are left open: for tests, each of which opens one and sees what gets through.
+    # Locks that are left open, for tests that open one and check which attacks succeed.
     without: frozenset[Layer] = frozenset()
-    parent: int = 0  # with whose end this process ends; 0 where it is nobody's
+    parent: int = 0  # the process with whose end this one ends; 0 if there is none
     queue_limit: int = 64
     queue_wait: float = 0.5
     # A large object takes an honest script longer: one that yielded for that could starve beside busy neighbours.
@@ -92,7 +92,7 @@ class Settings:
 
     @property
     def spares_at_rest(self) -> int:
-        """Children that wait while nobody calls: the first calls after a rest find one, the others a fork later."""
+        """Children that wait during a rest: the first calls after it find one, further calls wait for a fork."""
         return min(self.spares, _SPARES_AT_REST)
 
     @property

@@ -72,7 +72,7 @@ class Child:
         return not poll.poll(0)
 
     def kill(self, reason: str = "") -> None:
-        """Ends the process now, whatever it does. A reason says that it had not finished."""
+        """Ends the process at once. A reason means that it had not finished."""
         if reason and not self.killed_for:
             self.killed_for = reason
         if self._pidfd >= 0:
@@ -92,7 +92,7 @@ class Child:
         self.demoted = True
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, self.pid, 19)
-            # Beyond the lowest priority: whoever else wakes up runs at once, not at the end of a time slice.
+            # Below the lowest priority: any other process that wakes up runs at once, not at the end of a time slice.
             os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
             return True
         return False
@@ -200,7 +200,7 @@ class Zygote:
 
     @property
     def stuck(self) -> bool:
-        """It lives, but does not do what it was told long ago."""
+        """It runs, but has not answered an old request."""
         return bool(self._asked) and time.monotonic() - self._asked[0] > _STUCK_SECONDS
 
     @property
@@ -241,7 +241,7 @@ class Zygote:
     def _fail_start(self, problem: str) -> None:
         if not self._ready.done():
             self._ready.set_exception(NotReady(problem))
-            self._ready.exception()  # read here, in case nobody waits any more
+            self._ready.exception()  # read here, in case no caller waits any more
 
     def _readable(self) -> None:
         """Takes all datagrams that are there."""

@@ -1,8 +1,8 @@
-"""The timers that end a child: one on its CPU time, one on the clock. Nobody handles their signals, so they kill.
+"""The timers that end a child: one on its CPU time, one on the clock. Their signals have no handler, so they kill.
 
-Why not ITIMER_PROF for CPU time: the kernel charges that one by whole ticks, to whoever runs when the tick comes, which
+Why not ITIMER_PROF for CPU time: the kernel charges whole ticks to the process that runs at the tick, which
 on a busy machine is wrong by tens of milliseconds. A POSIX timer on the process' CPU clock is exact to one tick.
-Invariant: made in the child, since timers are not inherited; armed anew for each call.
+Invariant: made in the child, since timers are not inherited; set again for each call.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """Mutual TLS from a directory that holds ca.crt, tls.crt and tls.key, as a mounted Secret does.
 
 Invariant: a client without a certificate of that authority is refused; files that are not there yet are waited for;
-files that change are taken up with the next handshake, without a restart; a pair that is only half written is not.
+changed files are used from the next handshake on, without a restart; a half-written pair is not used.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ async def wait_for_files(directory: str) -> None:
     Raises BadSetup where the directory itself is missing: nothing would ever come.
     """
     _require(Path(directory))
-    while missing_files(directory):  # noqa: ASYNC110 - a kubelet tells nobody
+    while missing_files(directory):  # noqa: ASYNC110 - a kubelet sends no notification
         await asyncio.sleep(LOOK_SECONDS)
 
 

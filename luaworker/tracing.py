@@ -1,7 +1,7 @@
 """The trace that a call belongs to, from the metadata that its caller sent (W3C Trace Context).
 
-Why: a line of the log is found from the trace of the pass that it was about. Invariant: a `traceparent` that is
-not well-formed counts as none; nothing of a trace has an effect on a call, and the worker sends spans to nobody.
+Why: a log line can be found from the trace of its pass. Invariant: a `traceparent` that is
+not well-formed counts as none; a trace has no effect on a call, and the worker sends no spans.
 """
 
 import re

@@ -40,7 +40,7 @@ _TASKS = tuple(Task)
 
 
 class Limits(NamedTuple):
-    """Bounds of one call. `cpu_ms` is the polite one; the kernel's timers stop what ignores it."""
+    """Bounds of one call. `cpu_ms` is the limit inside the engine; the kernel's timers stop scripts that escape it."""
 
     cpu_ms: int
     wall_ms: int
@@ -207,7 +207,7 @@ _EXITED = struct.Struct("<cIiQQQ")
 
 
 class Exit(NamedTuple):
-    """How a child ended: raw wait status, and what it used."""
+    """The end of a child: raw wait status, and its use of resources."""
 
     pid: int
     status: int

@@ -46,7 +46,7 @@ def _own_memory() -> int:
 
 
 def _harden() -> None:
-    """The kernel takes children first when memory runs out; nobody may look into this process."""
+    """The kernel kills children first when memory runs out; no process may read this one's memory."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "wb") as score:
         score.write(_OOM_SCORE)
     prctl = ctypes.CDLL(None).prctl
@@ -152,7 +152,7 @@ def _serve(control: _socket.socket, prepared: Inherited) -> None:
 
 
 def main(control_fd: int, without: str) -> NoReturn:
-    """Prepares, says so, serves; ends with the server. `without` is what `layers.packed` made."""
+    """Prepares, reports that, and serves; ends with the server. `without` is the result of `layers.packed`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _harden()
     control = _socket.socket(fileno=control_fd)
