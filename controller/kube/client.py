@@ -1,6 +1,6 @@
 """The verbs of the Kubernetes API, in bytes.
 
-Why bytes: whoever calls knows which few fields it wants and decodes those. Invariants: an object is always
+Why bytes: the caller knows the few fields that it needs and decodes only those. Invariants: an object is always
 addressed by its full kind and a name that is not empty (an empty one would address the whole collection); every
 write names its field manager; failures are `controller.errors` and nothing else. The client keeps no state but
 its connections.
@@ -30,7 +30,7 @@ WATCH_SILENCE = 120.0  # seconds without a byte (bookmarks come about every minu
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
-# what the API server says, with code 422, of a JSON patch that could not be applied
+# the API server's message, with code 422, for a JSON patch that could not be applied
 _PATCH_REFUSED = "the server rejected our request due to an error in our request"
 
 _METADATA = "application/json;as=PartialObjectMetadata{};v=v1;g=meta.k8s.io,application/json"
@@ -88,7 +88,7 @@ class KubeClient:
         watch_silence: float = WATCH_SILENCE,
         fence: Fence | None = None,
     ) -> None:
-        """`fence` raises where no write to a namespace is to be sent any more; it is asked at the last moment."""
+        """`fence` raises if no write to a namespace may be sent any more; it is called at the last moment."""
         self._fence = fence
         self._api = api
         self._field_manager = field_manager
@@ -371,7 +371,7 @@ class KubeClient:
         return answer.allowed
 
     async def may_user(self, subject: Subject, right: Right) -> bool:
-        """The API server would let somebody else do this; whatever is not a clear yes is a no."""
+        """The API server would let somebody else do this; every answer but a clear yes is a no."""
         spec = {**subject._asdict(), "resourceAttributes": attributes(right)}
         answer = await self._review(SUBJECT_REVIEWS, spec)
         return answer.allowed and not answer.denied

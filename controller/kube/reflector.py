@@ -5,11 +5,11 @@ watches; any failure leads to a pause that grows and is jittered, never to a hot
 an object that cannot be read keeps its last readable view, is counted and named, and costs one extra list, not
 the watch. Events carry no meaning beyond "this is how the object is now".
 
-How the kind stands is told as a type (`availability`), and `told` is called whenever that changes. An interruption
+The state of the kind is a type (`availability`), and `told` is called whenever it changes. An interruption
 leaves a store that was complete `Synced` for `STALE` seconds: every write carries the version that was read.
 
 Times: a watch lasts 5 to 10 minutes and ends cleanly; two minutes of silence mean a dead peer. A missing right or
-kind is asked for again every `PROBE` seconds at most, by this one watch for all who wait.
+kind is tried again every `PROBE` seconds at most, by this one watch for all waiting Rollouts.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ PROBE = 8.0
 STALE = 30.0
 """Seconds for which a complete store is relied on while its watch is interrupted."""
 GOOD_WATCH_SECONDS = (
-    5.0  # a watch that lasted so many seconds was a good one, even if nothing happened
+    5.0  # a watch that lasted this many seconds was a good one, also without events
 )
 EVENTS_BETWEEN_YIELDS = 40
 """Events between two looks at what else the process has to do: a millisecond or two, and at the start ten watches take
@@ -268,7 +268,7 @@ class Reflector(Generic[V]):
             self.store.put(view)
 
     async def _repair(self, views: list[V], unreadable: list[Key]) -> None:
-        """What differs is looked for piece by piece, and changed in one go: few objects differ."""
+        """Compare piece by piece, then change all differences together: few objects differ."""
         there = {*unreadable}
         changed = []
         async for view in _in_pieces(views):

@@ -95,7 +95,7 @@ class _FencedBytes(BytesPayload):
 
 
 class Answer:
-    """An answer whose headers are there; its body is there as well, or is read as it comes."""
+    """An answer with its headers; its body is complete, or is read as it arrives."""
 
     def __init__(self, answer: aiohttp.ClientResponse, content: bytes | None = None) -> None:
         self._answer = answer
@@ -176,7 +176,7 @@ class Connections:
             skip_auto_headers=NOT_BY_ITSELF,
             auto_decompress=False,
         )
-        # Whoever sends knows what may be repeated. aiohttp has no public setting for it; tests/component/kube/
+        # The caller knows which requests may be repeated. aiohttp has no public setting for it; tests/component/kube/
         # test_transport.py fails where this one has no effect any more.
         self._session._retry_connection = False
 
@@ -220,7 +220,7 @@ def waits(
 
 @contextlib.contextmanager
 def _as_transport_failures() -> Iterator[None]:
-    """Where a request failed decides whether it may be repeated, so the classes are told apart."""
+    """The place of the failure decides whether a request may be repeated, so there are separate classes."""
     try:
         yield
     except aiohttp.ConnectionTimeoutError as failure:

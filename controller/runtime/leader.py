@@ -2,9 +2,9 @@
 
 Invariants: another's lease is expired only when *this* process has watched it unchanged for its whole duration
 on its own monotonic clock (dates in the lease are for people, no two clocks need agree); taking over is one
-write guarded by the version that was judged; a leader that cannot renew for `renew_deadline` says so by
-`LostLease` and never leads again in this process; its fence lets no write through from then on, also where the process
-was frozen and has not noticed yet. Leading ends before the lease is given back, so that two leaders do not overlap.
+write guarded by the version that was judged; a leader that cannot renew for `renew_deadline` raises
+`LostLease` and never leads again in this process; its fence lets no write through from then on, also if the process
+was frozen and has not noticed yet. Leading ends before the lease is released, so that two leaders do not overlap.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class LeaseRecord(msgspec.Struct, frozen=True):
     transitions: int = 0
     version: str = ""
     wanted_by: str = ""
-    """Who asked the holder to hand it over."""
+    """The process that asked the holder for the Lease."""
 
 
 class LeaseStore(Protocol):
@@ -94,11 +94,11 @@ class Leader:
         wants: Callable[[LeaseRecord], bool] = lambda _: False,
         asked: Callable[[], None] = lambda: None,
     ) -> None:
-        """`fence` is what writes of the leader's work have to pass.
+        """Writes of the leader's work have to pass `fence`.
 
-        A `shared` Lease is held by all processes of one identity, and runs out after the last of them. `patience` is
-        how many periods this candidate waits longer than others. `wants` says whether to ask the holder for the Lease,
-        `asked` is told that somebody did.
+        A `shared` Lease is held by all processes of one identity, and expires after the last of them. `patience` is
+        the number of periods that this candidate waits longer than others. `wants` says whether to ask the holder for
+        the Lease; `asked` is called when another process did.
         """
         self._shared = shared
         self._patience = patience
@@ -121,7 +121,7 @@ class Leader:
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Wait for the lease, run `lead` while it is held; `LostLease` if it cannot be kept.
 
-        When cancelled, `lead` is cancelled and awaited first, then the lease is given back.
+        When cancelled, `lead` is cancelled and awaited first, then the lease is released.
         """
         renewed = await self._acquire()
         self._report(leads=True)
@@ -137,7 +137,7 @@ class Leader:
             lost = renewing.done() and not renewing.cancelled() and renewing.exception() is not None
             if lost:
                 self._fence.close()
-            # the lease goes on being renewed while work in flight ends
+            # the lease is still renewed while work in progress ends
             await cancelled(leading)
             await cancelled(renewing)
             self._fence.close()
@@ -187,7 +187,7 @@ class Leader:
         return True
 
     def _tell(self, seen: LeaseRecord) -> None:
-        """Whoever looks for the leader in the logs of a replica that waits finds it there."""
+        """Log the holder, for people who look for the leader in the logs of a waiting replica."""
         if seen.holder != self._told_holder:
             self._told_holder = seen.holder
             _log.info("waits for the lease", extra={"lease": self._name, "holder": seen.holder})
@@ -206,7 +206,7 @@ class Leader:
         return now - self._seen_at > max(seen.duration, self._timing.duration)
 
     async def _keep(self, renewed: float) -> None:
-        """Renew for ever; `renewed` is when the last successful request was *sent*."""
+        """Renew until it fails; `renewed` is the time at which the last successful request was *sent*."""
         while True:
             deadline = renewed + self._timing.renew_deadline
             await asyncio.sleep(max(0.0, min(self._pause(), deadline - self._clock.monotonic())))
@@ -235,7 +235,7 @@ class Leader:
                 )
             except Conflict:
                 # Our own earlier write, whose answer was lost, conflicts too, and so do the writes of the processes
-                # that share the Lease or ask for it: only the holder's name tells.
+                # that share the Lease or ask for it: only the holder's name shows which.
                 seen = await self._store.read()
             else:
                 if self._held.wanted_by:

@@ -31,7 +31,7 @@ class Leadership(Protocol):
     """The namespaces of one process."""
 
     def tell(self, begun: Begun, ended: Ended) -> None:
-        """Whom to tell of namespaces that come and go while the work is done."""
+        """Set the listener for namespaces that this process begins or ends to work on."""
         ...
 
     def holds(self, namespace: str) -> bool:

@@ -1,8 +1,8 @@
 """The keys of a queue that are ready: an urgent line and an ordinary one.
 
-Why two: what a person did must not wait behind a thousand passes that nobody waits for. Invariants: a key stands in one
-line at most; each line is first come, first served; of a long row of turns every fifth at least is an ordinary key's,
-so that urgent keys without end do not starve the crowd. It must not know who works, or why a key is urgent.
+Why two: a change by a person must not wait behind a thousand passes for which no person waits. Invariants: a key is in
+one line at most; each line is first come, first served; of a long row of turns at least every fifth goes to an ordinary
+key, so that urgent keys never starve the others. It must not know the workers, or why a key is urgent.
 """
 
 from collections import OrderedDict
@@ -16,7 +16,7 @@ URGENT_IN_A_ROW = 4
 
 
 class Taken(NamedTuple, Generic[K]):
-    """A key whose turn it is, since when it was ready, and in which line it stood."""
+    """The key of this turn, the time since which it was ready, and its line."""
 
     key: K
     since: float
@@ -43,11 +43,11 @@ class Lines(Generic[K]):
 
     @property
     def urgent(self) -> int:
-        """How many keys are urgent."""
+        """The number of urgent keys."""
         return len(self._urgent)
 
     def join(self, key: K, now: float, *, urgent: bool) -> None:
-        """A key that stands in no line goes to the end of one."""
+        """Append a key to one line, unless it is in a line already."""
         (self._urgent if urgent else self._ordinary)[key] = now
 
     def hurry(self, key: K, now: float) -> bool:

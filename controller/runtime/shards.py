@@ -1,12 +1,12 @@
-"""The shards that this process holds: who works on a namespace where several processes divide the work.
+"""The shards that this process holds, when several processes divide the namespaces.
 
-Why two kinds of Lease: one says how many shards there are (the *generation*), and is held in common by all processes
-with that number; a Lease for each shard says who holds it. A process with another number, an unsharded one included,
+Why two kinds of Lease: one has the number of shards (the *generation*), and is held in common by all processes with
+that number; a Lease for each shard has its holder. A process with another number, an unsharded one included,
 competes for the first Lease and holds no shard before it has it.
 
-Invariants: a write about a namespace passes the fence of the generation and that of its shard; a shard is given back
+Invariants: a write about a namespace passes the fence of the generation and that of its shard; a shard is released
 after its passes have ended and its fence has closed; a process that loses one of its Leases ends, because it renews
-all of them over the same connections, and what it holds in memory of that shard is not to be trusted again.
+all of them over the same connections, and its memory of that shard must not be used again.
 """
 
 import asyncio
@@ -85,7 +85,7 @@ class Shards:
         )  # fmt: skip
 
     def tell(self, begun: Begun, ended: Ended) -> None:
-        """Before `run`: who begins and ends the work on the namespaces of a shard."""
+        """Before `run`: set the callbacks that begin and end the work on the namespaces of a shard."""
         self._begun, self._ended = begun, ended
 
     def holds(self, namespace: str) -> bool:
@@ -103,7 +103,7 @@ class Shards:
         await self._generation.run(partial(self._hold_while, work))
 
     async def during(self, namespace: str, duty: Work) -> None:
-        """Do what only one process does: `duty` runs while the shard of this namespace is held."""
+        """Run work of one process only: `duty` runs while the shard of this namespace is held."""
         shard = shard_of(namespace, self._count)
         while True:
             await self._gained[shard].wait()
@@ -139,7 +139,7 @@ class Shards:
             try:
                 await self._leaders[shard].run(partial(self._serve, shard))
             except HandedOver:
-                # whoever asked comes first
+                # the process that asked comes first
                 await asyncio.sleep((1 + MOST_PATIENCE) * self._timing.retry_period)
 
     async def _serve(self, shard: int) -> None:
@@ -172,13 +172,15 @@ class Shards:
         return min(len(self._held), MOST_PATIENCE)
 
     def _wants(self, shard: int, seen: LeaseRecord) -> bool:
-        """Another holds it, and at least two shards more than this process; nobody's shards are taken first."""
+        """Another process holds it, and at least two shards more than this one; shards without a holder are taken
+        first.
+        """
         self._holders[shard] = seen.holder
         others = [one for one, holder in self._holders.items() if holder == seen.holder]
         fair = len(self._held) + 2 > len(others)
         return not (fair or "" in self._holders.values() or shard != min(others))
 
     def _ask(self, shard: int) -> None:
-        """Somebody wants it: it is given to whoever has less, and the last one is kept."""
+        """Another process asks for it: a process with fewer shards gets it; the last shard is kept."""
         if len(self._held) > 1:
             self._asked[shard].set()

@@ -1,6 +1,6 @@
 """Supervision: the parts of a process live and die together, in order.
 
-Invariants: a part that ends without being told to, well or badly, ends the process; parts are stopped in
+Invariants: a part that ends without a request to stop, with or without an error, ends the process; parts are stopped in
 reverse order of their start, each given its time to finish before the next is touched; a process that lost its
 lease, or whose parts do not stop, is ended from a thread, because an event loop that hangs cannot end itself.
 """
@@ -70,7 +70,7 @@ class Supervisor:
             if watchdog:
                 watchdog.cancel()
             if late:
-                # whoever runs the loop would wait for these tasks for ever
+                # the owner of the loop would wait for these tasks for ever
                 self._arm()
         if failures:
             raise ExceptionGroup("parts failed", failures)

@@ -1,8 +1,8 @@
 """One piece of work begins in each turn of the event loop.
 
-Why: a pass that has nothing to ask anybody never waits. Ten thousand of them, one after the other, held up the loop for
+Why: a pass without a request never waits. Ten thousand of them, one after the other, held up the loop for
 seconds, and the Lease was lost; one of each worker in a turn still held it up for 40 ms. Invariants: first come, first
-served; who is cancelled while waiting passes the turn on. It must not bound how many pieces are under way.
+served; a waiter that is cancelled passes its turn on. It must not bound the number of pieces in progress.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Turns:
             raise
 
     def _pass_on(self) -> None:
-        """To who waits longest; it is taken until that one has begun."""
+        """Give the turn to the longest waiter; it is taken until that one has begun."""
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():

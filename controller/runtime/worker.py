@@ -1,8 +1,8 @@
 """Workers: take a key, reconcile it, decide when it comes back.
 
 Invariants: nothing a reconcile raises ends the worker, but `LostLease` (this process must stop writing) and
-cancellation; every key taken is given back; when told to stop, a worker takes no new key and lets the running
-ones finish for a while. Reconcilers say *what* failed by the exception's class; *when to come back* is decided
+cancellation; every key is returned to the queue; after a request to stop, a worker takes no new key and lets the
+running ones finish for a while. Reconcilers say *what* failed by the exception's class; *when to come back* is decided
 here only.
 """
 
@@ -19,9 +19,9 @@ from controller.runtime.workqueue import WorkQueue
 
 K = TypeVar("K", bound=Hashable)
 
-CONFLICT_DELAY = 0.05  # seconds: the watch needs about that long to show who won
+CONFLICT_DELAY = 0.05  # seconds: the watch needs about that long to show the winner's write
 LASTING_CONFLICT = 2.0
-"""Seconds between two tries: a conflict that has come so far is no race of two writers, and people have to know."""
+"""Seconds between two tries from which on a conflict is no race of two writers, and is reported to people."""
 
 _log = logging.getLogger(__name__)
 

@@ -208,7 +208,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
         ),
         (
             "a Lease is given back while work is in flight",
-            "            # the lease goes on being renewed while work in flight ends\n            await cancelled(leading)\n",
+            "            # the lease is still renewed while work in progress ends\n            await cancelled(leading)\n",
             "            await self._release()\n            await cancelled(leading)\n",
             "component/runtime/test_leader.py::test_a_graceful_stop_hands_over_within_two_periods_and_never_overlaps",
         ),

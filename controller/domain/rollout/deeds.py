@@ -1,8 +1,8 @@
-"""Tells what a person did from what our own passes write: a person waits for the pass that answers it.
+"""Distinguishes changes of a Rollout by people from writes of our own passes: a person waits for the answering pass.
 
-Why by content: the watch often shows a write of ours before its answer has come, so that its version is not known yet.
-Invariants: no pass writes mail that nobody has sent; the beginning of a release is none, because a crowd of
-releases consists of those. A wrong answer costs a place in the line and nothing else. It must decide nothing.
+Why by content: the watch often shows a write of ours before its answer has arrived, so its version is not known yet.
+Invariants: no pass writes mail by itself; the beginning of a release does not count, because a crowd of releases
+consists of beginnings. A wrong result costs only a place in the queue. It must decide nothing.
 """
 
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from controller.domain.rollout.jump import NONE_FOLLOWS
 
 
 class Mail(NamedTuple):
-    """The mailboxes that say something other than our own state; the others are empty."""
+    """The mailboxes that differ from our own state; the others are empty."""
 
     approval: Approval | None = None
     jump: int = 0
@@ -27,21 +27,21 @@ NO_MAIL = Mail()
 
 
 def somebody_changed(before: Rollout | None, after: Rollout) -> bool:
-    """A person, or a client in a person's place, did something to this Rollout."""
+    """A person, or a client for a person, changed this Rollout."""
     if before is None:
         return has_mail(after.status)
-    # Mail may lie for long (the Rollout is paused), and every status that is written meanwhile contains it.
+    # Mail may wait for long (the Rollout is paused), and every status that is written meanwhile contains it.
     came = mail_of(after.status) not in (NO_MAIL, mail_of(before.status))
     return came or _edited(before, after)
 
 
 def has_mail(status: RolloutStatus) -> bool:
-    """There is an approval or a jump that no pass has answered."""
+    """The status has an approval or a jump that no pass has answered."""
     return mail_of(status) != NO_MAIL
 
 
 def mail_of(status: RolloutStatus) -> Mail:
-    """What no pass has answered."""
+    """The mail that no pass has answered."""
     ours, shown = status.moonshift, status.of_release
     if not isinstance(ours, MoonshiftStatus) or shown is None or status.phase != Phase.PROGRESSING:
         return NO_MAIL
@@ -63,7 +63,7 @@ def changed_in_release(rollout: Rollout, workload: ObjectMeta) -> bool:
 
 
 def _edited(before: Rollout, after: Rollout) -> bool:
-    """The plan, an annotation, or whether it is to be deleted."""
+    """The plan, an annotation, or the request for deletion changed."""
     old, new = before.metadata, after.metadata
     if old.generation != new.generation or old.deleting != new.deleting:
         return True
