@@ -1,9 +1,9 @@
-"""When Python looks for garbage among all objects: not while caches are filled and every Rollout is looked at once.
+"""Delays Python's full garbage collections while caches are filled and every Rollout gets its first pass.
 
-Why: a full collection goes through every object that there is, and ten thousand Rollouts and their pods come in one go;
-it held up the event loop for 0.4 s, again and again, which is longer than anything else here does. Invariant: young
-objects are looked through all the time, so that garbage of a start that takes long goes. What is frozen after it has no
-cycles of its own: it goes when the last reference to it goes. It must be made once in a process.
+Why: a full collection visits every object, and ten thousand Rollouts and their pods arrive together; it held up the
+event loop for 0.4 s, again and again, longer than anything else here. Invariant: young objects are still collected, so
+garbage of a long start is freed. Objects that are frozen afterwards have no cycles of their own: each is freed with its
+last reference. It must be created once in a process.
 """
 
 import asyncio
@@ -12,11 +12,11 @@ import gc
 NEVER = 1_000_000
 """Collections of middle-aged objects before one of all objects: hours of a start."""
 FIRST_PASSES = 60.0
-"""Seconds in which the first passes make as many objects as the lists: the kinds that are named, states of routes."""
+"""Seconds in which the first passes create as many objects as the lists did: named kinds, states of routes."""
 
 
 class FullCollections:
-    """Put off from the start of a process on."""
+    """Full collections, delayed from the start of a process."""
 
     def __init__(self) -> None:
         gc.freeze()  # modules are never freed, so the garbage collector need not visit them

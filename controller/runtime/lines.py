@@ -47,7 +47,7 @@ class Lines(Generic[K]):
         return len(self._urgent)
 
     def join(self, key: K, now: float, *, urgent: bool) -> None:
-        """Append a key to one line, unless it is in a line already."""
+        """Append a key to the end of one line; it must be in no line yet."""
         (self._urgent if urgent else self._ordinary)[key] = now
 
     def hurry(self, key: K, now: float) -> bool:
