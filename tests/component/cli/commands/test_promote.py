@@ -142,4 +142,4 @@ async def test_the_help_says_where_an_interrupted_promotion_waits(tmp_path: Path
     async with cluster(tmp_path) as api:
         said = " ".join((await api.run("promote", "--help")).output.split())
     assert "If promote --full is interrupted" in said
-    assert "to its last step and waits there: give the command again" in said
+    assert "to its last step and waits there: run the command again" in said
