@@ -12,6 +12,7 @@ from datetime import datetime
 
 import yaml
 
+from demo.stage import CONTROLLER, NAMESPACE
 from localcluster.api import ApiClient, JsonObject
 from localcluster.audit import AuditRecord
 from localcluster.errors import NotReady
@@ -19,6 +20,7 @@ from localcluster.history import Change, Key, Kind
 from localcluster.plane import Plane
 from localcluster.record import Recorder
 from tests.cluster import manifests
+from tests.cluster.asked import judge_requests
 from tests.cluster.deeds import Deed
 from tests.cluster.invariants import Violation, judge, judge_end
 from tests.cluster.kinds import (
@@ -45,6 +47,7 @@ KINDS = {
     "Rollout": ROLLOUTS,
 }
 RELEASE_SECONDS = 120.0
+CONTROLLER_USER = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
 NODES = "kwok"
 """The user that writes for the simulated nodes."""
 ROLLOUT_ID = "rollouts.kruise.io/rollout-id"
@@ -379,6 +382,12 @@ class Story:
         await self.recorder.caught_up()
         history = self.recorder.history()
         found = judge(self.app, self.recorder.initial(), history, self.deeds, self.times(history))
+        asked = self.plane.audit.since(
+            self._audit_mark,
+            user=CONTROLLER_USER,
+            where=lambda r: r.namespace == self.app.namespace,
+        )
+        found += [Violation(*told) for told in judge_requests(asked)]
         if ended:
             found += judge_end(self.app, self.recorder.state(), self.expected)
         return found

@@ -29,6 +29,22 @@ class Refuses(Fault):
         return status(self._code, self._reason)
 
 
+class Cuts(Fault):
+    """Every so manieth request of any verb ends with its connection, and is not passed on."""
+
+    def __init__(self, every: int = 3) -> None:
+        super().__init__()
+        self._every, self._seen = every, 0
+
+    async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:
+        """Nobody answers."""
+        self._seen += 1
+        if self._seen % self._every:
+            return None
+        self.times += 1
+        return cut(request)
+
+
 class LosesAnswers(Fault):
     """Every so manieth write is carried out, and its answer is lost."""
 

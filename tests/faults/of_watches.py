@@ -102,6 +102,39 @@ class IsSilent(Fault):
             yield line
 
 
+class ComesLate(Fault):
+    """Every event of a watch comes so many seconds late, in its order."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    async def lines(
+        self, request: web.Request, lines: AsyncIterator[bytes]
+    ) -> AsyncIterator[bytes]:
+        """All events, later."""
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[tuple[float, bytes | None]] = asyncio.Queue()
+
+        async def read() -> None:
+            with suppress(Exception):
+                async for line in lines:
+                    queue.put_nowait((loop.time() + self._seconds, line))
+            queue.put_nowait((loop.time(), None))
+
+        reading = asyncio.create_task(read())
+        try:
+            while True:
+                due, line = await queue.get()
+                if line is None:
+                    return
+                await asyncio.sleep(due - loop.time())
+                self.times += 1
+                yield line
+        finally:
+            reading.cancel()
+
+
 class Coalesces(Fault):
     """Of the events of an object within a moment only the last one is told: states in between are never seen."""
 

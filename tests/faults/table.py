@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from tests.faults.of_discovery import ForgetsKinds, HidesDiscovery
-from tests.faults.of_requests import IsAway, IsSlow, LosesAnswers, Refuses
+from tests.faults.of_requests import Cuts, IsAway, IsSlow, LosesAnswers, Refuses
 from tests.faults.of_watches import (
     Coalesces,
+    ComesLate,
     EndsWatches,
     ExpiresWatches,
     IsSilent,
@@ -30,4 +31,12 @@ FAULTS: Mapping[str, Callable[[], Fault]] = {
     "states within a second are never seen": lambda: Coalesces(1.0),
     "a new controller finds no discovery for 4 s": HidesDiscovery,
     "a new controller finds gateway kinds missing for 4 s": ForgetsKinds,
+    "every third request of any verb is one too many (429)": lambda: Refuses(
+        429, "TooManyRequests", writes=False
+    ),
+    "the token is not known at every third request (401)": lambda: Refuses(
+        401, "Unauthorized", writes=False
+    ),
+    "the connection of every third request is cut": Cuts,
+    "events come 2 s late": lambda: ComesLate(2.0),
 }
