@@ -87,6 +87,7 @@ class WorkQueue(Generic[K]):
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._urgent_waiters: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_due = math.inf
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -229,10 +230,10 @@ class WorkQueue(Generic[K]):
             return
         due = self._heap[0][0]
         if self._timer is not None:
-            if self._timer.when() <= due:
+            if self._timer_due <= due:
                 return
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_at(due, self._fire)
+        self._timer, self._timer_due = asyncio.get_running_loop().call_at(due, self._fire), due
 
     def _fire(self) -> None:
         self._timer = None

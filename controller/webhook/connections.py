@@ -14,6 +14,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import msgspec
 
@@ -57,8 +58,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The handshake is over."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # No isinstance: transports of uvloop have no Python class above them.
+        self._transport = cast("asyncio.Transport", transport)
         self.idle_since = asyncio.get_running_loop().time()
         self._door.opened(transport, self)
         self._inner.connection_made(transport)
