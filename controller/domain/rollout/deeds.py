@@ -30,9 +30,7 @@ def somebody_changed(before: Rollout | None, after: Rollout) -> bool:
     """A person, or a client for a person, changed this Rollout."""
     if before is None:
         return has_mail(after.status)
-    # Mail may wait for long (the Rollout is paused), and every status that is written meanwhile contains it.
-    came = mail_of(after.status) not in (NO_MAIL, mail_of(before.status))
-    return came or _edited(before, after)
+    return _mail_came(before.status, after.status) or _edited(before, after)
 
 
 def has_mail(status: RolloutStatus) -> bool:
@@ -53,6 +51,16 @@ def mail_of(status: RolloutStatus) -> Mail:
         step=0 if shown.current_step_index == ours.step else shown.current_step_index,
         next_step=0 if follows else shown.next_step_index,
     )
+
+
+def _mail_came(before: RolloutStatus, after: RolloutStatus) -> bool:
+    """A mailbox has new content.
+
+    Each mailbox is compared by itself: mail may wait for long (the Rollout is paused), every status that is written
+    meanwhile contains it, and a pass may answer one of two mailboxes only.
+    """
+    mailboxes = zip(mail_of(before), mail_of(after), NO_MAIL, strict=True)
+    return any(new not in (old, empty) for old, new, empty in mailboxes)
 
 
 def changed_in_release(rollout: Rollout, workload: ObjectMeta) -> bool:

@@ -56,6 +56,18 @@ def test_what_the_command_line_writes_is_mail(change: dict[str, object]) -> None
     assert has_mail(structs.replace(status_of(world), moonshift=ours))
 
 
+def test_a_pass_that_answers_one_of_two_mailboxes_is_no_deed() -> None:
+    world = started()
+    quiet = rollout_of(world)
+    ours = structs.replace(ours_of(world), approval=Approval(step=1))
+    named = structs.replace(quiet, status=structs.replace(quiet.status, moonshift=ours))
+    world.cluster.rollouts.put(named)
+    world.people.approve(KEY)
+    both = rollout_of(world)
+    assert somebody_changed(quiet, both)
+    assert not somebody_changed(both, named)
+
+
 @pytest.mark.parametrize("style", ["partition", "canary"])
 def test_of_a_whole_release_the_approvals_are_deeds_and_nothing_that_a_pass_writes_is(
     style: str,
