@@ -61,12 +61,20 @@ class Story:
     """
 
     def __init__(
-        self, plane: Plane, recorder: Recorder, app: Application, *, plainly: bool = False
+        self,
+        plane: Plane,
+        recorder: Recorder,
+        app: Application,
+        *,
+        plainly: bool = False,
+        requests_judged: bool = False,
     ) -> None:
+        """`requests_judged`: also by the rules of `asked`, which hold where nobody takes a right away."""
         self.plane = plane
         self.recorder = recorder
         self.app = app
         self._plainly = plainly
+        self._requests_judged = requests_judged
         self.deeds: list[Deed] = []
         self.expected: dict[Key, JsonObject] = {}
         self._audit_mark = plane.audit.mark()
@@ -382,15 +390,18 @@ class Story:
         await self.recorder.caught_up()
         history = self.recorder.history()
         found = judge(self.app, self.recorder.initial(), history, self.deeds, self.times(history))
-        asked = self.plane.audit.since(
-            self._audit_mark,
-            user=CONTROLLER_USER,
-            where=lambda r: r.namespace == self.app.namespace,
-        )
-        found += [Violation(*told) for told in judge_requests(asked)]
+        if self._requests_judged:
+            found += self._wrong_requests()
         if ended:
             found += judge_end(self.app, self.recorder.state(), self.expected)
         return found
+
+    def _wrong_requests(self) -> list[Violation]:
+        here = self.app.namespace
+        asked = self.plane.audit.since(
+            self._audit_mark, user=CONTROLLER_USER, where=lambda r: r.namespace == here
+        )
+        return [Violation(*told) for told in judge_requests(asked)]
 
     def times(self, history: tuple[Change, ...]) -> Times:
         """When changes were made, by the audit log."""
