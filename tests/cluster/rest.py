@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from controller.api.meta import Key
-from controller.api.names import FREEZE_MIN_READY_SECONDS
+from controller.api.names import FREEZE_MIN_READY_SECONDS, WORKLOAD_TYPE
 from localcluster.api import JsonObject
 from tests.cluster.kinds import DEPLOYMENTS, REPLICA_SETS, ROLLOUTS
 from tests.cluster.manifests import Application
@@ -29,7 +29,10 @@ class Rest:
     rollout: tuple[object, ...]
     """Phase, step, state, why it is where it is, and what lies in its mailboxes; empty without a Rollout."""
     workload: tuple[object, ...]
-    """Replicas, paused, held, how many pods may be too many or too few; empty without a workload."""
+    """Replicas, labelled, paused, held, how many pods may be too many or too few; empty without a workload.
+
+    Admission is not asked about a workload without the label, so nobody may change one before the label is back.
+    """
     pods: tuple[tuple[str, str, int], ...]
     """How many of an image are ready, or are not."""
     pins: tuple[tuple[str, str], ...]
@@ -62,6 +65,7 @@ def rest_of_world(app: Application, world: World) -> Rest:
         if workload is None
         else (
             workload.spec.replicas,
+            WORKLOAD_TYPE in workload.metadata.labels,
             workload.spec.paused,
             workload.spec.min_ready_seconds == FREEZE_MIN_READY_SECONDS,
             *_limits(msgspec.to_builtins(workload.spec.strategy)),
@@ -100,6 +104,7 @@ def rest_of_view(app: Application, view: View) -> Rest:
         if workload is None
         else (
             workload["spec"]["replicas"],
+            WORKLOAD_TYPE in workload["metadata"].get("labels", {}),
             workload["spec"].get("paused", False),
             workload["spec"].get("minReadySeconds") == FREEZE_MIN_READY_SECONDS,
             *_limits(workload["spec"]["strategy"]),

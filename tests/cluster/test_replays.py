@@ -264,17 +264,10 @@ class Replay:
             ) from late
 
 
-def _marks(number: int) -> list[pytest.MarkDecorator]:
-    """Number 2 is open: its last change, without the workload's label, is released in memory and not on the cluster."""
-    often = [] if number < OFTEN else [pytest.mark.full]
-    known = (
-        "not understood yet: a change after the label was taken off is not released on the cluster"
-    )
-    return [*often, pytest.mark.xfail(reason=known, strict=False)] if number == 2 else often
-
-
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("number", [pytest.param(n, marks=_marks(n)) for n in range(RUNS)])
+@pytest.mark.parametrize(
+    "number", [pytest.param(n, marks=[] if n < OFTEN else pytest.mark.full) for n in range(RUNS)]
+)
 async def test_a_simulated_release_ends_the_same_on_the_cluster(
     number: int, table: Together
 ) -> None:
