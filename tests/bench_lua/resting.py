@@ -32,7 +32,7 @@ async def measure(folder: Path) -> float:
 
 
 def goals(megabytes: float) -> list[Goal]:
-    """Reported only: what is shared with other processes of the machine counts in part."""
+    """Reported only: pages that other processes of the machine share count in part."""
     return [
         Goal(f"memory at rest, after calls of {_TENANTS} tenants", megabytes, _GOAL, "MB"),
     ]

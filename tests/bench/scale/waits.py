@@ -1,4 +1,4 @@
-"""What approvals wait for: the API server's answer, the line of the controller's passes, and the pass itself.
+"""The three waits of an approval: the API server's answer, the line of the controller's passes, and the pass itself.
 
 Invariant: instants are of the API server's log, and the time in the line is the controller's own histogram. It must not
 judge.

@@ -62,7 +62,7 @@ def test_an_autoscaler_wakes_blue_green_rollouts_of_its_namespace_without_a_look
 
 
 class Asked:
-    """Who was woken, and how."""
+    """The names of the Rollouts that were woken, by urgency."""
 
     def __init__(self) -> None:
         self.caches = Caches()

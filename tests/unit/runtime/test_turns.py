@@ -1,4 +1,4 @@
-"""Who may begin in which turn of the event loop."""
+"""One piece of work begins in each turn of the event loop."""
 
 import asyncio
 from itertools import pairwise

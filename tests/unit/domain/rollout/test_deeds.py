@@ -1,4 +1,4 @@
-"""What counts as a person's deed, for which a pass goes before the crowd."""
+"""Changes by a person, whose passes go before the crowd, are told from the controller's own."""
 
 import pytest
 from msgspec import structs
