@@ -1,7 +1,7 @@
 """One application on the cluster, a person who releases it, and the record of what both did.
 
-Why it exists: a scenario should read like the instructions of a colleague. Invariant: every wait is for the recorder, never
-for the clock; each deed of the person is logged with its revision. It must not judge: `invariants` does.
+Why it exists: a scenario should read like the instructions of a colleague. Invariant: every wait is for the recorder,
+never for the clock; each deed of the person is logged with its revision. It must not judge: `invariants` does.
 """
 
 import copy
@@ -56,7 +56,7 @@ WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
 class Story:
     """An application and what is done to it; `expected` is what the owner's objects should be in the end.
 
-    `plainly`: the first approval names no step. `requests_judged`: the rules of `asked` hold, as no right is taken away.
+    `plainly`: the first approval names no step. `requests_judged`: the rules of `asked` hold: no right is taken away.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """The script worker with a defect in it, for tests that start it as processes of their own.
 
 A worker, its zygote and its children are new interpreters: a module that was changed in this process is unchanged in
-them. So they are started from a changed copy of the package. Invariant: the package on disk is not touched; the copy goes with this process.
+them. So they are started from a changed copy of the package. Invariant: the package on disk is not touched; the copy
+goes with this process.
 """
 
 import atexit
