@@ -45,6 +45,7 @@ from controller.kube.resources import Resource
 from controller.kube.store import HasMetadata, Store
 from controller.reconcilers.caches import Caches
 from controller.reconcilers.own_scripts import OwnScripts
+from controller.reconcilers.relevance import SOON_SECONDS
 from controller.reconcilers.scripts import ConfigMap, ConfiguredScriptsMap
 from controller.reconcilers.sources import Sources, Watching
 from controller.reconcilers.wiring import Wiring
@@ -91,8 +92,7 @@ class Watched:
         self.caches = Caches()
         self.rollouts = Queue("rollout", self._random, metrics, holds)
         self.routings = Queue("trafficrouting", self._random, metrics, holds)
-        rollouts = self.rollouts.keys
-        self.wiring = Wiring(self.caches, rollouts.add, self.routings.keys.add, rollouts.add_urgent)
+        self.wiring = self._make_wiring()
         self.scripts_map = ConfiguredScriptsMap(settings.namespace)
         self.sources = Sources(self.wiring.source_turns, metrics)
         self.kinds = DynamicKinds(
@@ -118,6 +118,16 @@ class Watched:
             metrics=metrics,
         )
         self._connect()
+
+    def _make_wiring(self) -> Wiring:
+        rollouts = self.rollouts.keys
+        return Wiring(
+            self.caches,
+            rollouts.add,
+            self.routings.keys.add,
+            wake_urgently=rollouts.add_urgent,
+            wake_soon=lambda key: rollouts.add_after(key, SOON_SECONDS),
+        )
 
     def _connect(self) -> None:
         """Changes wake Rollouts from now on."""

@@ -6,7 +6,7 @@ did something to is woken urgently: a thousand others may be ready.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from controller.api import names
 from controller.api.analysis import AnalysisTemplate, TemplateRef
@@ -26,6 +26,7 @@ from controller.domain.rollout.shared_routing import shared_routing_of
 from controller.domain.traffic.companions.companion import makers_of
 from controller.domain.trafficrouting.seen import OWNER_PREFIX
 from controller.kube.store import HasMetadata, Store
+from controller.reconcilers import relevance
 from controller.reconcilers.caches import (
     BLUE_GREEN,
     CONFIG,
@@ -38,6 +39,7 @@ from controller.reconcilers.caches import (
     config_value,
     reference_value,
 )
+from controller.reconcilers.relevance import Relevance
 
 Wake = Callable[[Key], None]
 V = TypeVar("V", bound=HasMetadata)
@@ -47,12 +49,20 @@ class Wiring:
     """Listens to the caches and wakes Rollouts."""
 
     def __init__(
-        self, caches: Caches, wake: Wake, wake_routing: Wake, wake_urgently: Wake | None = None
+        self,
+        caches: Caches,
+        wake: Wake,
+        wake_routing: Wake,
+        *,
+        wake_urgently: Wake | None = None,
+        wake_soon: Wake | None = None,
     ) -> None:
+        """`wake_soon` wakes a Rollout within `relevance.SOON_SECONDS`; without it, it is woken at once."""
         self._caches = caches
         self._wake = wake
         self._wake_routing = wake_routing
         self._wake_urgently = wake_urgently or wake
+        self._wake_soon = wake_soon or wake
 
     def connect(self) -> None:
         """Listen to every cache."""
@@ -60,11 +70,11 @@ class Wiring:
         self._listen(self._caches.traffic_routings, self._members_of)
         self._listen_routings()
         self._caches.deployments.subscribe(self._deployment_changed)
-        self._listen(self._caches.replica_sets, self._of_replica_set)
+        self._listen_to(self._caches.replica_sets, self._of_replica_set, relevance.of_replica_set)
         self._listen(self._caches.revisions, self._of_owner)
-        self._listen(self._caches.pods, self._of_pod)
+        self._listen_to(self._caches.pods, self._of_pod, relevance.of_pod)
         self._listen(self._caches.services, self._of_service)
-        self._listen(self._caches.slices, self._of_slice)
+        self._listen_to(self._caches.slices, self._of_slice, relevance.of_slice)
         self._listen(self._caches.analysis_templates, self._of_template)
         self._listen(self._caches.cluster_analysis_templates, self._of_template)
 
@@ -77,7 +87,7 @@ class Wiring:
         for rollout in self._caches.rollouts.index(REFERENCE, named):
             self._wake(rollout.metadata.key)
         for rollout in self._caches.rollouts.index(WORKLOAD, named):
-            self._wake_for(rollout, metadata)
+            self._wake_for(rollout, metadata, self._wake)
         for routing in self._caches.traffic_routings.index(REFERENCE, named):
             self._wake_routing(routing.metadata.key)
         for uid in makers_of(metadata):
@@ -170,21 +180,46 @@ class Wiring:
 
         store.subscribe(heard)
 
+    def _listen_to(
+        self,
+        store: Store[V],
+        owners: Callable[[V], Iterable[Key]],
+        relevance_of: Callable[[V | None, V | None], Relevance],
+    ) -> None:
+        def heard(old: V | None, new: V | None) -> None:
+            wake = self._waker(relevance_of(old, new))
+            for key in {key for view in (old, new) if view is not None for key in owners(view)}:
+                wake(key)
+
+        store.subscribe(heard)
+
+    def _waker(self, relevant: Relevance) -> Wake:
+        match relevant:
+            case Relevance.NOW:
+                return self._wake
+            case Relevance.SOON:
+                return self._wake_soon
+            case Relevance.NEVER:
+                return _nobody
+            case other:
+                assert_never(other)
+
     def _rollout_changed(self, old: Rollout | None, new: Rollout | None) -> None:
         if new is not None and somebody_changed(old, new):
             self._wake_urgently(new.metadata.key)
         elif (view := new or old) is not None:
-            self._wake(view.metadata.key)
+            self._waker(relevance.of_rollout(old, new))(view.metadata.key)
 
     def _deployment_changed(self, old: Deployment | None, new: Deployment | None) -> None:
+        otherwise = self._waker(relevance.of_deployment(old, new))
         for view in (old, new):
             if view is not None:
                 for rollout in self._rollouts_of(view):
-                    self._wake_for(rollout, view.metadata)
+                    self._wake_for(rollout, view.metadata, otherwise)
 
-    def _wake_for(self, rollout: Rollout, workload: ObjectMeta) -> None:
+    def _wake_for(self, rollout: Rollout, workload: ObjectMeta, otherwise: Wake) -> None:
         changed = changed_in_release(rollout, workload)
-        (self._wake_urgently if changed else self._wake)(rollout.metadata.key)
+        (self._wake_urgently if changed else otherwise)(rollout.metadata.key)
 
     def _rollouts_of(self, deployment: Deployment) -> Iterable[Rollout]:
         uid = deployment.metadata.labels.get(names.ROLLOUT_UID, "")
@@ -223,6 +258,10 @@ class Wiring:
 
     def _by_service(self, key: Key) -> Iterable[Key]:
         return [r.metadata.key for r in self._caches.rollouts.index(SERVICE, str(key))]
+
+
+def _nobody(key: Key) -> None:
+    """No decision reads what has changed."""
 
 
 def _its_key(routing: TrafficRouting) -> Iterable[Key]:

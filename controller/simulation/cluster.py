@@ -15,6 +15,7 @@ from controller.api.workload_kinds import WorkloadKind
 from controller.domain.decision import Decision
 from controller.effects.gateways import ScriptRunner
 from controller.errors import MoonshiftError
+from controller.reconcilers.relevance import SOON_SECONDS
 from controller.simulation.deployments import DeploymentController
 from controller.simulation.passes import Crashed, Misfortune, Passes, Scripts
 from controller.simulation.people import People
@@ -27,6 +28,7 @@ from controller.simulation.pods import (
 from controller.simulation.podsets import PodSetController
 from controller.simulation.state import ClusterState, Delays
 
+SOON = timedelta(seconds=SOON_SECONDS)
 RETRY = timedelta(seconds=1)
 """How long a pass that failed (a conflict, say) waits for the next."""
 
@@ -130,7 +132,8 @@ class SimulatedCluster:
 
     def _wake_after(self, wakes: dict[Key, datetime], key: Key, seconds: float | None) -> None:
         if seconds is not None:
-            wakes[key] = self.cluster.now + timedelta(seconds=seconds)
+            due = self.cluster.now + timedelta(seconds=seconds)
+            wakes[key] = min(due, wakes.get(key, due))
 
     def restart(self) -> None:
         """Another process becomes the leader: all memory is lost, and every object gets a pass."""
@@ -146,6 +149,7 @@ class SimulatedCluster:
     def _passes(self) -> bool:
         """Everything of ours that has a reason gets a pass; answers whether anything had."""
         now = self.cluster.now
+        self._take_soon()
         keys = dict.fromkeys((*self.passes.woken, *_due(self._wakes, now)))
         routings = dict.fromkeys((*self.passes.routings_woken, *_due(self._routing_wakes, now)))
         for key in keys:
@@ -153,6 +157,13 @@ class SimulatedCluster:
         for key in routings:
             self._pass_over_routing(key)
         return bool(keys or routings)
+
+    def _take_soon(self) -> None:
+        """Wake-ups that can wait get their instant, as the work queue gives it: the earliest one counts."""
+        due = self.cluster.now + SOON
+        for key in self.passes.woken_soon:
+            self._wakes[key] = min(due, self._wakes.get(key, due))
+        self.passes.woken_soon.clear()
 
     # --- time -----------------------------------------------------------------------------------
 

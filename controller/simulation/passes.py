@@ -185,12 +185,19 @@ class Passes:
         """Called after every action that wrote something."""
         self.woken: dict[Key, None] = {}
         """Rollouts that something happened to since their last pass."""
+        self.woken_soon: dict[Key, None] = {}
+        """Rollouts that something happened to that can wait for the next event."""
         self.routings_woken: dict[Key, None] = {}
         self.decided: dict[Key, Decision] = {}
         """The last decision about a Rollout, even if its status could not be written."""
         self.notes: list[Note] = []
         """The notes of passes over Rollouts, in order."""
-        wiring = Wiring(state.caches, _noting(self.woken), _noting(self.routings_woken))
+        wiring = Wiring(
+            state.caches,
+            _noting(self.woken),
+            _noting(self.routings_woken),
+            wake_soon=_noting(self.woken_soon),
+        )
         self.wake_all, self.scripts_changed = wiring.source_turns, wiring.scripts_changed
         self.kinds = NamedKinds(state.projections, wiring.named_object_changed)
         self.measures = SimulatedMeasures(self.now, _noting(self.woken))

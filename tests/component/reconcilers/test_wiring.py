@@ -72,7 +72,7 @@ class Asked:
             self.caches,
             lambda key: self.ordinarily.append(key.name),
             lambda key: None,
-            lambda key: self.urgently.append(key.name),
+            wake_urgently=lambda key: self.urgently.append(key.name),
         )
         self.wiring.connect()
 
@@ -136,7 +136,7 @@ async def test_an_approval_has_the_next_turn_of_a_thousand_although_no_pass_of_t
 ):
     world, caches, queue = started(), Caches(), WorkQueue[Key]()
     turns: list[Key] = []
-    Wiring(caches, queue.add, queue.add, queue.add_urgent).connect()
+    Wiring(caches, queue.add, queue.add, wake_urgently=queue.add_urgent).connect()
 
     async def reconcile(key: Key) -> Result:
         turns.append(key)

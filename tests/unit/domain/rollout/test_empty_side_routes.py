@@ -21,6 +21,7 @@ from controller.domain.rollout.empty_sides import stable_uids
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.status import condition, with_moonshift_status
 from controller.domain.rollout.transition import Stop
+from controller.reconcilers.relevance import SOON_SECONDS
 from tests.unit.builders import (
     GRACE,
     KEY,
@@ -219,7 +220,7 @@ def test_a_missing_instant_counts_as_now() -> None:
     )
     wait(world, GRACE - 1)
     assert pin_of(world)
-    wait(world, 1.5)
+    wait(world, SOON_SECONDS + 1.5)
     assert pin_of(world) == ""
 
 

@@ -1,0 +1,179 @@
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from controller.api.meta import ObjectMeta
+from controller.api.networking import Endpoint, EndpointConditions, EndpointSlice
+from controller.api.rollout import CanaryStatus, Phase, Rollout, RolloutStatus, StepState
+from controller.api.workloads import (
+    Deployment,
+    DeploymentMeta,
+    DeploymentSpec,
+    DeploymentStatus,
+    PodStatus,
+    ReplicaSet,
+    ReplicaSetSpec,
+    ReplicaSetStatus,
+)
+from controller.reconcilers import relevance
+from controller.reconcilers.relevance import Relevance
+from tests.unit.builders import make_pod
+
+READY_AT = datetime(2026, 1, 1, tzinfo=UTC)
+NOW, SOON, NEVER = Relevance.NOW, Relevance.SOON, Relevance.NEVER
+
+PENDING, READY = make_pod(), make_pod(ready_since=READY_AT)
+SCHEDULED = structs.replace(PENDING, status=PodStatus(phase="Pending"))
+GOING = make_pod(ready_since=READY_AT, deleting=True)
+
+
+def slice_of(*ready: bool) -> EndpointSlice:
+    endpoints = tuple(
+        Endpoint(addresses=(f"10.0.0.{number}",), conditions=EndpointConditions(ready=one))
+        for number, one in enumerate(ready)
+    )
+    return EndpointSlice(metadata=ObjectMeta(name="web-1"), endpoints=endpoints)
+
+
+def replica_set(wanted: int, there: int, ready: int) -> ReplicaSet:
+    spec, status = ReplicaSetSpec(replicas=wanted), ReplicaSetStatus(there, ready)
+    return ReplicaSet(ObjectMeta(name="web-1"), spec, status)
+
+
+def deployment(
+    *,
+    seen: int = 2,
+    ready: int = 1,
+    paused: bool = False,
+    annotations: dict[str, str] | None = None,
+) -> Deployment:
+    return Deployment(
+        DeploymentMeta(name="web", generation=2, annotations=annotations or {}),
+        DeploymentSpec(replicas=2, paused=paused),
+        DeploymentStatus(
+            observed_generation=seen, replicas=2, updated_replicas=2, ready_replicas=ready
+        ),
+    )
+
+
+def rollout(state: StepState, phase: Phase = Phase.PROGRESSING) -> Rollout:
+    release = CanaryStatus(current_step_state=state)
+    return Rollout(status=RolloutStatus(phase=phase, canary_status=release))
+
+
+@pytest.mark.parametrize(
+    ("relevance_of", "old", "new", "expected"),
+    [
+        pytest.param(relevance.of_pod, None, PENDING, SOON, id="a pod is made"),
+        pytest.param(relevance.of_pod, PENDING, SCHEDULED, SOON, id="a pod is scheduled"),
+        pytest.param(relevance.of_pod, PENDING, READY, NOW, id="a pod becomes ready"),
+        pytest.param(relevance.of_pod, None, READY, NOW, id="a ready pod is listed"),
+        pytest.param(relevance.of_pod, READY, GOING, NOW, id="a ready pod is told to stop"),
+        pytest.param(relevance.of_pod, GOING, None, SOON, id="a pod that was told to stop is gone"),
+        pytest.param(relevance.of_pod, READY, None, NOW, id="a ready pod is gone"),
+        pytest.param(relevance.of_slice, None, slice_of(False), SOON, id="an address is announced"),
+        pytest.param(relevance.of_slice, slice_of(False), slice_of(True), NOW, id="it is ready"),
+        pytest.param(relevance.of_slice, slice_of(True), None, NOW, id="a slice is gone"),
+        pytest.param(
+            relevance.of_slice,
+            slice_of(True),
+            slice_of(True, False),
+            SOON,
+            id="another address is announced",
+        ),
+        pytest.param(
+            relevance.of_replica_set, None, replica_set(1, 0, 0), NOW, id="a revision is made"
+        ),
+        pytest.param(
+            relevance.of_replica_set,
+            replica_set(2, 0, 0),
+            replica_set(2, 2, 1),
+            SOON,
+            id="pods of a revision are counted",
+        ),
+        pytest.param(
+            relevance.of_replica_set,
+            replica_set(2, 2, 1),
+            replica_set(2, 2, 2),
+            NOW,
+            id="a revision has all of its pods",
+        ),
+        pytest.param(
+            relevance.of_deployment,
+            deployment(seen=1),
+            deployment(),
+            NOW,
+            id="a change was acted on",
+        ),
+        pytest.param(
+            relevance.of_deployment,
+            deployment(ready=0),
+            deployment(),
+            SOON,
+            id="pods of a Deployment are counted",
+        ),
+        pytest.param(
+            relevance.of_deployment,
+            deployment(),
+            deployment(ready=2),
+            NOW,
+            id="a Deployment has all of its pods",
+        ),
+        pytest.param(
+            relevance.of_deployment, deployment(), deployment(paused=True), NOW, id="it is paused"
+        ),
+        pytest.param(
+            relevance.of_deployment,
+            deployment(),
+            deployment(annotations={"who": "somebody"}),
+            NOW,
+            id="it is annotated",
+        ),
+        pytest.param(
+            relevance.of_rollout,
+            rollout(StepState.STEP_UPGRADE),
+            rollout(StepState.STEP_TRAFFIC_ROUTING),
+            SOON,
+            id="a pass wrote how far a step is",
+        ),
+        pytest.param(
+            relevance.of_rollout,
+            rollout(StepState.STEP_TRAFFIC_ROUTING),
+            rollout(StepState.COMPLETED),
+            NOW,
+            id="a pass wrote that the steps are over",
+        ),
+        pytest.param(
+            relevance.of_rollout,
+            rollout(StepState.COMPLETED),
+            rollout(StepState.COMPLETED, Phase.HEALTHY),
+            NOW,
+            id="a release has ended",
+        ),
+        pytest.param(
+            relevance.of_rollout, None, rollout(StepState.STEP_UPGRADE), NOW, id="it is listed"
+        ),
+    ],
+)
+def test_a_change_that_a_step_waits_for_is_looked_at_now_and_any_other_soon(
+    relevance_of: Any, old: object, new: object, expected: Relevance
+) -> None:
+    assert relevance_of(old, new) is expected
+
+
+@pytest.mark.parametrize(
+    ("relevance_of", "view"),
+    [
+        pytest.param(relevance.of_pod, PENDING, id="pod"),
+        pytest.param(relevance.of_slice, slice_of(True), id="slice"),
+        pytest.param(relevance.of_replica_set, replica_set(2, 2, 2), id="ReplicaSet"),
+        pytest.param(relevance.of_deployment, deployment(), id="Deployment"),
+    ],
+)
+def test_a_write_to_fields_that_nobody_reads_here_is_never_looked_at(
+    relevance_of: Any, view: Any
+) -> None:
+    metadata = structs.replace(view.metadata, resource_version="after")
+    assert relevance_of(view, structs.replace(view, metadata=metadata)) is NEVER
