@@ -193,8 +193,8 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.reconcilers.wiring",
         (
             "what a Rollout is no longer told to lead does not wake it",
-            "            for view in (old, new):\n",
-            "            for view in (new,):\n",
+            "        for view in (old, new):\n            if view is not None:\n                for rollout",
+            "        for view in (new,):\n            if view is not None:\n                for rollout",
             "component/reconcilers/test_wiring.py::test_a_deployment_that_loses_the_mark_of_its_rollout_wakes_it_once_more",
         ),
         (

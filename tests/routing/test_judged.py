@@ -16,7 +16,7 @@ def test_every_packaged_script_is_judged() -> None:
     }
     judged = {*test_routing.ALL, *test_routing.MATCHES, *test_contested.KINDS, test_subsets.RULE}
     assert kinds == judged | {INGRESS}
-    assert f"All {len(judged)} kinds are judged so" in DOCUMENT.read_text()
+    assert f"All {len(judged)} kinds are checked" in DOCUMENT.read_text()
 
 
 def test_every_class_of_ingress_is_judged() -> None:

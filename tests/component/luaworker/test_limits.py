@@ -51,6 +51,8 @@ async def test_what_no_hook_interrupts_is_killed(shared_worker: Worker, script: 
         pytest.param("local t = {} while true do t[#t + 1] = {} end", id="tables"),
         pytest.param("local t = {} while true do t[#t+1] = ('x'):rep(2^20) .. #t end", id="rep"),
         pytest.param("return {(('x'):rep(2^24)):gsub('.', ('y'):rep(100))}", id="gsub"),
+        # 40 MB: more than the script may have, and less than the limit of the whole process.
+        pytest.param("local t = {} for i = 1, 40 do t[i] = ('x'):rep(2^20) .. i end", id="engine"),
     ],
 )
 async def test_memory_is_bounded(shared_worker: Worker, script: str) -> None:
