@@ -1,4 +1,6 @@
-"""kr8s' Api with requests over our own connections, made fit for a process that runs for months.
+"""Requests to the API server over our own connections, made fit for a process that runs for months.
+
+The controller sends with this class alone. `kr8s_api` gives the classes of kr8s the same connections.
 
 Invariants: the connection pool is made once and never torn down, whatever the server answers; a request is never
 cancelled half-way: a cancelled caller stops waiting, while the request continues and is awaited at close; every wait is
@@ -11,11 +13,10 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 import aiohttp
-import kr8s.asyncio
 import msgspec
 from yarl import URL
 
@@ -39,7 +40,6 @@ LONGEST_RETRY_AFTER = 5.0  # seconds; a longer wait is the caller's decision
 RECONNECT_PAUSE = 0.1
 KEPT_IDLE = 60.0  # seconds
 UNBOUNDED = 0
-NOT_READ_YET = "https://the-kubeconfig-was-not-read-yet.invalid"
 REFUSED = 401
 
 JSON_PATCH = "application/json-patch+json"
@@ -80,8 +80,8 @@ class Limits(msgspec.Struct, frozen=True):
     close: float = 5.0
 
 
-class ControllerApi(kr8s.asyncio.Api):
-    """kr8s' Api for long-running processes; `await open()` before use, `await aclose()` after."""
+class ControllerApi:
+    """The API server; `await open()` before use, `await aclose()` after."""
 
     def __init__(
         self,
@@ -93,10 +93,6 @@ class ControllerApi(kr8s.asyncio.Api):
         metrics: RequestMetrics | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        super().__init__(bypass_factory=True, url=source.url or NOT_READ_YET, serviceaccount="")
-        # Else kr8s would read a ~/.kube/config that happens to exist. It has no public setting for "none", and tests
-        # for this very value; tests/component/contract/test_kr8s_seams.py fails when that changes.
-        cast(Any, self.auth)._kubeconfig_path_or_dict = False
         self._source = source
         self._bucket = bucket
         self._limits = limits or Limits()
@@ -126,10 +122,14 @@ class ControllerApi(kr8s.asyncio.Api):
             if self._requests is not None:
                 return  # a live pool is never torn down
             self._access = await access_of(self._source)
-            self.auth.server = self._access.server
             self._host = URL(self._access.server).authority
             self._streams = self._connections(UNBOUNDED)
             self._requests = self._connections(self._limits.connections)
+
+    @property
+    def server(self) -> str:
+        """The address of the API server; known once the credentials are read."""
+        return self._access.server
 
     async def aclose(self) -> None:
         """Wait for requests in flight, a few seconds at most, then close all connections."""
@@ -153,7 +153,7 @@ class ControllerApi(kr8s.asyncio.Api):
         )
 
     @contextlib.asynccontextmanager
-    async def call_api(  # type: ignore[override]  # kr8s promises an Answer and reads what Answer has
+    async def call_api(
         self,
         method: str = "GET",
         version: str = "v1",

@@ -159,7 +159,7 @@ class KubeClient:
     @property
     def server(self) -> str:
         """The address of the API server."""
-        return str(self._api.auth.server)
+        return self._api.server
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes:
         """One object, from the server."""

@@ -1,10 +1,12 @@
 """Moonshift's kinds as classes of kr8s, for programs of others.
 
-    rollout = await Rollout.get("web", namespace="shop", api=await kr8s.asyncio.api())
-    await rollout.wait("condition=Healthy")
+    api = await kr8s.asyncio.api()
+    rollout = await Rollout.get("web", namespace="shop", api=api)
+    await rollout.wait("jsonpath='{.status.phase}'=Healthy")
 
-Invariant: `raw` is the API server's answer, and `record` only decodes it. The controller and its commands decode bytes
-into `controller.api` and do not use these classes.
+Any Api of kr8s will do; `kr8s_api` has one with the controller's connections. Invariant: `raw` is the API server's
+answer, and `record` only decodes it. The controller and its commands decode bytes into `controller.api` and do not use
+these classes: docs/decisions/20261125-where-kr8s-is-used.md says why.
 """
 
 from typing import ClassVar, Generic, TypeVar

@@ -145,7 +145,7 @@ async def test_the_service_account_of_a_pod_is_used_with_its_token_file(
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
     api = ControllerApi(Source(service_account=str(tmp_path)), user_agent="tests")
     await api.open()
-    assert api.auth.server == "https://10.0.0.1:443"
+    assert api.server == "https://10.0.0.1:443"
     await api.aclose()
 
 

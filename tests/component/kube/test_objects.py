@@ -7,6 +7,7 @@ import pytest
 from controller.errors import Invalid
 from controller.kube.api import ControllerApi
 from controller.kube.credentials import Source
+from controller.kube.kr8s_api import Kr8sApi
 from controller.kube.objects import Rollout, RolloutHistory, TrafficRouting
 from controller.kube.resources import ROLLOUT_HISTORIES, ROLLOUTS, TRAFFIC_ROUTINGS, Resource
 from tests.component.kube.faulty_server import FaultyServer, answering, status
@@ -24,7 +25,8 @@ async def test_a_rollout_is_read_decoded_and_patched() -> None:
     server = FaultyServer(others=[answering(200, {"items": [WEB]}), answering(200, patched)])
     async with server.running():
         api = ControllerApi(Source(url=server.url), user_agent="tests")
-        found = await Rollout.get("web", namespace="shop", api=api)
+        await api.open()
+        found = await Rollout.get("web", namespace="shop", api=Kr8sApi(api))
         assert isinstance(found, Rollout)
         assert found.record.status.phase == "Healthy"
         await found.patch({"metadata": {"annotations": {"a": "b"}}})
@@ -40,8 +42,9 @@ async def test_what_the_api_server_refuses_is_an_error_of_ours() -> None:
     server = FaultyServer(others=[answering(422, status(422, "Invalid", "spec: Required value"))])
     async with server.running():
         api = ControllerApi(Source(url=server.url), user_agent="tests")
+        await api.open()
         with pytest.raises(Invalid, match="Required value"):
-            await Rollout(WEB, api=api).create()
+            await Rollout(WEB, api=Kr8sApi(api)).create()
         await api.aclose()
 
 
