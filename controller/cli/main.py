@@ -1,7 +1,7 @@
 """The entry: `moonshift`, `kubectl moonshift` (kubectl-moonshift), `kubectl-kruise`.
 
-The program's name changes help and hints, never its behaviour. Invariant: every command is its own module; this one
-only puts them together.
+The program's name changes help and hints, never its behaviour. Invariant: every command is its own module, which is
+imported when that command is called; this one only puts them together.
 """
 
 import logging
@@ -10,36 +10,35 @@ import sys
 
 import click
 
-from controller.cli.commands.approve import approve
-from controller.cli.commands.describe import describe
-from controller.cli.commands.get import get
-from controller.cli.commands.history import history
-from controller.cli.commands.jump import jump
-from controller.cli.commands.pause import pause
-from controller.cli.commands.promote import promote
-from controller.cli.commands.restart import restart
-from controller.cli.commands.resume import resume
-from controller.cli.commands.retry import retry
-from controller.cli.commands.status import status
-from controller.cli.commands.undo import abort, undo
-from controller.cli.commands.version import version
-from controller.cli.commands.why import why
-from controller.cli.gates.gate import gate
-from controller.cli.handover.check import takeover, uninstall
-from controller.cli.install.command import install
+from controller.cli.lazy import LazyGroup
 from controller.cli.options import connection_options
-from controller.cli.script_tools.convert import convert
-from controller.cli.script_tools.lint_script import lint_script
-from controller.cli.script_tools.run_script import run_script
-from controller.cli.script_tools.test_scripts import test_scripts
-from controller.cli.simulation.simulate import simulate
 from controller.version import program_version
 
 PLUGIN = "kubectl-"
 _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+_LIKE_KRUISE = ("approve", "jump", "pause", "restart", "resume", "status", "undo")
+_ALONE = ("describe", "get", "history", "promote", "retry", "version", "why")
+_COMMANDS = "controller.cli.commands"
+_MODULES = {
+    **{f"{_COMMANDS}.{name}": (name,) for name in (*_LIKE_KRUISE, *_ALONE)},
+    f"{_COMMANDS}.undo": ("undo", "abort"),
+    "controller.cli.gates.gate": ("gate",),
+    "controller.cli.handover.check": ("takeover", "uninstall"),
+    "controller.cli.install.command": ("install",),
+    "controller.cli.script_tools.convert": ("convert",),
+    "controller.cli.script_tools.lint_script": ("lint_script",),
+    "controller.cli.script_tools.run_script": ("run_script",),
+    "controller.cli.script_tools.test_scripts": ("test_scripts",),
+    "controller.cli.simulation.simulate": ("simulate",),
+}
 
-@click.group(context_settings=_HELP, commands=[approve, jump, pause, restart, resume, status, undo])
+
+@click.group(
+    cls=LazyGroup,
+    context_settings=_HELP,
+    modules={f"{_COMMANDS}.{name}": (name,) for name in _LIKE_KRUISE},
+)
 @connection_options
 def rollout() -> None:
     """The commands as kubectl-kruise spells them.
@@ -50,16 +49,7 @@ def rollout() -> None:
     """
 
 
-@click.group(
-    context_settings=_HELP,
-    commands=[
-        *(get, why, describe, approve, promote, jump, pause, restart, resume, retry, status),
-        *(undo, abort),
-        *(history, takeover, uninstall),
-        *(version, install, rollout),
-        *(gate, simulate, test_scripts, run_script, lint_script, convert),
-    ],
-)
+@click.group(cls=LazyGroup, context_settings=_HELP, commands=[rollout], modules=_MODULES)
 @click.version_option(program_version(), prog_name="moonshift")
 @connection_options
 def cli() -> None:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
@@ -82,8 +83,10 @@ async def test_another_user_and_cluster_of_the_kubeconfig_can_be_named(tmp_path:
 def test_every_command_of_a_cluster_has_kubectls_options() -> None:
     offline = {"test-scripts", "run-script", "lint-script", "convert", "rollout", "lint"}
     wanted = {"--context", "--cluster", "--user", "--as", "--as-group", "--kubeconfig", "-n"}
-    for name, command in cli.commands.items():
-        if name not in offline:
+    ctx = click.Context(cli)
+    for name in cli.list_commands(ctx):
+        command = cli.get_command(ctx, name)
+        if command is not None and name not in offline:
             found = {flag for parameter in command.params for flag in parameter.opts}
             assert wanted <= found, name
 

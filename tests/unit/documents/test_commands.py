@@ -53,8 +53,10 @@ def lines_of_help(command: click.Command, name: str) -> Iterator[tuple[str, str]
     for line in (command.help or "").splitlines():
         yield f"help of {name}", line.strip().partition("  ")[0]
     if isinstance(command, click.Group):
-        for inner, sub in command.commands.items():
-            yield from lines_of_help(sub, f"{name} {inner}")
+        ctx = click.Context(command)
+        for inner in command.list_commands(ctx):
+            if (sub := command.get_command(ctx, inner)) is not None:
+                yield from lines_of_help(sub, f"{name} {inner}")
 
 
 def commands() -> list[Shown]:
