@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.mutations.mutants import FOUND_BY_THE_MACHINE, MUTATIONS
 from tests.mutations.mutation import ROOT, Mutation, mutated_source, source_of
 from tests.mutations.noticed import NOTICED_BY
 from tests.mutations.rooms import FEWEST, ROOMS, SINGLE, counted
+from tests.mutations.runner import selected
 
 LIMIT = 900
 
@@ -60,13 +62,32 @@ def test_random_releases_alone_find_ten_of_them() -> None:
     assert [answer["name"] for answer in answers if not answer["caught"]] == []
 
 
+def test_the_sample_has_mutations_of_nearly_every_room() -> None:
+    found = counted(selected(["--sample"]))
+    assert len([room for room in ROOMS if found[room]]) >= len(ROOMS) - 3
+
+
+@pytest.mark.timeout(LIMIT)
+def test_every_fourth_mutation_is_caught(capsys: pytest.CaptureFixture[str]) -> None:
+    judge(run("--sample"), selected(["--sample"]), capsys)
+
+
+@pytest.mark.full
 @pytest.mark.timeout(LIMIT)
 def test_every_mutation_is_caught(capsys: pytest.CaptureFixture[str]) -> None:
-    answers = run()
-    wide = max(len(mutation.name) for mutation in MUTATIONS)
+    judge(run(), MUTATIONS, capsys)
+
+
+def judge(
+    answers: list[dict[str, str]],
+    tried: Sequence[Mutation],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Print which test caught each, and fail if one survived."""
+    wide = max(len(mutation.name) for mutation in tried)
     with capsys.disabled():
         rows = [f"{a['name']:<{wide}}  {a['caught'] or 'SURVIVED'}" for a in answers]
         sys.stdout.write("\n" + "\n".join(rows) + "\n")
-    assert sorted(a["name"] for a in answers) == sorted(mutation.name for mutation in MUTATIONS)
+    assert sorted(a["name"] for a in answers) == sorted(mutation.name for mutation in tried)
     survived = [f"{a['name']}:\n{a['said']}" for a in answers if not a["caught"]]
     assert not survived, "\n".join(survived)
