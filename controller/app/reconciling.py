@@ -183,6 +183,7 @@ class Reconciling:
             metrics=self._metrics,
             random=self._random,
             rights=self._rights,
+            gone=partial(self._recorder.forget, resources.TRAFFIC_ROUTINGS),
         )
         return Worker(
             "trafficrouting-controller",

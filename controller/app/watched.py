@@ -39,7 +39,7 @@ from controller.kube.client import KubeClient
 from controller.kube.config_objects import ConfigObjects
 from controller.kube.dynamic import DynamicKinds
 from controller.kube.gateway_reads import GatewayReads
-from controller.kube.ledger import WriteLedger
+from controller.kube.ledger import LateEvents, WriteLedger
 from controller.kube.reflector import Reflector
 from controller.kube.resources import Resource
 from controller.kube.store import HasMetadata, Store
@@ -70,11 +70,14 @@ class Named(msgspec.Struct, frozen=True):
 class Queue:
     """Keys of one kind that wait for a pass, and the writes of their passes that the caches do not show yet."""
 
-    def __init__(self, name: str, random: Random, metrics: Metrics, holds: Namespaces) -> None:
+    def __init__(
+        self, name: str, random: Random, metrics: Metrics, holds: Namespaces, seen: LateEvents
+    ) -> None:
+        """`seen` are the events of all caches, the same for all queues."""
         self.keys: WorkQueue[Key] = WorkQueue(
             name, random=random, metrics=metrics, admits=lambda key: holds(key.namespace)
         )
-        self.ledger = WriteLedger(requeue=self.keys.add)
+        self.ledger = WriteLedger(requeue=self.keys.add, seen=seen)
 
 
 class Watched:
@@ -90,8 +93,9 @@ class Watched:
         self._metrics = metrics
         self._random = Random()
         self.caches = Caches()
-        self.rollouts = Queue("rollout", self._random, metrics, holds)
-        self.routings = Queue("trafficrouting", self._random, metrics, holds)
+        seen = LateEvents()
+        self.rollouts = Queue("rollout", self._random, metrics, holds, seen)
+        self.routings = Queue("trafficrouting", self._random, metrics, holds, seen)
         self.wiring = self._make_wiring()
         self.scripts_map = ConfiguredScriptsMap(settings.namespace)
         self.sources = Sources(self.wiring.source_turns, metrics)

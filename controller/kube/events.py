@@ -91,6 +91,7 @@ class EventRecorder:
             resource, metadata, type, reason[:128], _note_text(message), action[:128],
             self._clock.now(),
         )  # fmt: skip
+        self._remember(_about(note))
         self._enqueue(self._gathering.take(note, self._clock.monotonic()))
         self._set_timer()
 
@@ -142,14 +143,19 @@ class EventRecorder:
             _log.warning("events not written in time", extra={"left": self._queue.qsize()})
 
     def forget(self, resource: Resource, key: Key) -> None:
-        """An object was deleted: no Event about it is written any more."""
+        """An object was deleted: notes about it that are still held are written, and nothing is remembered of it."""
         self._number -= len(self._known.pop((resource.name, key), ()))
 
-    def _series(self, note: Note) -> _Series:
-        """The number of its reports; remembered from now on."""
-        about = _about(note)
-        of_object = self._known.setdefault(about, {})
+    def _remember(self, about: _About) -> None:
+        """Somebody tells of an object now; notes that were held do not, for it may be gone since."""
+        self._known.setdefault(about, {})
         self._known.move_to_end(about)
+
+    def _series(self, note: Note) -> _Series:
+        """The number of its reports; remembered from now on, unless its object was forgotten."""
+        of_object = self._known.get(_about(note))
+        if of_object is None:
+            return _Series()
         if note.event_name not in of_object:
             of_object[note.event_name] = _Series()
             self._number += 1
@@ -159,7 +165,7 @@ class EventRecorder:
         return of_object[note.event_name]
 
     def _found(self, note: Note) -> _Series:
-        """The same; not remembered again where its object was forgotten since."""
+        """The same, of a note that was queued."""
         return self._known.get(_about(note), {}).get(note.event_name) or _Series()
 
     def _due(self, series: _Series) -> bool:

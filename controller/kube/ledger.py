@@ -8,7 +8,8 @@ the wait. Versions are never ordered, only compared for equality: an event with 
 than the write, so it proves nothing.
 
 Invariants: waiting is bounded; a write to a kind that is not cached is never waited for; memory is bounded
-(`REMEMBERED` events in all). A scope identifies the writer, usually by the key of one Rollout.
+(`REMEMBERED` events of the last `REMEMBERED_SECONDS` in all). A scope identifies the writer, usually by the key of one
+Rollout.
 """
 
 import asyncio
@@ -23,6 +24,8 @@ from controller.kube.store import HasMetadata, Store
 
 UNSEEN_WRITE_SECONDS = 5.0  # seconds
 REMEMBERED = 4096  # events
+REMEMBERED_SECONDS = 20.0
+"""Longer than an answer may take; an event that is older was delivered before its write was sent."""
 
 V = TypeVar("V", bound=HasMetadata)
 _Object = tuple[str, Key]  # resource name, key
@@ -36,16 +39,44 @@ class _Awaited(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
+class LateEvents:
+    """The events that watches delivered lately: those of all ledgers of a process are the same."""
+
+    def __init__(self) -> None:
+        self._times: OrderedDict[tuple[str, Key, str], float] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def __contains__(self, event: tuple[str, Key, str]) -> bool:
+        return event in self._times
+
+    def add(self, event: tuple[str, Key, str]) -> None:
+        """A watch delivered it just now."""
+        now = _now()
+        self._times.setdefault(event, now)
+        while len(self) > REMEMBERED or self._oldest < now - REMEMBERED_SECONDS:
+            self._times.popitem(last=False)
+
+    @property
+    def _oldest(self) -> float:
+        return next(iter(self._times.values()))
+
+
 class WriteLedger:
     """The writes of this process that its caches have not shown yet."""
 
     def __init__(
-        self, requeue: Callable[[Key], None] | None = None, patience: float = UNSEEN_WRITE_SECONDS
+        self,
+        requeue: Callable[[Key], None] | None = None,
+        patience: float = UNSEEN_WRITE_SECONDS,
+        seen: LateEvents | None = None,
     ) -> None:
+        """Ledgers that follow the same stores may share what they have `seen`."""
         self._requeue = requeue
         self._patience = patience
         self._shows: dict[str, Callable[[Key], str]] = {}
-        self._seen: OrderedDict[tuple[str, Key, str], None] = OrderedDict()
+        self._seen = LateEvents() if seen is None else seen
         self._awaited: dict[Key, dict[_Object, _Awaited]] = {}
         self._scopes: dict[_Object, set[Key]] = {}
         self._asked: set[Key] = set()
@@ -123,7 +154,7 @@ class WriteLedger:
         self._scopes.setdefault(target, set()).add(scope)
 
     def _observed(self, resource_name: str, key: Key, version: str) -> None:
-        self._remember(resource_name, key, _mark(version, gone=False))
+        self._seen.add((resource_name, key, _mark(version, gone=False)))
         target = (resource_name, key)
         for scope in tuple(self._scopes.get(target, ())):
             wait = self._awaited[scope][target]
@@ -131,15 +162,10 @@ class WriteLedger:
                 self._shown(scope, target)
 
     def _ended(self, resource_name: str, key: Key, uid: str) -> None:
-        self._remember(resource_name, key, _mark(uid, gone=True))
+        self._seen.add((resource_name, key, _mark(uid, gone=True)))
         target = (resource_name, key)
         for scope in tuple(self._scopes.get(target, ())):
             self._shown(scope, target)
-
-    def _remember(self, resource_name: str, key: Key, mark: str) -> None:
-        self._seen[resource_name, key, mark] = None
-        if len(self._seen) > REMEMBERED:
-            self._seen.popitem(last=False)
 
     def _shown(self, scope: Key, target: _Object) -> None:
         self._clear(scope, target)

@@ -2,9 +2,12 @@
 
 Invariant: an answer depends on the object alone, so remembering only saves work. Memory is bounded, by a number or by
 the number of Rollouts: the objects that the passes of a Rollout read are remembered for it, and forgotten with it.
+What is bounded by a number is small: of a pod template, which may have ten kilobytes, its digest and its hash.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
+from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -43,31 +46,41 @@ class Template(NamedTuple):
 
 
 class Templates:
-    """Decoded templates: every event of a workload contains the same bytes."""
+    """Hashes of templates: every event of a workload contains the same bytes."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[bytes, Template] = OrderedDict()
+        self._hashes: OrderedDict[bytes, str] = OrderedDict()
         self._names: OrderedDict[bytes, str] = OrderedDict()
 
     def name(self, template: msgspec.Raw) -> str:
         """The original's name of a Deployment's template; empty where it has none."""
-        raw = bytes(template)
-        known = self._names.get(raw)
-        if known is None:
-            known = self._names[raw] = original_revision(raw) or ""
-            _bound(self._names, REMEMBERED_TEMPLATES)
-        return known
+        return _computed(self._names, template, _original_name)
+
+    def hash(self, template: msgspec.Raw) -> str:
+        """Identity of a pod template."""
+        return _computed(self._hashes, template, template_hash)
 
     def read(self, template: msgspec.Raw) -> Template:
         """Identity and labels of a pod template."""
-        raw = bytes(template)
-        known = self._known.get(raw)
-        if known is None:
-            head = msgspec.json.decode(raw, type=_TemplateHead)
-            labels = head.metadata.labels if head.metadata is not None else None
-            known = self._known[raw] = Template(template_hash(raw), labels or {})
-            _bound(self._known, REMEMBERED_TEMPLATES)
-        return known
+        head = msgspec.json.decode(template, type=_TemplateHead)
+        labels = head.metadata.labels if head.metadata is not None else None
+        return Template(self.hash(template), labels or {})
+
+
+def _original_name(template: bytes) -> str:
+    return original_revision(template) or ""
+
+
+def _computed(
+    known: OrderedDict[bytes, str], template: msgspec.Raw, compute: Callable[[bytes], str]
+) -> str:
+    """The value that is known for these bytes, computed where there is none."""
+    digest = sha256(template).digest()
+    value = known.get(digest)
+    if value is None:
+        value = known[digest] = compute(bytes(template))
+        _bound(known, REMEMBERED_TEMPLATES)
+    return value
 
 
 class _Read(NamedTuple):

@@ -151,8 +151,11 @@ class TrafficRoutingReconciler:
         metrics: DriftMetrics,
         random: Random,
         rights: RightsAwaited,
+        gone: Callable[[Key], None] = lambda key: None,
     ) -> None:
+        """`gone` is called with a TrafficRouting of which no Event will be told any more."""
         self._world = world
+        self._gone = gone
         self._refusals = RefusalWaits(random, rights, _owner)
         self._kube = kube
         self._routes_for = routes_for
@@ -200,6 +203,7 @@ class TrafficRoutingReconciler:
         """The TrafficRouting is gone, or the work of another process."""
         self._ledger.forget(key)
         self._refusals.forget(key)
+        self._gone(key)
 
     def _tell(self, routing: TrafficRouting, note: Note) -> None:
         self._told(routing, note)

@@ -344,7 +344,7 @@ class World:
             template_hash=template.hash,
             template_name=self._templates.name(deployment.spec.template),
             template_labels=template.labels,
-            replica_sets=tuple((rs, self._templates.read(rs.spec.template).hash) for rs in owned),
+            replica_sets=tuple((rs, self._templates.hash(rs.spec.template)) for rs in owned),
             pods=tuple(
                 pod for rs in owned for pod in self._caches.pods.index(OWNER, rs.metadata.uid)
             ),

@@ -36,6 +36,10 @@ class MetricsPage(Protocol):
         """The page, in a format that `accept` names; slow, in a thread."""
         ...
 
+    def let_go(self) -> None:
+        """Forget the state that a look has read: its page is made; on the event loop."""
+        ...
+
 
 METRICS = "/metrics"
 COMPRESSED_IN_A_THREAD = 16 * 1024
@@ -116,7 +120,10 @@ def page_handler(page: MetricsPage) -> "Handler":
 
     async def answer(request: web.Request) -> web.Response:
         page.look()
-        made = await asyncio.to_thread(page.render, request.headers.get("Accept", ""))
+        try:
+            made = await asyncio.to_thread(page.render, request.headers.get("Accept", ""))
+        finally:
+            page.let_go()
         response = web.Response(
             body=made.body,
             headers={"Content-Type": made.content_type},

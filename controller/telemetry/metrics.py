@@ -224,6 +224,10 @@ class Metrics(StandardMetrics):
         if (namespaces := self.state.namespaces()) is not None:
             self._completed.look(namespaces)
 
+    def let_go(self) -> None:
+        """Forget the state that a look has read; called on the event loop."""
+        self.state.let_go()
+
     def render(self, accept: str = "") -> Rendered:
         """The page in the format that is asked for by `Accept`: text, or OpenMetrics; slow, call it in a thread."""
         encode, content_type = choose_encoder(accept)

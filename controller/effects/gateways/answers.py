@@ -7,6 +7,7 @@ canary Service without a share in a step that leaves it out, and in a step of 0 
 lost requests when their step of 0 % removed the name, and the first share came together with the name.
 """
 
+from hashlib import sha256
 from typing import assert_never
 
 import msgspec
@@ -30,19 +31,27 @@ MAX_REMEMBERED = 10_000
 
 
 class Tried:
-    """Which scripts gave one answer to one question, for which objects; kept for the process, not for a pass."""
+    """Which scripts gave one answer to one question, for which objects; kept for the process, not for a pass.
+
+    As digests: ten thousand names of scripts and objects would be three times as large.
+    """
 
     def __init__(self) -> None:
-        self._known: set[tuple[str, str]] = set()
+        self._known: set[bytes] = set()
 
     def __contains__(self, tried: tuple[str, str]) -> bool:
-        return tried in self._known
+        return _digest(tried) in self._known
 
     def add(self, tried: tuple[str, str]) -> None:
         """The script, by its hash, was tried for this object."""
         if len(self._known) >= MAX_REMEMBERED:
             self._known.clear()
-        self._known.add(tried)
+        self._known.add(_digest(tried))
+
+
+def _digest(tried: tuple[str, str]) -> bytes:
+    script, subject = tried
+    return sha256(f"{script} {subject}".encode()).digest()
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -1,7 +1,8 @@
 """The collector of the state: reads the leader's caches, and gives Prometheus their gauges.
 
 Invariant: it only reads; a process that does not lead has no samples. The caches are copied on the event loop (a few
-dictionaries), and turned into samples in the thread that calls `collect`.
+dictionaries), and turned into samples in the thread that calls `collect`. A copy lives as long as its page is made:
+else all objects of the last scrape would stay in memory beside those that replaced them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -42,6 +43,8 @@ class StateCollector(Collector):
     def __init__(self) -> None:
         self._source: Callable[[], Seen] | None = None
         self._seen: Seen | None = None
+        self._pages = 0
+        """Pages that are being made from it."""
 
     def lead(self, source: Callable[[], Seen] | None) -> None:
         """From now on export the state of `source`; with None, export none."""
@@ -50,6 +53,13 @@ class StateCollector(Collector):
     def look(self) -> None:
         """Read the state to export; called on the event loop."""
         self._seen = self._source() if self._source is not None else None
+        self._pages += 1
+
+    def let_go(self) -> None:
+        """A page is made; called on the event loop."""
+        self._pages -= 1
+        if not self._pages:
+            self._seen = None
 
     def namespaces(self) -> frozenset[str] | None:
         """The namespaces that had Rollouts at the last look; None if another process leads."""

@@ -123,6 +123,21 @@ async def test_nothing_of_an_object_that_is_gone_is_remembered() -> None:
 
 
 @virtual_time
+async def test_a_note_that_was_held_is_written_after_its_object_is_gone_and_is_not_remembered() -> (
+    None
+):
+    server = FaultyServer(others=[answering(201, b"{}")])
+    async with recording(server) as recorder:
+        for step in (1, 2, 3):
+            recorder.record(ROLLOUTS, WEB, "Normal", "Progressing", f"step({step}) done")
+        recorder.forget(ROLLOUTS, WEB.key)
+        await asyncio.sleep(HOLD_SECONDS + 1)
+        assert not recorder._known
+        assert recorder._number == 0
+    assert notes_of(server) == ["step(1) done", "step(2) done; step(3) done"]
+
+
+@virtual_time
 async def test_the_events_of_the_object_that_was_told_of_longest_ago_are_forgotten_first() -> None:
     server = FaultyServer(others=[answering(201, b"{}")])
     async with recording(server) as recorder:

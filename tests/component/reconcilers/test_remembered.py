@@ -10,7 +10,7 @@ from controller.api.meta import Key, ObjectMeta
 from controller.domain.decision import Reference
 from controller.kube.kind_watch import RawObject
 from controller.reconcilers import remembered
-from controller.reconcilers.remembered import Plans, Routes
+from controller.reconcilers.remembered import Plans, Routes, Templates
 from tests.unit.builders import KEY, make_rollout
 
 MANY = 5_000
@@ -70,3 +70,15 @@ def test_a_plan_is_forgotten_with_its_rollout() -> None:
     plans.hash(make_rollout())
     plans.forget(KEY)
     assert plans._known == {}
+
+
+def test_of_large_templates_only_digests_are_remembered() -> None:
+    templates = Templates()
+    for number in range(100):
+        large = {"metadata": {"labels": {"app": f"web-{number}"}}, "spec": {"text": "x" * 10_000}}
+        template = msgspec.Raw(msgspec.json.encode(large))
+        assert templates.read(template).labels == {"app": f"web-{number}"}
+        assert templates.name(template) == templates.name(template)
+    kept = [*templates._hashes.items(), *templates._names.items()]
+    assert len(kept) == 200
+    assert max(len(part) for pair in kept for part in pair) <= 32

@@ -146,6 +146,8 @@ class Nothing:
 
     def look(self) -> None: ...
 
+    def let_go(self) -> None: ...
+
     def render(self, accept: str) -> Rendered:
         raise AssertionError("nobody asks")
 

@@ -6,7 +6,13 @@ import msgspec
 import pytest
 
 from controller.api.meta import Key, ObjectMeta
-from controller.kube.ledger import REMEMBERED, UNSEEN_WRITE_SECONDS, WriteLedger
+from controller.kube.ledger import (
+    REMEMBERED,
+    REMEMBERED_SECONDS,
+    UNSEEN_WRITE_SECONDS,
+    LateEvents,
+    WriteLedger,
+)
 from controller.kube.store import Store
 from tests.component.runtime.virtual_time import virtual_time
 
@@ -170,3 +176,28 @@ async def test_a_scope_that_is_gone_leaves_nothing_behind() -> None:
     assert scene.ledger._scopes == {}
     scene.store.put(view("7"))
     assert scene.requeued == []
+
+
+@virtual_time
+async def test_two_ledgers_of_a_process_remember_each_event_once() -> None:
+    seen, store = LateEvents(), Store[View]()
+    ledgers = [WriteLedger(seen=seen) for _ in range(2)]
+    for ledger in ledgers:
+        ledger.follow("deployments.apps", store)
+    store.put(view("7"))
+    store.put(view("8"))
+    for ledger in ledgers:
+        ledger.wrote("deployments.apps", WEB, "7", scope=ROLLOUT)
+        assert ledger.pending(ROLLOUT) == 0
+    assert len(seen) == 2
+
+
+@virtual_time
+async def test_events_that_no_answer_can_come_after_are_forgotten() -> None:
+    seen = LateEvents()
+    for number in range(REMEMBERED + 10):
+        seen.add(("deployments.apps", WEB, str(number)))
+    assert len(seen) == REMEMBERED
+    await asyncio.sleep(REMEMBERED_SECONDS + 1)
+    seen.add(("deployments.apps", WEB, "last"))
+    assert len(seen) == 1

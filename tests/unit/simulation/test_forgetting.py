@@ -8,7 +8,6 @@ import pytest
 from msgspec import structs
 
 from controller.api.meta import Key
-from controller.effects.gateways.answers import Tried
 from controller.simulation.passes import Passes
 from tests.unit import builders
 from tests.unit.builders import make_deployment, make_rollout, make_service, make_steps, template
@@ -16,8 +15,6 @@ from tests.unit.worlds import World
 
 GONE = "shop-of-a-branch"
 CODE = (ModuleType, FunctionType, BuiltinFunctionType, CodeType, type)
-BY_NUMBER = (Tried,)
-"""Remembers contents, the last so many of them, and needs no end."""
 
 
 def kept_by(passes: Passes) -> list[Any]:
@@ -30,7 +27,7 @@ def kept_by(passes: Passes) -> list[Any]:
     left: list[Any] = [passes._builder, passes.gates, passes.woken, *reconcilers]
     while left:
         one = left.pop()
-        if id(one) in seen or isinstance(one, (*CODE, *BY_NUMBER)):
+        if id(one) in seen or isinstance(one, CODE):
             continue
         seen.add(id(one))
         found.append(one)
@@ -38,10 +35,11 @@ def kept_by(passes: Passes) -> list[Any]:
     return found
 
 
-def named(passes: Passes) -> list[Any]:
+def named(passes: Passes) -> list[str | bytes]:
     """Texts that name the Rollout, or its namespace."""
-    texts = [one for one in kept_by(passes) if isinstance(one, str | bytes)]
-    return [text for text in texts if GONE in (text if isinstance(text, str) else text.decode())]
+    kept = kept_by(passes)
+    texts = [one for one in kept if isinstance(one, str) and GONE in one]
+    return [*texts, *(one for one in kept if isinstance(one, bytes) and GONE.encode() in one)]
 
 
 def released(style: str, turns: int) -> World:

@@ -22,6 +22,8 @@ class Page:
     def look(self) -> None:
         self.looked_in.append(threading.current_thread())
 
+    def let_go(self) -> None: ...
+
     def render(self, accept: str) -> Rendered:
         self.rendered_in.append(threading.current_thread())
         return Rendered(b"up 1\n", "text/plain; charset=utf-8")

@@ -47,6 +47,18 @@ def test_a_page_tells_of_the_moment_it_was_looked_at() -> None:
     assert 'rollout="web"' in metrics.render().body.decode()
 
 
+def test_what_a_page_told_of_is_forgotten_when_the_last_of_the_pages_at_once_is_made() -> None:
+    world = started()
+    metrics = Metrics()
+    metrics.state.lead(lambda: seen_in(world))
+    metrics.look()
+    metrics.look()
+    metrics.let_go()
+    assert 'rollout="web"' in metrics.render().body.decode()
+    metrics.let_go()
+    assert metrics.state._seen is None
+
+
 def test_the_first_release_of_a_namespace_is_an_increase() -> None:
     world = started()
     metrics = Metrics()
