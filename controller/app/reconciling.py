@@ -30,6 +30,7 @@ from controller.kube import resources
 from controller.kube.client import KubeClient
 from controller.kube.events import EventRecorder
 from controller.kube.ledger import WriteLedger
+from controller.kube.resources import Resource
 from controller.measure import golden
 from controller.measure.egress import AllowList, api_server_addresses, parse_allowed
 from controller.measure.fetching import Fetching
@@ -82,7 +83,7 @@ class Reconciling:
         self._recorder = recorder
         self._clock = clock
         self._random = Random()
-        self._tried = Tried()
+        self._tried = {resources.ROLLOUTS: Tried(), resources.TRAFFIC_ROUTINGS: Tried()}
         self._account_rights = AccountRights(client.may, clock.monotonic)
         self._rights = MissingRights(self._account_rights.review, watched.wiring.holder_turns)
 
@@ -149,15 +150,13 @@ class Reconciling:
         self._of_rollouts = reconciler = RolloutReconciler(
             worlds=world,
             kube=self._client,
-            routes_for=self._make_routes(worker, queue.ledger),
+            routes_for=self._make_routes(worker, queue.ledger, resources.ROLLOUTS),
             histories=Histories(self._client),
             kinds=self._watched.kinds,
             events=self._client,
             ledger=queue.ledger,
             clock=self._clock,
-            telling=Telling(
-                self._tell, self._metrics, partial(self._recorder.forget, resources.ROLLOUTS)
-            ),
+            telling=Telling(self._tell, self._metrics, partial(self._forget, resources.ROLLOUTS)),
             random=self._random,
             rights=self._rights,
             measures=measures,
@@ -176,14 +175,14 @@ class Reconciling:
         self._of_routings = reconciler = TrafficRoutingReconciler(
             world=SharedWorld(self._watched.caches, world, self._clock),
             kube=self._client,
-            routes_for=self._make_routes(worker, queue.ledger),
+            routes_for=self._make_routes(worker, queue.ledger, resources.TRAFFIC_ROUTINGS),
             ledger=queue.ledger,
             clock=self._clock,
             told=self._tell_routing,
             metrics=self._metrics,
             random=self._random,
             rights=self._rights,
-            gone=partial(self._recorder.forget, resources.TRAFFIC_ROUTINGS),
+            gone=partial(self._forget, resources.TRAFFIC_ROUTINGS),
         )
         return Worker(
             "trafficrouting-controller",
@@ -224,9 +223,16 @@ class Reconciling:
         jobs = GateJobs(self._client, self._clock.now, self._random)
         return Measuring(fetching, wake, self._clock.now, settings.prometheus, jobs)
 
-    def _make_routes(self, worker: ScriptClient, ledger: WriteLedger) -> Callable[[Key], Routes]:
+    def _forget(self, resource: Resource, key: Key) -> None:
+        """An object whose passes tried scripts and told Events is gone."""
+        self._recorder.forget(resource, key)
+        self._tried[resource].forget(key)
+
+    def _make_routes(
+        self, worker: ScriptClient, ledger: WriteLedger, resource: Resource
+    ) -> Callable[[Key], Routes]:
         """Gateway objects of a Rollout or TrafficRouting; its writes are remembered."""
-        reads = self._watched.gateways(self._client)
+        reads, tried = self._watched.gateways(self._client), self._tried[resource]
 
         def routes_for(key: Key) -> Routes:
             return GatewayRoutes(
@@ -235,7 +241,7 @@ class Reconciling:
                 worker,
                 rights=self._account_rights,
                 allow_cluster_scoped=self._settings.allow_cluster_scoped,
-                tried=self._tried,
+                tried=tried.of(key),
             )
 
         return routes_for

@@ -8,12 +8,11 @@ the wait. Versions are never ordered, only compared for equality: an event with 
 than the write, so it proves nothing.
 
 Invariants: waiting is bounded; a write to a kind that is not cached is never waited for; memory is bounded
-(`REMEMBERED` events of the last `REMEMBERED_SECONDS` in all). A scope identifies the writer, usually by the key of one
-Rollout.
+(`REMEMBERED` events in all). A scope identifies the writer, usually by the key of one Rollout.
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -24,8 +23,6 @@ from controller.kube.store import HasMetadata, Store
 
 UNSEEN_WRITE_SECONDS = 5.0  # seconds
 REMEMBERED = 4096  # events
-REMEMBERED_SECONDS = 20.0
-"""Longer than an answer may take; an event that is older was delivered before its write was sent."""
 
 V = TypeVar("V", bound=HasMetadata)
 _Object = tuple[str, Key]  # resource name, key
@@ -40,27 +37,29 @@ class _Awaited(msgspec.Struct, frozen=True):
 
 
 class LateEvents:
-    """The events that watches delivered lately: those of all ledgers of a process are the same."""
+    """The events that watches delivered lately: those of all ledgers of a process are the same.
+
+    Each is one text: as tuples thousands of them would be four times as large, and work for the garbage collector.
+    """
 
     def __init__(self) -> None:
-        self._times: OrderedDict[tuple[str, Key, str], float] = OrderedDict()
+        self._known: set[str] = set()
+        self._order: deque[str] = deque()
 
     def __len__(self) -> int:
-        return len(self._times)
+        return len(self._known)
 
-    def __contains__(self, event: tuple[str, Key, str]) -> bool:
-        return event in self._times
+    def __contains__(self, event: str) -> bool:
+        return event in self._known
 
-    def add(self, event: tuple[str, Key, str]) -> None:
+    def add(self, event: str) -> None:
         """A watch delivered it just now."""
-        now = _now()
-        self._times.setdefault(event, now)
-        while len(self) > REMEMBERED or self._oldest < now - REMEMBERED_SECONDS:
-            self._times.popitem(last=False)
-
-    @property
-    def _oldest(self) -> float:
-        return next(iter(self._times.values()))
+        if event in self._known:
+            return
+        self._known.add(event)
+        self._order.append(event)
+        if len(self._order) > REMEMBERED:
+            self._known.discard(self._order.popleft())
 
 
 class WriteLedger:
@@ -145,7 +144,7 @@ class WriteLedger:
         if resource_name not in self._shows:
             return
         shown = not gone and self._shows[resource_name](key) == version
-        if shown or (*target, _mark(version, gone)) in self._seen:
+        if shown or _event(resource_name, key, version, gone) in self._seen:
             # the watch was faster than the answer; an earlier write of ours is shown too
             self._clear(scope, target)
             return
@@ -154,7 +153,7 @@ class WriteLedger:
         self._scopes.setdefault(target, set()).add(scope)
 
     def _observed(self, resource_name: str, key: Key, version: str) -> None:
-        self._seen.add((resource_name, key, _mark(version, gone=False)))
+        self._seen.add(_event(resource_name, key, version, gone=False))
         target = (resource_name, key)
         for scope in tuple(self._scopes.get(target, ())):
             wait = self._awaited[scope][target]
@@ -162,7 +161,7 @@ class WriteLedger:
                 self._shown(scope, target)
 
     def _ended(self, resource_name: str, key: Key, uid: str) -> None:
-        self._seen.add((resource_name, key, _mark(uid, gone=True)))
+        self._seen.add(_event(resource_name, key, uid, gone=True))
         target = (resource_name, key)
         for scope in tuple(self._scopes.get(target, ())):
             self._shown(scope, target)
@@ -205,8 +204,9 @@ class ScopedLedger(msgspec.Struct, frozen=True):
         return self.ledger.pending(self.scope)
 
 
-def _mark(value: str, gone: bool) -> str:
-    return f"-{value}" if gone else f"+{value}"
+def _event(resource_name: str, key: Key, value: str, gone: bool) -> str:
+    """An object in a version, or the end of a uid."""
+    return f"{resource_name} {key} {'-' if gone else '+'}{value}"
 
 
 def _now() -> float:

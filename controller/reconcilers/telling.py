@@ -56,7 +56,7 @@ class Telling:
         metrics: RolloutMetrics,
         gone: Callable[[Key], None] = lambda key: None,
     ) -> None:
-        """`gone` is called with a Rollout for which no Event will be sent any more."""
+        """`gone` is called with a Rollout that is gone: no Event will be sent for it any more."""
         self._events = events
         self._metrics = metrics
         self._gone = gone

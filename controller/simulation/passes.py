@@ -306,7 +306,7 @@ class Passes:
             objects = KubeGatewayObjects(reads, ledger.scoped(key))
             return GatewayRoutes(
                 objects, scripts, runner,
-                rights=_EveryAccountMay(), allow_cluster_scoped=True, tried=tried,
+                rights=_EveryAccountMay(), allow_cluster_scoped=True, tried=tried.of(key),
             )  # fmt: skip
 
         return routes_for

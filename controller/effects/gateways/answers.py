@@ -8,10 +8,11 @@ lost requests when their step of 0 % removed the name, and the first share came 
 """
 
 from hashlib import sha256
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 import msgspec
 
+from controller.api.meta import Key
 from controller.domain.decision import Reference, Refusal, RoutePlan
 from controller.domain.traffic.companions.companion import wanted_part
 from controller.domain.traffic.plan.script_input import script_input
@@ -27,30 +28,54 @@ from controller.scripts.answer import Executed, Refused
 from controller.scripts.lookup import Script
 
 MAX_REMEMBERED = 10_000
-"""Scripts and objects that were tried; beyond it they are tried again."""
+"""Rollouts whose scripts were tried; beyond it they are tried again."""
 
 
 class Tried:
     """Which scripts gave one answer to one question, for which objects; kept for the process, not for a pass.
 
-    As digests: ten thousand names of scripts and objects would be three times as large.
+    By the Rollout, or TrafficRouting, that the objects follow: it is forgotten with it.
     """
 
     def __init__(self) -> None:
-        self._known: set[bytes] = set()
+        self._known: dict[Key, tuple[bytes, ...]] = {}
 
-    def __contains__(self, tried: tuple[str, str]) -> bool:
-        return _digest(tried) in self._known
+    def of(self, owner: Key) -> "TriedOf":
+        """The scripts of one owner."""
+        return TriedOf(self, owner)
 
-    def add(self, tried: tuple[str, str]) -> None:
-        """The script, by its hash, was tried for this object."""
+    def knows(self, owner: Key, trial: bytes) -> bool:
+        """This was tried for the owner."""
+        return trial in self._known.get(owner, ())
+
+    def add(self, owner: Key, trial: bytes) -> None:
+        """This was tried for the owner."""
         if len(self._known) >= MAX_REMEMBERED:
             self._known.clear()
-        self._known.add(_digest(tried))
+        self._known[owner] = (*self._known.get(owner, ()), trial)
+
+    def forget(self, owner: Key) -> None:
+        """The owner is gone."""
+        self._known.pop(owner, None)
 
 
-def _digest(tried: tuple[str, str]) -> bytes:
-    script, subject = tried
+class TriedOf(NamedTuple):
+    """The scripts that were tried for one owner."""
+
+    tried: Tried
+    owner: Key
+
+    def knows(self, script: str, subject: str) -> bool:
+        """The script, by its hash, was tried for this object."""
+        return self.tried.knows(self.owner, _trial(script, subject))
+
+    def add(self, script: str, subject: str) -> None:
+        """The script, by its hash, was tried for this object."""
+        self.tried.add(self.owner, _trial(script, subject))
+
+
+def _trial(script: str, subject: str) -> bytes:
+    """A digest: the names are three times as large."""
     return sha256(f"{script} {subject}".encode()).digest()
 
 
@@ -92,9 +117,9 @@ def _named_twice(objects: list[Tree]) -> str:
 class Answers:
     """Asks scripts."""
 
-    def __init__(self, runner: ScriptRunner, tried: Tried | None = None) -> None:
+    def __init__(self, runner: ScriptRunner, tried: TriedOf | None = None) -> None:
         self._runner = runner
-        self._tried = tried if tried is not None else Tried()
+        self._tried = tried or Tried().of(Key("", ""))
 
     async def desired(self, question: Question, plan: RoutePlan) -> Answer | Refusal:
         """The content that the object has to get, and its companion objects; or the reason why there is no answer."""
@@ -127,15 +152,14 @@ class Answers:
         self, script: Script, obj: bytes, plan: RoutePlan, subject: str
     ) -> bytes | Refusal:
         first = await self._once(script, obj, plan, subject)
-        trial = (script.sha256, subject)
-        if isinstance(first, Refusal) or trial in self._tried:
+        if isinstance(first, Refusal) or self._tried.knows(script.sha256, subject):
             return first
         second = await self._once(script, obj, plan, subject)
         if isinstance(second, Refusal):
             return second
         if first != second:
             return refusals.not_deterministic(script, subject)
-        self._tried.add(trial)
+        self._tried.add(script.sha256, subject)
         return first
 
     async def _once(

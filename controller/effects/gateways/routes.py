@@ -59,7 +59,7 @@ from controller.domain.traffic.plan.script_input import Cycle, depths_of, kind_o
 from controller.domain.traffic.tree import Tree, decode_tree, encode, same
 from controller.effects.gateways import refusals
 from controller.effects.gateways.accounts import Accounts, Nobody
-from controller.effects.gateways.answers import Answers, Question, Tried
+from controller.effects.gateways.answers import Answers, Question, TriedOf
 from controller.effects.gateways.companions import Companions, CompanionsByPlace, RoutedObjects
 from controller.effects.gateways.contracts import AccountRights, ScriptRunner, ScriptSource
 from controller.effects.gateways.targets import Look, Target, targets_of
@@ -111,7 +111,7 @@ class GatewayRoutes:
         *,
         rights: AccountRights | None = None,
         allow_cluster_scoped: bool = False,
-        tried: Tried | None = None,
+        tried: TriedOf | None = None,
     ) -> None:
         """Without `rights`, no ServiceAccount of a namespace's script has any."""
         self._objects = objects

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from controller.api import names
+from controller.api.meta import Key
 from controller.domain.decision import Done, NotYet, RestoreRoutes
 from controller.effects.gateways import GatewayRoutes
 from controller.effects.gateways.answers import Tried
@@ -55,14 +56,16 @@ async def test_the_next_step_starts_from_the_original_not_from_the_step_before(
 async def test_a_script_is_run_twice_for_an_object_once_in_a_process_and_once_in_a_pass_after_that(
     server: ObjectServer, scripts: Scripts
 ) -> None:
-    tried = Tried()
+    tried = Tried().of(Key("shop", "web"))
     asked: list[int] = []
     for weight in ("20%", "50%", "60%"):
         before = len(scripts.asked)
         await GatewayRoutes(server, scripts, scripts, tried=tried).ensure(plan(ONE, weight))
         asked.append(len(scripts.asked) - before)
     assert asked == [2, 1, 1]
-    again = await GatewayRoutes(server, scripts, scripts, tried=Tried()).ensure(plan(ONE, "70%"))
+    again = await GatewayRoutes(server, scripts, scripts, tried=Tried().of(tried.owner)).ensure(
+        plan(ONE, "70%")
+    )
     assert again == Done(wrote=True)
     assert len(scripts.asked) == sum(asked) + 2, "nothing is taken over from another process"
 
@@ -324,3 +327,16 @@ async def test_a_rehearsal_refuses_what_the_step_would_be_refused_for(
     refusal = await refused(routes, wanted)
     assert await routes.rehearse(wanted) == refusal
     assert server.writes == []
+
+
+async def test_with_its_owner_it_is_forgotten_which_scripts_were_tried(
+    server: ObjectServer, scripts: Scripts
+) -> None:
+    tried = Tried()
+    for number in range(5):
+        owner = Key("shop", f"web-{number}")
+        routes = GatewayRoutes(server, scripts, scripts, tried=tried.of(owner))
+        assert await routes.ensure(plan(BOTH, f"{10 + number}%")) == Done(wrote=True)
+        assert set(tried._known) == {owner}
+        tried.forget(owner)
+    assert not tried._known
