@@ -172,13 +172,16 @@ class ScriptClient:
                 f"the script worker at {self._address.target} is older than this controller and knows no modules, "
                 f"which the script {error} asks for (--@use); update the worker"
             )
-        advice = _ADVICE.get(error.code(), "see the worker's log")
+        untrusted = "handshake failed" in (error.details() or "")
+        advice = _UNTRUSTED if untrusted else _ADVICE.get(error.code(), "see the worker's log")
         return WorkerUnavailable(
             f"the script worker at {self._address.target} gave no answer "
             f"({error.code().name}: {error.details()}); {advice}"
         )
 
 
+# gRPC names a certificate that has expired, or that an unknown authority signed, in the details of UNAVAILABLE.
+_UNTRUSTED = "its certificate is not accepted: see the Secret moonshift-lua-worker-certs, and whether the worker has it"
 _ADVICE = {
     grpc.StatusCode.UNAVAILABLE: "check that it runs and is ready, and the flag --lua-worker",
     grpc.StatusCode.RESOURCE_EXHAUSTED: "it is overloaded: add replicas or raise --concurrency",

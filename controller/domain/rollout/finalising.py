@@ -80,9 +80,9 @@ def _route_to_new(context: ReleaseContext, status: RolloutStatus) -> Stop | None
     together.
 
     Not after the last share was taken from the canary Services: it was given again, and then left together with their
-    names, which lost requests.
+    names, which lost requests. Nor after that: a gateway object whose restore stopped half-way got the share again.
     """
-    past = moonshift_status(status).withdrawn_at is not None
+    past = moonshift_status(status).withdrawn_at is not None or _is_promoted(context, status)
     if context.style is not Style.BLUE_GREEN or not context.routes_lead or past:
         return None
     actions = routing.everything_to_new(context, status)
@@ -132,6 +132,11 @@ def _still_frozen(context: ReleaseContext) -> bool:
     name = context.seen.rollout.metadata.name
     ours = marked_for(context.workload.object) in (name, "")
     return ours and (context.values_to_restore is not None or context.admission_paused)
+
+
+def _is_promoted(context: ReleaseContext, status: RolloutStatus) -> bool:
+    """The workload has its owner's own values, and no old pod that requests could need."""
+    return not _still_frozen(context) and mechanism_of(context).promoted(context, status) is None
 
 
 def _resume_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | None:

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+HOUR = timedelta(hours=1)
 HERE = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
 
 
@@ -21,7 +22,9 @@ def certificate(
     name: str,
     key: ec.EllipticCurvePrivateKey,
     signer: tuple[x509.Certificate, ec.EllipticCurvePrivateKey] | None,
+    left: timedelta = HOUR,
 ) -> x509.Certificate:
+    """One that was issued two hours ago, and is valid for as long as is `left`: not any more where that is negative."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
     return (
@@ -30,8 +33,8 @@ def certificate(
         .issuer_name(signer[0].subject if signer else subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
+        .not_valid_before(now - 2 * HOUR)
+        .not_valid_after(now + left)
         .add_extension(x509.BasicConstraints(ca=signer is None, path_length=None), critical=True)
         .add_extension(
             x509.SubjectAlternativeName([x509.DNSName("localhost"), HERE]), critical=False
@@ -41,13 +44,17 @@ def certificate(
 
 
 def write_pair(
-    folder: Path, signer: tuple[x509.Certificate, ec.EllipticCurvePrivateKey], name: str
+    folder: Path,
+    signer: tuple[x509.Certificate, ec.EllipticCurvePrivateKey],
+    name: str,
+    left: timedelta = HOUR,
 ) -> Path:
-    folder.mkdir()
+    """A folder with a certificate and its authority; what was there before is replaced."""
+    folder.mkdir(exist_ok=True)
     key = ec.generate_private_key(ec.SECP256R1())
     pem = serialization.Encoding.PEM
     (folder / "ca.crt").write_bytes(signer[0].public_bytes(pem))
-    (folder / "tls.crt").write_bytes(certificate(name, key, signer).public_bytes(pem))
+    (folder / "tls.crt").write_bytes(certificate(name, key, signer, left).public_bytes(pem))
     (folder / "tls.key").write_bytes(
         key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )

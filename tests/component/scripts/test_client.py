@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import grpc.aio
@@ -17,7 +18,7 @@ from controller.scripts.lookup import Script
 from controller.scripts.modules import Module
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
-from tests.component.luaworker.certificates import authority, write_pair
+from tests.component.luaworker.certificates import HOUR, authority, write_pair
 from tests.component.luaworker.process import Worker, worker
 
 
@@ -94,6 +95,21 @@ async def test_an_absent_worker_is_said_before_the_deadline_and_how_to_mend_it(
         with pytest.raises(WorkerUnavailable, match="--lua-worker") as caught:
             await echo(client)
     assert f"unix://{tmp_path}/none" in str(caught.value)
+
+
+@pytest.mark.parametrize(("left", "known"), [(-HOUR, True), (HOUR, False)], ids=["old", "unknown"])
+async def test_a_certificate_that_is_not_accepted_is_said_and_where_to_look(
+    tmp_path: Path, left: timedelta, known: bool
+) -> None:
+    ours = authority()
+    calling = write_pair(tmp_path / "calling", ours, "controller")
+    served = write_pair(tmp_path / "served", ours if known else authority(), "localhost", left)
+    async with worker("127.0.0.1:0", "--tls-dir", str(served)) as running:
+        address = f"ipv4:127.0.0.1:{running.start_entry['port']}"
+        client = ScriptClient(address, tls_dir=str(calling))
+        with pytest.raises(WorkerUnavailable, match=r"certificate is not accepted.* Secret"):
+            await echo(client)
+        await client.close()
 
 
 async def test_a_restarted_worker_is_found_at_once(tmp_path: Path) -> None:

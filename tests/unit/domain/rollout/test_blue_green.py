@@ -20,7 +20,8 @@ from controller.api.rollout import (
     Strategy,
 )
 from controller.domain.availability import Forbidden
-from controller.domain.decision import Decision
+from controller.domain.decision import Decision, RestoreRoutes
+from controller.domain.observation import Observation
 from controller.domain.pods.hpa import owners_behavior
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
@@ -108,6 +109,34 @@ def test_the_old_pods_go_no_sooner_than_the_grace_period_after_the_last_switch()
     switched = world.cluster.now
     world.run_until(lambda: sizes_of(world).get("v1", 0) < 4)
     assert (world.cluster.now - switched).total_seconds() >= 3
+
+
+def test_a_restore_that_stopped_half_way_goes_on_and_gives_no_share_again() -> None:
+    world = blue_green()
+    release(world)
+    world.rest()
+    for _ in PLAN[1:]:
+        approve(world)
+    wait(world, 3)
+    world.people.approve(KEY)
+    restoring: list[Observation] = []
+
+    def look() -> bool:
+        seen = world.observe(KEY)
+        actions = decide(seen, world.cluster.now).actions if seen is not None else ()
+        if seen is not None and any(isinstance(action, RestoreRoutes) for action in actions):
+            restoring.append(seen)
+        return bool(restoring)
+
+    world.run_until(look)
+    (seen,) = restoring
+    # The object has its owner's content again, and our marks still: the second write was refused.
+    half = tuple(
+        structs.replace(route, state=structs.replace(route.state, touched=True))
+        for route in seen.routes
+    )
+    actions = decide(structs.replace(seen, routes=half), world.cluster.now).actions
+    assert [type(action) for action in actions] == [RestoreRoutes]
 
 
 def test_clients_read_it_under_the_names_of_blue_green() -> None:
