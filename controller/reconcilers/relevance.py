@@ -23,10 +23,15 @@ SOON_SECONDS = 1.0
 IN_A_STEP = frozenset(StepState) - {StepState.BEFORE_STEP_UPGRADE, StepState.COMPLETED}
 
 
+AT_REST = frozenset({"", Phase.INITIAL, Phase.HEALTHY, Phase.DISABLED})
+
+
 class Relevance(Enum):
     """When a pass has to look at a change."""
 
     NOW = "now"
+    WHERE_PODS_COUNT = "where pods count"
+    """Now where a pass may wait for a single pod; else soon."""
     SOON = "soon"
     NEVER = "never"
 
@@ -37,41 +42,68 @@ def of_rollout(old: Rollout | None, new: Rollout | None) -> Relevance:
     At a release's beginning and end a pass may go on from the position that was written. What a person changes is
     urgent, and not asked here.
     """
-    if old is None or new is None or new.status.phase != Phase.PROGRESSING:
+    if old is None or new is None:
         return Relevance.NOW
-    release = new.status.of_release
+    return Relevance.SOON if is_in_a_step(new) else Relevance.NOW
+
+
+def is_in_a_step(rollout: Rollout) -> bool:
+    """Whether a step is worked on, or waited in; not so at a release's beginning and end."""
+    release = rollout.status.of_release
     in_a_step = release is not None and release.current_step_state in IN_A_STEP
-    return Relevance.SOON if in_a_step else Relevance.NOW
+    return in_a_step and rollout.status.phase == Phase.PROGRESSING
+
+
+def waits_for_single_pods(rollout: Rollout | None) -> bool:
+    """Whether each pod that becomes ready can be what a pass waits for.
+
+    So it is in a step, and until the end of a release that moves the pods of the workload itself. Where new pods are
+    made beside, its end waits for the whole workload, which tells when all of its pods are there.
+    """
+    if rollout is None or rollout.status.phase in AT_REST:
+        return False
+    return is_in_a_step(rollout) or not _makes_pods_beside(rollout)
+
+
+def _makes_pods_beside(rollout: Rollout) -> bool:
+    strategy, workload = rollout.spec.strategy, rollout.spec.workload_ref
+    plan = strategy.plan
+    extra = plan is not None and plan.enable_extra_workload_for_canary
+    return strategy.blue_green is not None or (extra and workload.kind == "Deployment")
 
 
 def of_pod(old: Pod | None, new: Pod | None) -> Relevance:
     """Steps wait for pods that become ready, or stop being ready."""
-    return _relevance(old, new, _readiness(old) != _readiness(new))
+    changed = _readiness(old) != _readiness(new)
+    return Relevance.WHERE_PODS_COUNT if changed else _otherwise(old, new)
 
 
 def of_slice(old: EndpointSlice | None, new: EndpointSlice | None) -> Relevance:
-    """Routes wait for the ready endpoints of a Service."""
-    return _relevance(old, new, _ready_endpoints(old) != _ready_endpoints(new))
+    """Routes wait for the ready endpoints of a Service, and everything else for whether there are any."""
+    before, after = _ready_endpoints(old), _ready_endpoints(new)
+    if bool(before) != bool(after):
+        return Relevance.NOW
+    return Relevance.WHERE_PODS_COUNT if before != after else _otherwise(old, new)
 
 
 def of_replica_set(old: ReplicaSet | None, new: ReplicaSet | None) -> Relevance:
     """A revision comes or goes, or has all of its pods; on the way there its pods tell of themselves."""
-    if old is None or new is None:
+    if old is None or new is None or old.metadata.deleting != new.metadata.deleting:
         return Relevance.NOW
-    went = old.metadata.deleting != new.metadata.deleting
-    return _relevance(old, new, went or _whole(old) != _whole(new))
+    has_all_now = _has_all_pods(new) and not _has_all_pods(old)
+    return Relevance.WHERE_PODS_COUNT if has_all_now else _otherwise(old, new)
 
 
 def of_deployment(old: Deployment | None, new: Deployment | None) -> Relevance:
     """Somebody changed it, its controller has acted on the last change, or it has all of its pods."""
-    if old is None or new is None:
+    if old is None or new is None or _asked(old) != _asked(new):
         return Relevance.NOW
-    return _relevance(old, new, _asked(old) != _asked(new) or _reached(old) != _reached(new))
+    acted = new.observed and not old.observed
+    has_all_now = _all_are_ready(new) and not _all_are_ready(old)
+    return Relevance.NOW if acted or has_all_now else _otherwise(old, new)
 
 
-def _relevance(old: HasMetadata | None, new: HasMetadata | None, waited_for: bool) -> Relevance:
-    if waited_for:
-        return Relevance.NOW
+def _otherwise(old: HasMetadata | None, new: HasMetadata | None) -> Relevance:
     return Relevance.NEVER if _same_but_for_version(old, new) else Relevance.SOON
 
 
@@ -88,7 +120,7 @@ def _readiness(pod: Pod | None) -> object:
     return (pod.revision, ready) if pod is not None and ready is not None else None
 
 
-def _ready_endpoints(found: EndpointSlice | None) -> object:
+def _ready_endpoints(found: EndpointSlice | None) -> frozenset[object]:
     if found is None:
         return frozenset()
     return frozenset(
@@ -98,15 +130,14 @@ def _ready_endpoints(found: EndpointSlice | None) -> object:
     )
 
 
-def _whole(found: ReplicaSet) -> bool:
+def _has_all_pods(found: ReplicaSet) -> bool:
     wanted, status = found.spec.replicas, found.status
     return status.replicas == status.ready_replicas == wanted
 
 
-def _reached(found: Deployment) -> tuple[bool, bool]:
+def _all_are_ready(found: Deployment) -> bool:
     wanted, status = found.spec.replicas, found.status
-    counted = (status.replicas, status.updated_replicas, status.ready_replicas)
-    return found.observed, counted == (wanted,) * 3
+    return (status.replicas, status.updated_replicas, status.ready_replicas) == (wanted,) * 3
 
 
 def _asked(found: Deployment) -> object:

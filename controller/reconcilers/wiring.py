@@ -87,7 +87,7 @@ class Wiring:
         for rollout in self._caches.rollouts.index(REFERENCE, named):
             self._wake(rollout.metadata.key)
         for rollout in self._caches.rollouts.index(WORKLOAD, named):
-            self._wake_for(rollout, metadata, self._wake)
+            self._wake_for(rollout, metadata, Relevance.NOW)
         for routing in self._caches.traffic_routings.index(REFERENCE, named):
             self._wake_routing(routing.metadata.key)
         for uid in makers_of(metadata):
@@ -187,20 +187,23 @@ class Wiring:
         relevance_of: Callable[[V | None, V | None], Relevance],
     ) -> None:
         def heard(old: V | None, new: V | None) -> None:
-            wake = self._waker(relevance_of(old, new))
+            relevant = relevance_of(old, new)
             for key in {key for view in (old, new) if view is not None for key in owners(view)}:
-                wake(key)
+                self._wake_by(relevant, key)
 
         store.subscribe(heard)
 
-    def _waker(self, relevant: Relevance) -> Wake:
+    def _wake_by(self, relevant: Relevance, key: Key) -> None:
         match relevant:
             case Relevance.NOW:
-                return self._wake
+                self._wake(key)
+            case Relevance.WHERE_PODS_COUNT:
+                at_once = relevance.waits_for_single_pods(self._caches.rollouts.get(key))
+                (self._wake if at_once else self._wake_soon)(key)
             case Relevance.SOON:
-                return self._wake_soon
+                self._wake_soon(key)
             case Relevance.NEVER:
-                return _nobody
+                pass
             case other:
                 assert_never(other)
 
@@ -208,18 +211,21 @@ class Wiring:
         if new is not None and somebody_changed(old, new):
             self._wake_urgently(new.metadata.key)
         elif (view := new or old) is not None:
-            self._waker(relevance.of_rollout(old, new))(view.metadata.key)
+            self._wake_by(relevance.of_rollout(old, new), view.metadata.key)
 
     def _deployment_changed(self, old: Deployment | None, new: Deployment | None) -> None:
-        otherwise = self._waker(relevance.of_deployment(old, new))
+        relevant = relevance.of_deployment(old, new)
         for view in (old, new):
             if view is not None:
                 for rollout in self._rollouts_of(view):
-                    self._wake_for(rollout, view.metadata, otherwise)
+                    self._wake_for(rollout, view.metadata, relevant)
 
-    def _wake_for(self, rollout: Rollout, workload: ObjectMeta, otherwise: Wake) -> None:
-        changed = changed_in_release(rollout, workload)
-        (self._wake_urgently if changed else otherwise)(rollout.metadata.key)
+    def _wake_for(self, rollout: Rollout, workload: ObjectMeta, relevant: Relevance) -> None:
+        key = rollout.metadata.key
+        if changed_in_release(rollout, workload):
+            self._wake_urgently(key)
+        else:
+            self._wake_by(relevant, key)
 
     def _rollouts_of(self, deployment: Deployment) -> Iterable[Rollout]:
         uid = deployment.metadata.labels.get(names.ROLLOUT_UID, "")
@@ -258,10 +264,6 @@ class Wiring:
 
     def _by_service(self, key: Key) -> Iterable[Key]:
         return [r.metadata.key for r in self._caches.rollouts.index(SERVICE, str(key))]
-
-
-def _nobody(key: Key) -> None:
-    """No decision reads what has changed."""
 
 
 def _its_key(routing: TrafficRouting) -> Iterable[Key]:

@@ -6,7 +6,19 @@ from msgspec import structs
 
 from controller.api.meta import ObjectMeta
 from controller.api.networking import Endpoint, EndpointConditions, EndpointSlice
-from controller.api.rollout import CanaryStatus, Phase, Rollout, RolloutStatus, StepState
+from controller.api.rollout import (
+    BlueGreenStatus,
+    BlueGreenStrategy,
+    CanaryStatus,
+    CanaryStrategy,
+    Phase,
+    Rollout,
+    RolloutSpec,
+    RolloutStatus,
+    StepState,
+    Strategy,
+    WorkloadRef,
+)
 from controller.api.workloads import (
     Deployment,
     DeploymentMeta,
@@ -22,7 +34,7 @@ from controller.reconcilers.relevance import Relevance
 from tests.unit.builders import make_pod
 
 READY_AT = datetime(2026, 1, 1, tzinfo=UTC)
-NOW, SOON, NEVER = Relevance.NOW, Relevance.SOON, Relevance.NEVER
+NOW, PODS, SOON, NEVER = Relevance
 
 PENDING, READY = make_pod(), make_pod(ready_since=READY_AT)
 SCHEDULED = structs.replace(PENDING, status=PodStatus(phase="Pending"))
@@ -58,9 +70,51 @@ def deployment(
     )
 
 
-def rollout(state: StepState, phase: Phase = Phase.PROGRESSING) -> Rollout:
+def rollout(
+    state: StepState,
+    phase: Phase = Phase.PROGRESSING,
+    *,
+    extra: bool = False,
+    kind: str = "Deployment",
+) -> Rollout:
     release = CanaryStatus(current_step_state=state)
-    return Rollout(status=RolloutStatus(phase=phase, canary_status=release))
+    plan = CanaryStrategy(enable_extra_workload_for_canary=extra)
+    spec = RolloutSpec(WorkloadRef(kind=kind), strategy=Strategy(canary=plan))
+    return Rollout(spec=spec, status=RolloutStatus(phase=phase, canary_status=release))
+
+
+def blue_green(state: StepState) -> Rollout:
+    release = BlueGreenStatus(current_step_state=state)
+    strategy = Strategy(blue_green=BlueGreenStrategy())
+    spec = RolloutSpec(WorkloadRef(kind="Deployment"), strategy=strategy)
+    status = RolloutStatus(phase=Phase.PROGRESSING, blue_green_status=release)
+    return Rollout(spec=spec, status=status)
+
+
+STEP, END = StepState.STEP_UPGRADE, StepState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(rollout(STEP, extra=True), True, id="in a step of canary style"),
+        pytest.param(rollout(STEP), True, id="in a step of partition style"),
+        pytest.param(blue_green(STEP), True, id="in a step of blue-green style"),
+        pytest.param(rollout(END), True, id="the last pods of partition style are moved"),
+        pytest.param(rollout(STEP, Phase.TERMINATING), True, id="its pods are given back"),
+        pytest.param(
+            rollout(END, extra=True, kind="CloneSet"), True, id="an extra one is for Deployments"
+        ),
+        pytest.param(rollout(END, extra=True), False, id="the end of canary style"),
+        pytest.param(blue_green(END), False, id="the end of blue-green style"),
+        pytest.param(rollout(END, Phase.HEALTHY), False, id="no release"),
+        pytest.param(None, False, id="no Rollout"),
+    ],
+)
+def test_single_pods_are_waited_for_in_steps_and_while_the_workloads_own_pods_are_moved(
+    found: Rollout | None, expected: bool
+) -> None:
+    assert relevance.waits_for_single_pods(found) is expected
 
 
 @pytest.mark.parametrize(
@@ -68,14 +122,23 @@ def rollout(state: StepState, phase: Phase = Phase.PROGRESSING) -> Rollout:
     [
         pytest.param(relevance.of_pod, None, PENDING, SOON, id="a pod is made"),
         pytest.param(relevance.of_pod, PENDING, SCHEDULED, SOON, id="a pod is scheduled"),
-        pytest.param(relevance.of_pod, PENDING, READY, NOW, id="a pod becomes ready"),
-        pytest.param(relevance.of_pod, None, READY, NOW, id="a ready pod is listed"),
-        pytest.param(relevance.of_pod, READY, GOING, NOW, id="a ready pod is told to stop"),
+        pytest.param(relevance.of_pod, PENDING, READY, PODS, id="a pod becomes ready"),
+        pytest.param(relevance.of_pod, None, READY, PODS, id="a ready pod is listed"),
+        pytest.param(relevance.of_pod, READY, GOING, PODS, id="a ready pod is told to stop"),
         pytest.param(relevance.of_pod, GOING, None, SOON, id="a pod that was told to stop is gone"),
-        pytest.param(relevance.of_pod, READY, None, NOW, id="a ready pod is gone"),
+        pytest.param(relevance.of_pod, READY, None, PODS, id="a ready pod is gone"),
         pytest.param(relevance.of_slice, None, slice_of(False), SOON, id="an address is announced"),
-        pytest.param(relevance.of_slice, slice_of(False), slice_of(True), NOW, id="it is ready"),
+        pytest.param(
+            relevance.of_slice, slice_of(False), slice_of(True), NOW, id="the first is ready"
+        ),
         pytest.param(relevance.of_slice, slice_of(True), None, NOW, id="a slice is gone"),
+        pytest.param(
+            relevance.of_slice,
+            slice_of(True, False),
+            slice_of(True, True),
+            PODS,
+            id="another address is ready",
+        ),
         pytest.param(
             relevance.of_slice,
             slice_of(True),
@@ -97,8 +160,15 @@ def rollout(state: StepState, phase: Phase = Phase.PROGRESSING) -> Rollout:
             relevance.of_replica_set,
             replica_set(2, 2, 1),
             replica_set(2, 2, 2),
-            NOW,
+            PODS,
             id="a revision has all of its pods",
+        ),
+        pytest.param(
+            relevance.of_replica_set,
+            replica_set(2, 2, 2),
+            replica_set(3, 2, 2),
+            SOON,
+            id="a revision gets another pod",
         ),
         pytest.param(
             relevance.of_deployment,
@@ -120,6 +190,13 @@ def rollout(state: StepState, phase: Phase = Phase.PROGRESSING) -> Rollout:
             deployment(ready=2),
             NOW,
             id="a Deployment has all of its pods",
+        ),
+        pytest.param(
+            relevance.of_deployment,
+            deployment(ready=2),
+            deployment(ready=1),
+            SOON,
+            id="a Deployment loses a pod, which its slice tells",
         ),
         pytest.param(
             relevance.of_deployment, deployment(), deployment(paused=True), NOW, id="it is paused"

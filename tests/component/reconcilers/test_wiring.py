@@ -26,6 +26,7 @@ from tests.unit.builders import (
     workload_of,
 )
 from tests.unit.domain.rollout.scenes import started
+from tests.unit.worlds import World
 
 
 def rollout(name: str, *, stalled: str) -> Rollout:
@@ -67,17 +68,27 @@ class Asked:
     def __init__(self) -> None:
         self.caches = Caches()
         self.ordinarily: list[str] = []
+        self.soon: list[str] = []
         self.urgently: list[str] = []
         self.wiring = Wiring(
             self.caches,
             lambda key: self.ordinarily.append(key.name),
             lambda key: None,
             wake_urgently=lambda key: self.urgently.append(key.name),
+            wake_soon=lambda key: self.soon.append(key.name),
         )
         self.wiring.connect()
 
+    def take_in(self, world: World) -> None:
+        """The Rollout, its workload and its revisions, as they are."""
+        self.caches.rollouts.put(world.cluster.rollouts[KEY])
+        self.caches.deployments.put(workload_of(world))
+        for revision in world.cluster.replica_sets:
+            self.caches.replica_sets.put(revision)
+
     def forget(self) -> None:
         self.ordinarily.clear()
+        self.soon.clear()
         self.urgently.clear()
 
 
@@ -92,7 +103,7 @@ def test_an_approval_wakes_urgently_and_the_status_of_a_pass_does_not() -> None:
     asked.forget()
     world.rest()
     asked.caches.rollouts.put(world.cluster.rollouts[KEY])
-    assert (asked.ordinarily, asked.urgently) == (["web"], [])
+    assert (asked.soon, asked.urgently) == (["web"], [])
 
 
 def test_a_rollback_wakes_urgently_and_a_release_that_begins_does_not() -> None:
@@ -120,6 +131,23 @@ def test_another_template_of_a_set_in_mid_release_wakes_urgently() -> None:
     kind = ("apps.kruise.io/v1alpha1", "CloneSet")
     asked.wiring.named_object_changed(kind, set_of(world).metadata)
     assert asked.urgently == ["web"]
+
+
+def test_a_pod_that_becomes_ready_wakes_at_once_in_a_step_and_soon_when_the_release_has_ended() -> (
+    None
+):
+    asked, world = Asked(), started()
+    asked.take_in(world)
+    pod = next(iter(world.cluster.pods))
+    asked.forget()
+    asked.caches.pods.put(pod)
+    assert (asked.ordinarily, asked.soon) == (["web"], [])
+    world.people.undo(KEY, template("v1"))
+    world.rest()
+    asked.take_in(world)
+    asked.forget()
+    asked.caches.pods.remove(pod.metadata.key)
+    assert (asked.ordinarily, asked.soon) == ([], ["web"])
 
 
 def test_a_rollout_that_is_gone_is_looked_at_without_hurry() -> None:
