@@ -5,6 +5,7 @@ waits for: a third of the time that a command takes to start. Invariant: the gro
 imports them all; only the help of the whole group does import them all.
 """
 
+import difflib
 import importlib
 from collections.abc import Mapping
 from typing import Any
@@ -36,3 +37,16 @@ class LazyGroup(click.Group):
         found = getattr(importlib.import_module(module), function)
         assert isinstance(found, click.Command)
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the words name; a mistyped one is answered with the nearest name."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as unknown:
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if not near:
+                raise
+            advice = f"{unknown.message} Did you mean {near[0]}?"
+            raise click.UsageError(advice, ctx) from unknown

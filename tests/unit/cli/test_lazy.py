@@ -5,6 +5,7 @@ import sys
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from controller.cli.lazy import LazyGroup
 from controller.cli.main import cli
@@ -27,6 +28,19 @@ def test_every_command_is_found_under_the_name_that_it_has(group: click.Group) -
 
 def test_a_name_that_no_command_has_is_not_found() -> None:
     assert LazyGroup(modules={}).get_command(click.Context(cli), "approv") is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("aprove", "No such command 'aprove'. Did you mean approve?"),
+        ("xyz", "No such command 'xyz'."),
+    ],
+)
+def test_a_mistyped_command_is_answered_with_the_nearest_one(typed: str, answer: str) -> None:
+    said = CliRunner().invoke(cli, [typed, "web"])
+    assert said.exit_code == 2
+    assert said.stderr.splitlines()[-1] == f"Error: {answer}"
 
 
 def test_a_command_imports_neither_the_simulation_nor_the_script_tools() -> None:
