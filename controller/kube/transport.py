@@ -22,7 +22,7 @@ from yarl import URL
 
 SocketOption = tuple[int, int, int]
 
-TLS_BUFFER = 32 * 1024
+TLS_BUFFER = 16 * 1024
 """Bytes. asyncio keeps 256 KiB for each encrypted connection; a TLS record has 16 KiB at most."""
 NOT_BY_ITSELF = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 """Headers that aiohttp would add where the request has none."""

@@ -1,7 +1,7 @@
 """Limits of connections, and of the time they may stay idle.
 
-Why it exists: every pod of the cluster can open connections, and one costs a third of a megabyte (TLS buffers) before
-it has sent a request. Invariant: at most `most` connections, and at most `per_address` of one address, counted from the
+Why it exists: every pod of the cluster can open connections, and one costs 75 kilobytes (TLS) before it has sent a
+request. Invariant: at most `most` connections, and at most `per_address` of one address, counted from the
 handshake on; further ones wait for a place, those of the address with the fewest places first; the connection that was
 idle longest makes room; a request line and its headers arrive within `head_seconds`. It must not read requests: the
 server does.

@@ -33,6 +33,9 @@ class Second(msgspec.Struct, frozen=True, omit_defaults=True):
     clock: tuple[float, ...] = ()
     own: tuple[float, ...] = ()
     objects: int = 0
+    """Those that the garbage collector visits."""
+    blocks: int = 0
+    """Blocks of memory that all Python objects together have, texts and numbers, too."""
     types: tuple[tuple[str, int], ...] = ()
 
 
@@ -45,7 +48,8 @@ def _collect(path: Path) -> None:
     gc.collect()
     found = Counter(type(one).__name__ for one in gc.get_objects())
     types = tuple(found.most_common(MOST_TYPES))
-    _write(path, Second(time.time(), objects=found.total(), types=types))
+    blocks = sys.getallocatedblocks()
+    _write(path, Second(time.time(), objects=found.total(), blocks=blocks, types=types))
 
 
 async def _watch(path: Path) -> None:

@@ -42,7 +42,8 @@ class Sample:
     releases: int
     controller: int
     worker: int
-    objects: int
+    blocks: int
+    """Of memory, that the controller's Python objects have."""
     cpu: float
     types: dict[str, int]
     """Python objects of the controller, by the name of their type."""
@@ -89,7 +90,7 @@ async def _fleet(ground: Ground, product: WatchedProduct, number: int) -> Sample
         releases=(number + 1) * TOGETHER * len(VERSIONS),
         controller=controller.pss_bytes,
         worker=product.worker.resource_use().pss_bytes,
-        objects=counted.objects,
+        blocks=counted.blocks,
         cpu=controller.cpu_seconds,
         types=dict(counted.types),
     )
@@ -126,7 +127,7 @@ def _rows(samples: Sequence[Sample], late: Late) -> Iterator[Row]:
     grows = f"kB a release in 95 of 100 cases, from the {first.releases}th on"
     controller = slope([(s.releases, s.controller / KILOBYTE) for s in kept])
     worker = slope([(s.releases, s.worker / KILOBYTE) for s in kept])
-    counted = slope([(s.releases, s.objects) for s in kept])
+    counted = slope([(s.releases, s.blocks) for s in kept])
     cpu = (last.cpu - first.cpu) / (last.releases - first.releases)
     for who, line, from_, to in (
         ("controller", controller, first.controller, last.controller),
@@ -136,7 +137,8 @@ def _rows(samples: Sequence[Sample], late: Late) -> Iterator[Row]:
         name = f"{what}: the {who}'s memory grows for sure by"
         yield Row(name, "-", 0, line.surely, "kB a release", note)
     more = _growing(first, last) or "no type has more"
-    note = f"{counted} a release; {first.objects} then, {last.objects} at last: {more}"
-    yield Row("the controller's Python objects grow for sure by", "-", 0, counted.surely, "", note)
+    note = f"{counted} a release; {first.blocks} then, {last.blocks} at last: {more}"
+    name = "the controller's Python objects grow for sure by"
+    yield Row(name, "-", 0, counted.surely, "blocks of memory a release", note)
     yield Row("controller's CPU of a release, with making and removing it", "-", 0.5, cpu)
     yield Row("event loop late, p99", "-", 50, late.own, "ms", str(late))

@@ -195,5 +195,5 @@ def test_asyncio_takes_the_size_of_its_buffer_from_where_we_set_it(
 ) -> None:
     monkeypatch.setattr(SSLProtocol, "max_size", SSLProtocol.max_size)
     save_memory_of_tls()
-    assert SSLProtocol.max_size == 32 * 1024
+    assert SSLProtocol.max_size == 16 * 1024
     assert "bytearray(self.max_size)" in inspect.getsource(SSLProtocol.__init__)
