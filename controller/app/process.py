@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable
 
 from controller.app.garbage import FullCollections
+from controller.app.heap import HeapAtRest
 from controller.app.leading import leadership_of
 from controller.app.reconciling import Reconciling
 from controller.app.scraping import secure_metrics
@@ -77,15 +78,22 @@ class App:
             lambda: self._farewell.begun,
         )
         self._secure = secure_metrics(settings, client, metrics, self._endpoint, clock)
+        self._heap = HeapAtRest()
         self._reconciling = Reconciling(
-            settings, leading, metrics, watched, scripts, self._recorder, clock, leadership
-        )
+            settings, leading, metrics, watched, scripts, self._recorder, clock, leadership,
+            self._heap,
+        )  # fmt: skip
         self._prepare: Callable[[], None] = lambda: None
 
     def before_first_passes(self, prepare: Callable[[], None]) -> None:
         """`prepare` is called when it is known how every cache stands, and when the Lease was taken."""
-        self._prepare = prepare
-        self._watched.sources.once_filled(prepare)
+
+        def first() -> None:
+            prepare()
+            self._heap.disturb()  # lists leave free pages, too
+
+        self._prepare = first
+        self._watched.sources.once_filled(first)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Run all parts until `stop`, or until one of them ends."""

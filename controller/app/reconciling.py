@@ -15,6 +15,7 @@ from controller.api.names import (
 )
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
+from controller.app.heap import HeapAtRest
 from controller.app.tracing import passes
 from controller.app.watched import Watched
 from controller.domain.decision import Note
@@ -70,9 +71,11 @@ class Reconciling:
         recorder: EventRecorder,
         clock: Clock,
         leadership: Leadership,
+        heap: HeapAtRest,
     ) -> None:
         """`client` lets writes through that `leadership` allows, and no others."""
         self._leadership = leadership
+        self._heap = heap
         self._of_rollouts: RolloutReconciler | None = None
         self._of_routings: TrafficRoutingReconciler | None = None
         self._settings = settings
@@ -164,7 +167,7 @@ class Reconciling:
         return Worker(
             "rollout-controller",
             queue.keys,
-            passes("rollout", reconciler.reconcile),
+            self._heap.after(passes("rollout", reconciler.reconcile)),
             workers=self._settings.rollout_workers,
             reserved=RESERVED_WORKERS,
             metrics=self._metrics,
@@ -187,7 +190,7 @@ class Reconciling:
         return Worker(
             "trafficrouting-controller",
             queue.keys,
-            passes("trafficrouting", reconciler.reconcile),
+            self._heap.after(passes("trafficrouting", reconciler.reconcile)),
             workers=self._settings.trafficrouting_workers,
             metrics=self._metrics,
         )

@@ -5,6 +5,7 @@ read after a collection, when no Rollout is left, so that all samples are of the
 fleet, and of three releases of each Rollout the last one is undone. It must not judge more than its rows say.
 """
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, linear_regression
 
+from controller.app.heap import REST_SECONDS
 from controller.telemetry.completed import LOOKS
 from localcluster.progress import Reporter
 from tests.bench.fleet import fleet
@@ -84,6 +86,7 @@ async def _fleet(ground: Ground, product: WatchedProduct, number: int) -> Sample
                 undo = VERSIONS[-2] if version == VERSIONS[-1] else ""
                 await release_again(ground, made, version, undo)
     await _scraped(product)
+    await asyncio.sleep(REST_SECONDS + 1)  # the heap's free pages are given back
     counted = await product.collect()
     controller = product.controller.resource_use()
     sample = Sample(
