@@ -26,7 +26,7 @@ def write_section() -> None:
 
 HEAD = """## At scale
 
-Each scenario has a control plane of its own, and memory is read after a garbage collection. How late the event loop is
+Each scenario has a control plane of its own, and memory is read at rest. How late the event loop is
 is noted in the process itself, fifty times a second: by the clock, which neighbours on the machine delay, too, and by
 the processor time that the loop's own thread took meanwhile, which they cannot.
 """

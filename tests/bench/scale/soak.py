@@ -1,8 +1,9 @@
 """Release after release, fleet after fleet: does memory grow?
 
 Why fleets come and go: data kept for a deleted name is the leak that a long life shows. Invariant: memory is
-read after a collection, when no Rollout is left, so that all samples are of the same state; styles change from fleet to
-fleet, and of three releases of each Rollout the last one is undone. It must not judge more than its rows say.
+read when no Rollout is left and nothing is done, so that all samples are of the same state, and before objects are
+counted, for the list of them needs memory itself; styles change from fleet to fleet, and of three releases of each
+Rollout the last one is undone. It must not judge more than its rows say.
 """
 
 import asyncio
@@ -87,8 +88,8 @@ async def _fleet(ground: Ground, product: WatchedProduct, number: int) -> Sample
                 await release_again(ground, made, version, undo)
     await _scraped(product)
     await asyncio.sleep(REST_SECONDS + 1)  # the heap's free pages are given back
-    counted = await product.collect()
     controller = product.controller.resource_use()
+    counted = await product.collect()
     sample = Sample(
         releases=(number + 1) * TOGETHER * len(VERSIONS),
         controller=controller.pss_bytes,
