@@ -71,12 +71,19 @@ class Component:
             raise RuntimeError(f"{self.name} runs already")
         self._close()
         self.program.log.parent.mkdir(parents=True, exist_ok=True)
+        self.pid = self._run()
+        self._pidfd = os.pidfd_open(self.pid)
+        self.started_at = start_time(self.pid)
+        self.on_spawn()
+
+    def _run(self) -> int:
+        """The process id of the program, begun."""
         command = list(self.program.command)
         if self.program.tied:
             parent = str(os.getpid())
             command = [sys.executable, "-I", "-S", str(LAUNCHER), parent, *command]
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-        self.pid = os.posix_spawn(
+        return os.posix_spawn(
             command[0],
             command,
             {**os.environ, **self.program.environment},
@@ -87,9 +94,6 @@ class Component:
             ],
             setsid=True,
         )
-        self._pidfd = os.pidfd_open(self.pid)
-        self.started_at = start_time(self.pid)
-        self.on_spawn()
 
     def adopt(self, pid: int, started_at: int | None) -> None:
         """Take over a process that another program started; a reused pid is not taken."""

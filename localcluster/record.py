@@ -81,10 +81,14 @@ class Recorder:
         """Return what existed when recording began."""
         return tuple(self._initial)
 
-    def history(self) -> tuple[Change, ...]:
-        """Return the changes seen so far, in the order in which the cluster made them."""
+    def mark(self) -> int:
+        """Return a cursor behind everything seen so far."""
+        return len(self._arrived)
+
+    def history(self, since: int = 0) -> tuple[Change, ...]:
+        """Return the changes seen so far, or after a mark, in the order in which the cluster made them."""
         self._check()
-        return tuple(sorted(self._arrived, key=lambda change: change.resource_version))
+        return tuple(sorted(self._arrived[since:], key=lambda change: change.resource_version))
 
     def state(self) -> dict[Key, JsonObject]:
         """Return the newest known object of each key that is not deleted."""
@@ -95,9 +99,10 @@ class Recorder:
         self,
         predicate: Callable[[Change], bool],
         timeout: float = DEFAULT_SECONDS,  # noqa: ASYNC109 - the caller's bound is part of the call
+        since: int = 0,
     ) -> Change:
-        """Return a change, recorded already (the earliest) or to come, that the predicate accepts."""
-        for change in self.history():
+        """Return a change, recorded already (the earliest after a mark) or to come, that the predicate accepts."""
+        for change in self.history(since):
             if predicate(change):
                 return change
         seen = len(self._arrived)

@@ -29,6 +29,7 @@ from localcluster.prometheus import PROMETHEUS
 from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.kinds import RECORDED
+from tests.cluster.secrecy import keeping_secrets
 from tests.planes import NO_PLANE_TOLD, mark_below, plane_is_required
 from tests.skips import reason_beginning
 
@@ -128,7 +129,10 @@ async def product(
     async with Plane.start(tmp_path_factory.mktemp("product-plane")) as started:
         await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
         await started.apply(yaml.safe_dump_all(manifests.nodes()))
-        async with running_product(started, tmp_path_factory.mktemp("product")) as running:
+        async with (
+            running_product(started, tmp_path_factory.mktemp("product")) as running,
+            keeping_secrets(running),
+        ):
             yield running
 
 

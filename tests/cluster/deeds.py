@@ -32,6 +32,10 @@ class Permission:
         self.image = STABLE_IMAGE
         self.step = 0
         self.free = False
+        self.again = False
+        """The release under way is of the image of the one before: their pods cannot be told apart."""
+        self.turns = 0
+        """How often people asked for another release, step or size than the one that comes next."""
         self.size = self.least = app.replicas
         """Replicas the owner asks for now, and the fewest they asked for since the release began."""
         self.largest = app.replicas
@@ -75,8 +79,10 @@ class Permission:
             self._do(self._deeds.pop(0))
 
     def _do(self, deed: Deed) -> None:
+        self.turns += deed.what != "approve"
         match deed.what:
             case "release":
+                self.again = self.released and deed.image == self.image
                 self.released, self.image, self.step = True, deed.image, 1
             case "approve":
                 self.step += 1

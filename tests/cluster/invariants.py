@@ -13,6 +13,7 @@ from typing import Any
 from controller.api.names import FIELD_MANAGER
 from localcluster.api import JsonObject
 from localcluster.history import Change, Key, Kind
+from tests.cluster.conditions import ConditionsAreTrue, behind
 from tests.cluster.crowding import (
     pods_stay_within_the_surge,
     two_revisions_get_requests_at_most,
@@ -21,12 +22,12 @@ from tests.cluster.deeds import Deed, Permission
 from tests.cluster.kinds import ADVANCED_DAEMON_SETS, AUTOSCALERS, DEPLOYMENTS, ROLLOUTS, SERVICES
 from tests.cluster.manifests import STABLE_IMAGE, Application
 from tests.cluster.margins import Margin, PointedAt, Times
+from tests.cluster.shares import ShareNeverFalls
 from tests.cluster.sides import EmptySides
 from tests.cluster.told import StepsInOrder, told_step
 from tests.cluster.truth import StatusIsTrue
 from tests.cluster.view import View, deleting, image_of, ready
 
-EPSILON = 1e-9
 REVISION_LABELS = {"pod-template-hash", "controller-revision-hash"}
 
 
@@ -197,15 +198,19 @@ def judge(
     history: Sequence[Change],
     deeds: Sequence[Deed],
     times: Times = lambda change: None,
+    by_others: Callable[[Change], bool] = lambda change: False,
 ) -> list[Violation]:
-    """All violations from the first deed on; a rule that goes on not to hold is reported once."""
+    """All violations from the first deed on; a rule that goes on not to hold is reported once.
+
+    `by_others`: somebody else than the controller made the change.
+    """
     view = View(app.namespace)
     for change in before:
         view.apply(change)
     allowed = Permission(app, deeds)
     share, margin, pointed_at = ShareNeverFalls(), Margin(app, times), PointedAt(app, times)
     sides, steps = EmptySides(app, times), StepsInOrder()
-    truth = StatusIsTrue(app.name, app.workload_kind)
+    truth, conditions = StatusIsTrue(app.name, app.workload_kind), ConditionsAreTrue(app.name)
     found: list[Violation] = []
     broken: set[str] = set()
     for change in history:
@@ -213,9 +218,11 @@ def judge(
             continue
         margin.before(change, view)
         pointed_at.before(change, view)
+        share.before(change, by_others=by_others(change))
         view.apply(change)
         allowed.advance(change.resource_version)
         empty, untrue = sides.after(change, view), truth.look(view)
+        contradicted = conditions.after(change, allowed)
         if not allowed.released:
             continue
         told = {rule.__name__: rule(app, view, allowed) for rule in RULES}
@@ -229,6 +236,7 @@ def judge(
         told[PointedAt.__name__] = pointed_at.after(change, view)
         told[EmptySides.__name__] = empty
         told[StatusIsTrue.__name__] = untrue
+        told[ConditionsAreTrue.__name__] = contradicted
         told[StepsInOrder.__name__] = steps.look(
             told_step(view, app.name),
             allowed.image,
@@ -240,24 +248,6 @@ def judge(
                 found.append(Violation(change.resource_version, rule, detail))
         broken = {rule for rule, detail in told.items() if detail is not None}
     return found
-
-
-class ShareNeverFalls:
-    """After the last approval the new revision's share of the traffic only grows."""
-
-    def __init__(self) -> None:
-        self._most = 0.0
-
-    def look(self, app: Application, view: View, allowed: Permission) -> str | None:
-        """The share now, against the largest since the last approval."""
-        if not allowed.finished or allowed.free or allowed.image == STABLE_IMAGE:
-            self._most = 0.0
-            return None
-        share = view.share(app, allowed.image)
-        if share < self._most - EPSILON:
-            return f"the share fell from {self._most:.2f} to {share:.2f}"
-        self._most = max(self._most, share)
-        return None
 
 
 # --- the end ------------------------------------------------------------------------------------
@@ -321,6 +311,9 @@ def judge_end(
         if now != kept:
             detail = f"{key.kind.plural} {key.name} is {now}, was {kept}"
             found.append(Violation(0, "everything_is_restored", detail))
+    rollout = state.get(Key(ROLLOUTS, app.namespace, app.name))
+    if rollout is not None and (late := behind(rollout)) is not None:
+        found.append(Violation(0, "the_status_is_about_the_present_generation", late))
     for key, obj in state.items():
         if key.namespace == app.namespace and _left_over(app, key, obj):
             detail = f"{key.kind.plural} {key.name} is left over"

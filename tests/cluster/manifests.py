@@ -15,7 +15,9 @@ from tests.cluster.kinds import WORKLOADS
 STABLE_IMAGE = "shop:v1"
 NEW_IMAGE = "shop:v2"
 THIRD_IMAGE = "shop:v3"
-KEPT = {"owner.example/keep": "me"}
+OF_ROUTES = "told-to-nobody-but-the-script"
+"""A text in the objects that scripts read: no log may repeat it."""
+KEPT = {"owner.example/keep": OF_ROUTES}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ never for the clock; each deed of the person is logged with its revision. It mus
 """
 
 import copy
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
@@ -21,6 +20,7 @@ from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.asked import judge_requests
 from tests.cluster.deeds import Deed
+from tests.cluster.instants import instants
 from tests.cluster.invariants import Violation, judge, judge_end
 from tests.cluster.kinds import (
     AUTOSCALERS,
@@ -47,8 +47,6 @@ KINDS = {
 }
 RELEASE_SECONDS = 120.0
 CONTROLLER_USER = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
-NODES = "kwok"
-"""The user that writes for the simulated nodes."""
 ROLLOUT_ID = "rollouts.kruise.io/rollout-id"
 WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
 
@@ -76,7 +74,8 @@ class Story:
         self._requests_judged = requests_judged
         self.deeds: list[Deed] = []
         self.expected: dict[Key, JsonObject] = {}
-        self._audit_mark = plane.audit.mark()
+        self._audit_mark, self._mark = plane.audit.mark(), recorder.mark()
+        self._before = recorder.state()
         self.size = app.replicas
         """How many replicas the owner asks for."""
         self._last = 0
@@ -282,6 +281,7 @@ class Story:
                     and accepts(c.object)
                 ),
                 seconds,
+                self._mark,
             )
         except NotReady as late:
             raise NotReady(f"{late}\n{self.report()}") from late
@@ -289,7 +289,9 @@ class Story:
     async def gone(self, kind: Kind, name: str = "") -> Change:
         """The deletion of an object."""
         key = self.key(kind, name)
-        return await self.recorder.until(lambda c: c.key == key and c.type == "DELETED")
+        return await self.recorder.until(
+            lambda c: c.key == key and c.type == "DELETED", since=self._mark
+        )
 
     def pods(self) -> list[JsonObject]:
         """The pods of the application that there are now, of any revision."""
@@ -387,8 +389,19 @@ class Story:
     async def violations(self, *, ended: bool = True) -> list[Violation]:
         """Everything that was wrong at any revision so far."""
         await self.recorder.caught_up()
-        history = self.recorder.history()
-        found = judge(self.app, self.recorder.initial(), history, self.deeds, self.times(history))
+        history = self.recorder.history(self._mark)
+        before = (Change(0, "EXISTED", key, obj) for key, obj in self._before.items())
+        written = self._written()
+        ours = {r.resource_version for r in written if r.user == CONTROLLER_USER}
+        theirs = {r.resource_version for r in written} - ours
+        found = judge(
+            self.app,
+            before,
+            history,
+            self.deeds,
+            instants(written, history, self._since),
+            lambda change: change.resource_version in theirs,
+        )
         if self._requests_judged:
             found += self._wrong_requests()
         if ended:
@@ -404,27 +417,14 @@ class Story:
 
     def times(self, history: tuple[Change, ...]) -> Times:
         """When changes were made, by the audit log."""
-        records = self.plane.audit.since(
+        return instants(self._written(), history, self._since)
+
+    def _written(self) -> list[AuditRecord]:
+        """The successful writes to the namespace."""
+        return self.plane.audit.since(
             self._audit_mark,
             where=lambda r: r.is_write and r.code < 300 and r.namespace == self.app.namespace,
         )
-        made = {r.resource_version: r.at for r in records if r.resource_version is not None}
-        ended = _deletions(records)
-
-        def when(change: Change) -> datetime | None:
-            if change.type != "DELETED":
-                return made.get(change.resource_version)
-            found = ended.get((change.key.kind.plural, change.key.name), [])
-            nth = sum(
-                1
-                for c in history
-                if c.key == change.key
-                and c.type == "DELETED"
-                and self._since < c.resource_version < change.resource_version
-            )
-            return found[nth] if nth < len(found) else None
-
-        return when
 
     def report(self) -> str:
         """The newest state of what is ours, for a failure's text."""
@@ -490,12 +490,3 @@ def instant(text: str) -> datetime:
 def condition(status: JsonObject, kind: str) -> JsonObject:
     """A condition, empty when there is none."""
     return next((c for c in status.get("conditions") or () if c["type"] == kind), {})
-
-
-def _deletions(records: list[AuditRecord]) -> dict[tuple[str, str], list[datetime]]:
-    found: dict[tuple[str, str], list[datetime]] = defaultdict(list)
-    for record in records:
-        # The node asks a second time once a pod has ended; its first owner's word counts.
-        if record.verb == "delete" and record.user != NODES:
-            found[record.resource, record.name].append(record.at)
-    return found

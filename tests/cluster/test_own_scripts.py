@@ -125,7 +125,7 @@ async def give(
 
 
 def lane(namespace: str) -> JsonObject:
-    metadata = {"name": "shop", "namespace": namespace, "annotations": {"owner.example/keep": "me"}}
+    metadata = {"name": "shop", "namespace": namespace, "annotations": manifests.KEPT}
     return {"apiVersion": API_VERSION, "kind": "TenantLane", "metadata": metadata, "spec": SPEC}
 
 

@@ -18,6 +18,7 @@ from localcluster.errors import NotReady, RequestRefused
 from localcluster.history import Change, Key
 from localcluster.record import Recorder
 from tests.cluster import manifests
+from tests.cluster.conditions import ConditionsAreTrue
 from tests.cluster.kinds import (
     DEPLOYMENTS,
     PODS,
@@ -81,7 +82,7 @@ class Replay:
     def __init__(self, run: Run, product: Product, recorder: Recorder, namespace: str) -> None:
         self._app = replace(run.app, namespace=namespace)
         self._run = run
-        self._recorder = recorder
+        self._recorder, self._mark = recorder, recorder.mark()
         self._plane = product.plane
         self._story = Story(product.plane, recorder, self._app)
         self._done: list[Act] = []
@@ -102,6 +103,15 @@ class Replay:
             if act.what not in NOT_RECORDED or rest != before:
                 await self._reached(rest, since)
             before = rest
+        self._conditions_were_true()
+
+    def _conditions_were_true(self) -> None:
+        """Through all of it, whatever was done."""
+        checker, space = ConditionsAreTrue(self._app.name), self._app.namespace
+        lived = self._recorder.history(self._mark)
+        told = (checker.after(change) for change in lived if change.key.namespace == space)
+        wrong = [detail for detail in told if detail is not None]
+        assert not wrong, f"{wrong}, in {self._done}"
 
     async def _perform(self, act: Act) -> int:
         """The act; answers the revision from which on its consequences are looked for."""

@@ -4,6 +4,7 @@ import asyncio
 
 from aiohttp import web
 
+from tests.cluster.work import START_COSTS
 from tests.faults.of_requests import status
 from tests.faults.proxy import Fault
 
@@ -15,10 +16,17 @@ class HidesDiscovery(Fault):
     """From the start of a new controller on, for some seconds, no question which kinds are served is answered."""
 
     restarts = True
+    costs = START_COSTS + 30.0
+    """A start, and questions that are asked again for some seconds; measured were 51 to 67."""
 
     def __init__(self) -> None:
         super().__init__()
         self._until: float | None = None
+
+    @property
+    def injected(self) -> int:
+        """One start goes wrong."""
+        return 1
 
     async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:
         """Answer 503 to the requests that this fault hides."""

@@ -61,6 +61,8 @@ class LosesAnswers(Fault):
 class IsSlow(Fault):
     """Every request takes longer."""
 
+    costs = 0.0
+
     def __init__(self, seconds: float) -> None:
         super().__init__()
         self._seconds = seconds
@@ -75,10 +77,18 @@ class IsSlow(Fault):
 class IsAway(Fault):
     """From one write on every connection is cut for some seconds: the API server starts anew."""
 
+    costs = 20.0
+    """Every watch asks a few times, and begins anew; measured were 11."""
+
     def __init__(self, at_write: int, seconds: float) -> None:
         super().__init__()
         self._at, self._seconds = at_write, seconds
         self._writes, self._until = 0, 0.0
+
+    @property
+    def injected(self) -> int:
+        """The server is away once."""
+        return 1
 
     async def refusal(self, request: web.Request, write: str | None) -> web.StreamResponse | None:
         """Nobody answers."""

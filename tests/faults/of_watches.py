@@ -51,6 +51,9 @@ class EndsWatches(Fault):
 class ExpiresWatches(EndsWatches):
     """After so many events the version is too old: everything has to be listed again."""
 
+    costs = 3.0
+    """A list and a watch; measured were 1.8."""
+
     async def lines(
         self, request: web.Request, lines: AsyncIterator[bytes]
     ) -> AsyncIterator[bytes]:
@@ -85,6 +88,8 @@ class ListsAreOld(ExpiresWatches):
 class IsSilent(Fault):
     """Watches stay open and say nothing for some seconds, again and again."""
 
+    costs = 0.0
+
     def __init__(self, seconds: float, after: int) -> None:
         super().__init__()
         self._seconds, self._after = seconds, after
@@ -104,6 +109,8 @@ class IsSilent(Fault):
 
 class ComesLate(Fault):
     """Every event of a watch comes so many seconds late, in its order."""
+
+    costs = 0.0
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -137,6 +144,8 @@ class ComesLate(Fault):
 
 class Coalesces(Fault):
     """Of the events of an object within a moment only the last one is told: states in between are never seen."""
+
+    costs = 0.0
 
     def __init__(self, seconds: float) -> None:
         super().__init__()

@@ -5,6 +5,7 @@ is a failure of the test.
 """
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from itertools import cycle
 
@@ -12,6 +13,7 @@ import pytest
 
 from localcluster.api import JsonObject
 from localcluster.errors import NotReady
+from tests.cluster.work import unbounded_work
 from tests.faults.proxy import Fault, FaultyProxy
 from tests.faults.table import FAULTS
 from tests.kill.lanes import Laboratory, Lane
@@ -31,6 +33,7 @@ class Trial:
         self._laboratory = laboratory
         self._title = title
         self._golden: dict[str, JsonObject] = {}
+        self._usual: dict[str, Counter[str]] = {}
         self._number = 0
         self.told: list[str] = []
         self.failures: list[str] = []
@@ -68,15 +71,20 @@ class Trial:
             proxy.fault = None
         end, broken = end_of(story), await story.violations()
         if not name:
-            self._golden[style] = end
+            self._golden[style], self._usual[style] = end, proxy.asked
         told = list(map(str, broken))
         if end != self._golden[style]:
             told.append(f"another end: {end}, not {self._golden[style]}")
         if name and fault.times < fault.least:
             told.append(f"the fault happened {fault.times} times, expected {fault.least}")
+        work = unbounded_work(self._usual[style], proxy.asked, fault.injected, fault.costs)
+        told += [work] if work else []
         if told:
             self.failures.append(f"{name}, {style}: " + "; ".join(told) + "\n" + story.report())
-        self.told.append(f"{name or 'no fault'}, {style}: {fault.times} times")
+        self.told.append(
+            f"{name or 'no fault'}, {style}: {fault.times} times, "
+            f"{proxy.asked.total()} requests, {self._usual[style].total()} without it"
+        )
         await story.remove()
 
 

@@ -6,6 +6,7 @@ nobody interrupted, and every invariant is judged over the whole history of ever
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
@@ -13,6 +14,7 @@ from typing import NamedTuple, TypeVar
 from localcluster.api import JsonObject
 from localcluster.errors import NotReady
 from tests.cluster.manifests import Application
+from tests.cluster.work import START_COSTS, unbounded_work
 from tests.kill.lanes import Laboratory, Lane
 from tests.kill.proxy import Moment
 from tests.kill.releases import STYLES, end_of, release
@@ -50,6 +52,7 @@ class Golden:
     end: JsonObject
     writes: list[str]
     turn: int
+    asked: Counter[str]
 
     def cases(self, cell: Cell) -> list[Case]:
         """Every write at every moment; the writes before the turn are cases of the straight release."""
@@ -60,10 +63,12 @@ class Golden:
 
 @dataclass
 class Tally:
-    """The number of a cell's cases that were tried, and of the kills."""
+    """The number of a cell's cases that were tried, of the kills, and of requests more than without a kill."""
 
     tried: int = 0
     kills: int = 0
+    more: int = 0
+    """The most of any case."""
 
 
 @dataclass
@@ -94,7 +99,8 @@ class Campaign:
         """The covered cases, a line for each cell."""
         return "\n".join(
             f"{cell.style}, {cell.tale}: {len(self.golden[cell].writes)} writes, "
-            f"{tally.tried} of {len(self.golden[cell].cases(cell))} cases, {tally.kills} kills"
+            f"{tally.tried} of {len(self.golden[cell].cases(cell))} cases, {tally.kills} kills, "
+            f"{self.golden[cell].asked.total()} requests and {tally.more} more at most"
             for cell, tally in self.tallies.items()
         )
 
@@ -120,7 +126,8 @@ class Campaign:
         )
         found = await story.violations()
         assert not found, f"{cell}: " + "\n".join(map(str, found)) + "\n" + story.report()
-        golden = Golden(end_of(story), list(lane.proxy.writes), turns[0])
+        proxy = lane.proxy
+        golden = Golden(end_of(story), list(proxy.writes), turns[0], Counter(proxy.asked))
         await story.remove()
         return golden
 
@@ -155,6 +162,10 @@ class Campaign:
         end = end_of(story)
         if end != golden.end:
             told.append(f"another end: {end}, not {golden.end}")
+        asked = lane.proxy.asked
+        self.tallies[cell].more = max(self.tallies[cell].more, asked.total() - golden.asked.total())
+        work = unbounded_work(golden.asked, asked, faults=1, each=START_COSTS)
+        told += [work] if work else []
         if told:
             self.failures.append(f"{named}: " + "; ".join(told) + "\n" + story.report())
         await story.remove()

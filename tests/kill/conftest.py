@@ -13,8 +13,8 @@ from tests.kill.lanes import laboratory as open_laboratory
 from tests.planes import built_or_skipped, mark_below
 
 HERE = Path(__file__).parent
-LANES = 4
-"""Cases at a time: more gain nothing on two processors."""
+LANES = 8
+"""Cases at a time: a release waits more than it computes."""
 
 
 @pytest.hookimpl(tryfirst=True)

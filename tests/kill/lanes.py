@@ -19,8 +19,10 @@ from localcluster.ports import free_ports
 from localcluster.process import Component, Program
 from localcluster.record import Recorder
 from tests.cluster.kinds import RECORDED
+from tests.cluster.secrecy import keeping_secrets
 from tests.kill.proxy import Moment, WriteProxy, nobody
 from tests.kill.scriptcalls import ScriptCallProxy
+from tests.kill.zygote import ForkedController, Zygote
 
 LEASE = "71ddec2c.kruise.io"
 READY_SECONDS = 90.0
@@ -96,15 +98,17 @@ async def laboratory(
         calls = await stack.enter_async_context(
             ScriptCallProxy.serving(product.socket, folder / "calls.sock")
         )
+        zygote = stack.enter_context(Zygote.serving())
         lanes = []
         for number in range(width):
             socket = folder / "calls.sock" if number == 0 else product.socket
-            lane = await _lane(stack, plane, product, f"lane-{number}", socket, proxies)
+            lane = await _lane(stack, plane, product, f"lane-{number}", socket, proxies, zygote)
             lanes.append(lane)
         await asyncio.gather(*(lane.controller.start() for lane in lanes))
         made = Laboratory(plane, product, recorder, lanes)
         made.script_calls = calls
-        yield made
+        async with keeping_secrets(product):
+            yield made
 
 
 async def take_lease(plane: Plane) -> None:
@@ -128,21 +132,22 @@ async def _lane(
     namespace: str,
     socket: Path,
     proxies: type[WriteProxy],
+    zygote: Zygote,
 ) -> Lane:
     await plane.client().create("/api/v1/namespaces", {"metadata": {"name": namespace}})
     proxy = await stack.enter_async_context(proxies.serving(plane, namespace))
     proxy.watch("", nobody)
-    controller = await controller_behind(proxy, product, namespace, socket)
+    controller = await controller_behind(proxy, product, namespace, socket, zygote)
     stack.push_async_callback(controller.kill)
     return Lane(namespace, proxy, controller)
 
 
 async def controller_behind(
-    proxy: WriteProxy, product: Product, namespace: str, socket: Path
+    proxy: WriteProxy, product: Product, namespace: str, socket: Path, zygote: Zygote | None = None
 ) -> Component:
     """Make a controller that reconciles a namespace through a proxy, without election; it is not started.
 
-    With an empty namespace it reconciles all.
+    With an empty namespace it reconciles all. With a zygote it is forked, for who kills it often.
     """
     token = await product.plane.service_account_token(NAMESPACE, CONTROLLER)
     authority = product.plane.ca_path.read_bytes()
@@ -162,4 +167,7 @@ async def controller_behind(
         f"--health-probe-bind-address=127.0.0.1:{probes}",
     ]
     program = Program(name, command, product.folder / f"{name}.log")
-    return Component(program, answers_at(f"127.0.0.1:{probes}"), READY_SECONDS)
+    is_ready = answers_at(f"127.0.0.1:{probes}")
+    if zygote is not None:
+        return ForkedController(zygote, program, is_ready, READY_SECONDS)
+    return Component(program, is_ready, READY_SECONDS)

@@ -7,6 +7,7 @@ Events, no Leases), so that the n-th write of two runs is the same in kind; noth
 
 import asyncio
 import ssl
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
@@ -48,6 +49,8 @@ class WriteProxy:
         self._counting = False
         self.port = 0
         self.writes: list[str] = []
+        self.asked = Counter[str]()
+        """All requests since the writes are counted, by verb and kind, the refused ones as well."""
 
     @classmethod
     @asynccontextmanager
@@ -58,7 +61,7 @@ class WriteProxy:
         connector = aiohttp.TCPConnector(ssl=trust, limit=0)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
         app = web.Application(client_max_size=2**24)
-        app.router.add_route("*", "/{path:.*}", proxy._answer)
+        app.router.add_route("*", "/{path:.*}", proxy._hear)
         runner = web.AppRunner(app, shutdown_timeout=0.1, auto_decompress=False)
         async with aiohttp.ClientSession(
             plane.url, connector=connector, timeout=timeout, auto_decompress=False
@@ -75,12 +78,17 @@ class WriteProxy:
     def watch(self, app: str, kill: Killer, target: tuple[int, Moment] | None = None) -> None:
         """Count the writes for one application from here on; at `target` (1-based), kill."""
         self._app, self._kill, self._target = app, kill, target
-        self.writes = []
+        self.writes, self.asked = [], Counter()
         self._counting = True
 
     def disarm(self) -> None:
         """Count no further and kill nobody."""
         self._target, self._counting = None, False
+
+    async def _hear(self, request: web.Request) -> web.StreamResponse:
+        if self._counting:
+            self.asked[said_shortly(request)] += 1
+        return await self._answer(request)
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         moment = self._count(request)
@@ -142,6 +150,16 @@ class WriteProxy:
         if not name.startswith(self._app) and name:
             return None
         return " ".join(filter(None, (request.method, resource, subresource)))
+
+
+def said_shortly(request: web.Request) -> str:
+    """The verb of a request, and the kind that it is about; its path where that is of no kind."""
+    verb = "WATCH" if "watch" in request.query else request.method
+    parts = request.path.strip("/").split("/")
+    group = 2 if parts[0] == "api" else 3
+    if len(parts) > group + 2 and parts[group] == "namespaces":
+        group += 2
+    return f"{verb} {parts[group] if len(parts) > group else request.path}"
 
 
 def cut(request: web.Request) -> web.StreamResponse:

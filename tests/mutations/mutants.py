@@ -5,6 +5,7 @@ from tests.mutations.of_doors import OF_DOORS
 from tests.mutations.of_effects import OF_EFFECTS
 from tests.mutations.of_judgement import OF_JUDGEMENT
 from tests.mutations.of_pods import OF_PODS
+from tests.mutations.of_promises import OF_PROMISES
 from tests.mutations.of_releases import OF_RELEASES
 from tests.mutations.of_workers import OF_WORKERS
 
@@ -16,6 +17,7 @@ MUTATIONS = (
     *OF_CONNECTIONS,
     *OF_DOORS,
     *OF_WORKERS,
+    *OF_PROMISES,
 )
 
 FOUND_BY_THE_MACHINE = frozenset(

@@ -24,6 +24,7 @@ from localcluster.progress import SilentReporter
 from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE
+from tests.cluster.secrecy import keeping_secrets
 from tests.cluster.together import Together
 from tests.trouble.rows import TROUBLES
 from tests.trouble.scene import Hook, Scene
@@ -70,6 +71,7 @@ async def ground(
         running = await stack.enter_async_context(
             product(plane, tmp_path_factory.mktemp("product"))
         )
+        await stack.enter_async_context(keeping_secrets(running))
         kinds = (*RECORDED, *(RECORDED_OF_KRUISE if of_kruise else ()))
         # kubectl asks again while the storage of new kinds is being made.
         names = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in kinds)

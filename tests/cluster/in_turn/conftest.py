@@ -19,6 +19,7 @@ from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
 from tests.cluster import manifests
 from tests.cluster.kinds import RECORDED
+from tests.cluster.secrecy import keeping_secrets
 
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 CONFIGURATIONS = (
@@ -50,7 +51,8 @@ async def ground(shared_ground: Plane) -> Plane:
 async def alone(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Product]:
     """Give Moonshift as it is shipped, for one test."""
     await vacated(ground)
-    async with running_product(ground, tmp_path_factory.mktemp("alone")) as running:
+    folder = tmp_path_factory.mktemp("alone")
+    async with running_product(ground, folder) as running, keeping_secrets(running):
         await recordable(ground)
         yield running
 

@@ -31,6 +31,8 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import Application, StepPlan
+from tests.cluster.secrecy import OF_SECRETS as HUSH
+from tests.cluster.secrecy import keeping_secrets
 from tests.cluster.story import Story, condition, instant
 
 LEASES = Kind("coordination.k8s.io", "v1", "leases")
@@ -39,7 +41,6 @@ SETTLED_SECONDS, QUIET_SECONDS = HOLD_SECONDS + 4, 14
 SECRETS = Kind("", "v1", "secrets")
 ROLES = ROOT / "deploy" / "kustomize" / "track-config"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
-HUSH = "hush-hush"
 APP = Application("web", "", False, (StepPlan(1), StepPlan(2), StepPlan(4)))
 VOLUME: JsonObject = {
     "volumes": [{"name": "conf", "configMap": {"name": "web"}}],
@@ -63,7 +64,10 @@ async def tracking(
         await ground.kubectl("apply", "-f", str(ROLES / kind / "role.yaml"))
     folder = tmp_path_factory.mktemp("tracking")
     extra = ("--track-config=configmaps,secrets",)
-    async with running_product(ground, folder, extra=extra) as running:
+    async with (
+        running_product(ground, folder, extra=extra) as running,
+        keeping_secrets(running),
+    ):
         yield running
 
 

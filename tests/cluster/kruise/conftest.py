@@ -18,6 +18,7 @@ from localcluster.record import Recorder
 from tests.cluster import manifests, table
 from tests.cluster.conftest import GATEWAY_KINDS, fresh_namespace
 from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE, ROLLOUTS, collection
+from tests.cluster.secrecy import keeping_secrets
 
 
 @pytest.fixture(scope="package")
@@ -64,7 +65,7 @@ async def kruise_product(
         await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
         await started.apply(yaml.safe_dump_all(manifests.nodes()))
         folder = tmp_path_factory.mktemp("kruise-product")
-        async with running_product(started, folder) as running:
+        async with running_product(started, folder) as running, keeping_secrets(running):
             await _rollout_of_a_kind_to_come(started)
             await start_kruise(started)
             yield running

@@ -35,6 +35,8 @@ class Tale:
         self.app = app
         self.changes: list[Change] = []
         self.deeds: list[Deed] = []
+        self.others: set[int] = set()
+        """Revisions that somebody else than the controller wrote."""
 
     def put(self, kind: Kind, name: str, body: JsonObject, change: str = "MODIFIED") -> "Tale":
         """Write an object."""
@@ -136,6 +138,11 @@ class Tale:
         body["spec"]["subsets"] = [{"name": n, "labels": {"version": n}} for n in names]
         return self.put(DESTINATION_RULES, "shop", body)
 
+    def by_others(self) -> "Tale":
+        """The last change was somebody else's."""
+        self.others.add(len(self.changes))
+        return self
+
     def broken(self) -> set[str]:
         """The rules that did not hold."""
         found = judge(
@@ -144,6 +151,7 @@ class Tale:
             self.changes,
             self.deeds,
             lambda change: EPOCH + timedelta(seconds=change.resource_version),
+            lambda change: change.resource_version in self.others,
         )
         return {violation.rule for violation in found}
 

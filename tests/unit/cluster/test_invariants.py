@@ -24,13 +24,22 @@ from tests.unit.cluster.tale import APP, Tale, at_rest, strategy
 
 SHARED = replace(APP, shared=True)
 DOUBLED = replace(APP, canary=False, blue_green=True, steps=(StepPlan(2, 0), StepPlan(2, 50)))
+MORE = (StepPlan(2, 50), StepPlan(3, 80))
 ORDERED = replace(APP, canary=False, workload="StatefulSet")
 
 
-def at_step_1() -> Tale:
+def at_step_1(app: Application = APP) -> Tale:
     """A release at its first step, as it should be."""
-    tale = at_rest().do("release", NEW_IMAGE).service("shop", "old").service("shop-canary", "new")
+    tale = (
+        at_rest(app).do("release", NEW_IMAGE).service("shop", "old").service("shop-canary", "new")
+    )
     return tale.pod("c", NEW_IMAGE).endpoints("shop-canary", "c").route(80, 20)
+
+
+def at_step_2(*steps: StepPlan) -> Tale:
+    """The second of three steps is approved, and the route is still that of the first."""
+    tale = at_step_1(replace(APP, replicas=4, steps=(StepPlan(1, 20), *(steps or MORE))))
+    return tale.do("approve").pod("d", NEW_IMAGE).endpoints("shop-canary", "c", "d")
 
 
 def finished() -> Tale:
@@ -145,6 +154,26 @@ BAD: dict[str, tuple[str, Callable[[], Tale]]] = {
         "ShareNeverFalls",
         lambda: finished().route(100),
     ),
+    "a share that falls in the middle of a step": (
+        "ShareNeverFalls",
+        lambda: at_step_1().route(90, 10),
+    ),
+    "a share that is taken away between two steps, and comes back": (
+        "ShareNeverFalls",
+        lambda: at_step_2().route(100, 0).route(50, 50),
+    ),
+    "a share that falls between the last step and the last approval": (
+        "ShareNeverFalls",
+        lambda: at_step_2(StepPlan(2, 50)).route(50, 50).route(80, 20),
+    ),
+    "a share that falls when a route is put back": (
+        "ShareNeverFalls",
+        lambda: at_step_2().route(50, 50).by_others().route(60, 40).route(80, 20),
+    ),
+    "a share that begins anew at the next step": (
+        "ShareNeverFalls",
+        lambda: at_step_2().route(95, 5),
+    ),
     "a canary Service that goes a second after the route left it": (
         "Margin",
         lambda: slow(finished().route(100).drop(SERVICES, "shop-canary")),
@@ -222,9 +251,49 @@ def named_subset() -> Tale:
 
 
 def test_a_subset_that_goes_in_time_passes() -> None:
-    tale = named_subset().route(100).route(80, 20).route(100).endpoints("shop", "a", "b", "c")
+    tale = named_subset().do("release", STABLE_IMAGE).route(100).route(80, 20).route(100)
+    tale.endpoints("shop", "a", "b", "c")
     tale.app = replace(tale.app, grace=2)
     assert tale.subsets("base").broken() == set()
+
+
+SMALLER: dict[str, Callable[[], Tale]] = {
+    "a rollback": lambda: at_step_2().do("release", STABLE_IMAGE).route(100),
+    "another revision": lambda: at_step_2().do("release", THIRD_IMAGE).route(100),
+    "a step with a smaller share": lambda: at_step_2(StepPlan(2, 10), StepPlan(3, 80)).route(
+        90, 10
+    ),
+    "a step without a share": lambda: at_step_2(StepPlan(2), StepPlan(3, 80)).route(100),
+    "an edited plan": lambda: edited(at_step_2()).route(90, 10),
+    "no ready new pod any more": (
+        lambda: at_step_2().drop(PODS, "c").drop(PODS, "d").endpoints("shop-canary").route(100)
+    ),
+    "a route that its owner applies again, until it is put back": (
+        lambda: at_step_2().route(100).by_others().route(80, 20)
+    ),
+    "a route that somebody deletes": (
+        lambda: at_step_2().drop(VIRTUAL_SERVICES, "shop").route(100).by_others()
+    ),
+    "a restart": lambda: at_step_2().do("release", NEW_IMAGE).service("x").route(100),
+    "a Rollout that is deleted": lambda: at_step_2().do("delete").route(100),
+    "a template that a gate took back": lambda: taken_back(at_step_2()).route(100),
+}
+
+
+def edited(tale: Tale) -> Tale:
+    """The Rollout gets other steps."""
+    plan = {"canary": {"steps": [{"traffic": "10%"}]}}
+    return tale.put(ROLLOUTS, "shop", {"spec": {"strategy": plan}})
+
+
+def taken_back(tale: Tale) -> Tale:
+    """The workload has its old template again, which no person asked for."""
+    return tale.put(DEPLOYMENTS, "shop", manifests.deployment(tale.app))
+
+
+@pytest.mark.parametrize("name", SMALLER)
+def test_a_share_may_fall_for(name: str) -> None:
+    assert "ShareNeverFalls" not in SMALLER[name]().broken()
 
 
 def test_a_place_that_is_empty_for_the_grace_period_passes() -> None:

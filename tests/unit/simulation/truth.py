@@ -1,12 +1,13 @@
-"""What the status of a simulated release tells, judged by the checker of recorded histories.
+"""What the status of a simulated release tells, judged by the checkers of recorded histories.
 
-Invariant: the checker is asked after every change, as it is asked of a real cluster's history.
+Invariant: they are asked after every change, as they are asked of a real cluster's history.
 """
 
 from controller.domain.pods.running import min_ready_seconds
 from controller.simulation.api_server.storage import Change as Stored
 from controller.simulation.state import resource_of_kind
 from localcluster.history import Change, Key, Kind
+from tests.cluster.conditions import ConditionsAreTrue
 from tests.cluster.kinds import PODS, ROLLOUTS
 from tests.cluster.truth import StatusIsTrue
 from tests.cluster.view import View
@@ -24,6 +25,7 @@ class Told:
         self._kinds = {(kind.group, kind.plural): kind for kind in (PODS, ROLLOUTS, workload)}
         self._view = View(KEY.namespace)
         self._checker = StatusIsTrue(KEY.name, workload, waits=_waits(world))
+        self._conditions = ConditionsAreTrue(KEY.name)
         self.wrong: list[str] = []
         storage = world.cluster.server.storage
         for kind, key, found in storage.everything():
@@ -35,10 +37,10 @@ class Told:
         if kind is None:
             return
         key = Key(kind, stored.key.namespace, stored.key.name)
-        self._view.apply(Change(stored.version, stored.type, key, stored.object))
-        detail = self._checker.look(self._view)
-        if detail is not None:
-            self.wrong.append(f"{stored.version}: {detail}")
+        change = Change(stored.version, stored.type, key, stored.object)
+        self._view.apply(change)
+        told = (self._checker.look(self._view), self._conditions.after(change))
+        self.wrong += [f"{stored.version}: {detail}" for detail in told if detail is not None]
 
     def at_rest(self) -> None:
         """Nothing changes by itself any more: what is told is so now."""

@@ -363,6 +363,17 @@ def test_the_succeeded_condition_goes_when_the_next_release_begins() -> None:
     assert condition(status_of(world), "Succeeded") is None
 
 
+def test_the_status_tells_the_generation_that_was_looked_at() -> None:
+    world = started()
+    rollout = world.cluster.rollouts[KEY]
+    later = structs.replace(rollout.metadata, generation=rollout.metadata.generation + 1)
+    seen = world.observe(KEY)
+    assert seen is not None
+    seen = structs.replace(seen, rollout=structs.replace(rollout, metadata=later))
+    told = decide(seen, NOW).status
+    assert told.observed_generation == later.generation > rollout.status.observed_generation > 0
+
+
 # --- values -------------------------------------------------------------------------------------
 
 

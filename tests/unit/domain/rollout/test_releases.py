@@ -108,6 +108,16 @@ def test_a_later_step_needs_no_grace_period_before_its_route() -> None:
 
 
 @BOTH
+def test_the_share_stays_until_the_next_step_gives_more(style: str) -> None:
+    world = started(style)
+    wait(world, 3)
+    seen = history(world, lambda: weight_of(world))
+    world.people.approve(KEY)
+    world.run_until(lambda: weight_of(world) == 50)
+    assert seen == [20, 50]
+
+
+@BOTH
 def test_the_stable_service_is_pinned_before_a_new_pod_exists(style: str) -> None:
     world = make_world(make_rollout(style=style))
     release(world)
