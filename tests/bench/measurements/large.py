@@ -17,7 +17,7 @@ from tests.bench.objects import CORE, DEPLOYMENTS, ROLLOUTS, VIRTUAL_SERVICES, S
 from tests.bench.registry import Row
 from tests.bench.runs import memory
 
-LIMIT = 300.0
+LIMIT = 280.0
 MEGABYTE = 1e6
 APPLICATIONS = 1000
 PODS = 10
