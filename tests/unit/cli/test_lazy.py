@@ -33,7 +33,7 @@ def test_a_name_that_no_command_has_is_not_found() -> None:
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
-        ("aprove", "No such command 'aprove'. Did you mean approve?"),
+        ("promot", "No such command 'promot'. Did you mean promote?"),
         ("xyz", "No such command 'xyz'."),
     ],
 )
