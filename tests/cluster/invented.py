@@ -5,7 +5,7 @@ import yaml
 from localcluster.api import JsonObject
 from localcluster.history import Kind
 from localcluster.plane import Plane
-from tests.cluster.manifests import KEPT
+from tests.cluster.manifests import KEPT_IN_ROUTES
 
 GROUP = "routes.example.dev"
 API_VERSION = f"{GROUP}/v1"
@@ -63,7 +63,7 @@ def right(*names: str) -> JsonObject:
 
 def route(name: str, app: str, namespace: str) -> JsonObject:
     """An object of an invented kind that leads to an application's Service."""
-    metadata = {"name": app, "namespace": namespace, "annotations": KEPT}
+    metadata = {"name": app, "namespace": namespace, "annotations": KEPT_IN_ROUTES}
     spec = {"backends": [{"service": app, "share": 100}], "empty": [], "big": 9007199254740993}
     return {"apiVersion": API_VERSION, "kind": name, "metadata": metadata, "spec": spec}
 

@@ -5,6 +5,7 @@ There is no kubelet on the plane: the test brings the Secret's files when the po
 
 import asyncio
 import base64
+from http import HTTPStatus
 from pathlib import Path
 
 from controller.api.names import WORKER_CERTIFICATES
@@ -18,6 +19,7 @@ from demo.stage import (
     answers_at,
     on_one_machine,
 )
+from localcluster.errors import RequestRefused
 from localcluster.history import Change, Kind
 from localcluster.plane import Plane
 from localcluster.ports import free_ports
@@ -66,6 +68,15 @@ async def bring_files(plane: Plane, folder: Path) -> None:
         (folder / name).write_bytes(base64.b64decode(data))
 
 
+async def without_secret(plane: Plane) -> None:
+    """Pods are told of a Secret that is new; one of another test would be mounted with them."""
+    try:
+        await plane.client().delete(f"/api/v1/namespaces/{NAMESPACE}/secrets/{WORKER_SECRET}")
+    except RequestRefused as refused:
+        if refused.status != HTTPStatus.NOT_FOUND:
+            raise
+
+
 async def test_a_worker_that_started_first_serves_as_soon_as_its_pod_is_told_of_the_secret(
     ground: Plane, tmp_path: Path
 ) -> None:
@@ -74,6 +85,7 @@ async def test_a_worker_that_started_first_serves_as_soon_as_its_pod_is_told_of_
     port, webhook, *probes = free_ports(4)
     product = Product(ground, tmp_path, free_ports(5))
     await product.install()
+    await without_secret(ground)
     await ground.client().create(f"/api/v1/namespaces/{NAMESPACE}/pods", POD)
     token = await ground.service_account_token(NAMESPACE, CONTROLLER)
     served = {"--listen": f"127.0.0.1:{port}", "--tls-dir": str(mounted)}
