@@ -73,8 +73,12 @@ def _makes_pods_beside(rollout: Rollout) -> bool:
 
 
 def of_pod(old: Pod | None, new: Pod | None) -> Relevance:
-    """Steps wait for pods that become ready, or stop being ready."""
-    changed = _readiness(old) != _readiness(new)
+    """Steps wait for pods that become ready or stop being ready, and for the label of their batch.
+
+    Where pods are ready before a pass labels them, the label is the last event of the step.
+    """
+    labelled = old is not None and new is not None and old.metadata.labels != new.metadata.labels
+    changed = labelled or _readiness(old) != _readiness(new)
     return Relevance.WHERE_PODS_COUNT if changed else _otherwise(old, new)
 
 
