@@ -83,11 +83,9 @@ def of_pod(old: Pod | None, new: Pod | None) -> Relevance:
 
 
 def of_slice(old: EndpointSlice | None, new: EndpointSlice | None) -> Relevance:
-    """Routes wait for the ready endpoints of a Service, and everything else for whether there are any."""
-    before, after = _ready_endpoints(old), _ready_endpoints(new)
-    if bool(before) != bool(after):
-        return Relevance.NOW
-    return Relevance.WHERE_PODS_COUNT if before != after else _otherwise(old, new)
+    """Routes wait for the ready endpoints of a Service, in steps and at a release's end."""
+    changed = _ready_endpoints(old) != _ready_endpoints(new)
+    return Relevance.NOW if changed else _otherwise(old, new)
 
 
 def of_replica_set(old: ReplicaSet | None, new: ReplicaSet | None) -> Relevance:

@@ -140,7 +140,7 @@ def test_single_pods_are_waited_for_in_steps_and_while_the_workloads_own_pods_ar
             relevance.of_slice,
             slice_of(True, False),
             slice_of(True, True),
-            PODS,
+            NOW,
             id="another address is ready",
         ),
         pytest.param(
