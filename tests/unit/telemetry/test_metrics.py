@@ -70,6 +70,17 @@ def test_outcomes_are_counted() -> None:
     assert found["moonshift_cached_objects", (("resource", "pods"),)] == 100
 
 
+def test_a_kind_that_is_watched_again_is_counted_again() -> None:
+    metrics = Metrics()
+    metrics.watched("pods", 5, 100)
+    metrics.unwatched("pods")
+    assert ("moonshift_cached_objects", (("resource", "pods"),)) not in samples(metrics)
+    metrics.watched("pods", 2, 30)
+    found = samples(metrics)
+    assert found["moonshift_cached_objects", (("resource", "pods"),)] == 30
+    assert found["moonshift_watch_events_total", (("resource", "pods"),)] == 7
+
+
 def test_two_registries_do_not_meet() -> None:
     first, second = Metrics(), Metrics()
     first.approved()
