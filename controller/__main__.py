@@ -63,6 +63,15 @@ _SWITCHES = {
 }
 
 
+def _number_of_go(written: str) -> int:
+    """A number that may follow a short flag's `=`: `-v=4`, as Go programs and their manifests write it."""
+    number = written.removeprefix("=")
+    try:
+        return int(number)
+    except ValueError as wrong:
+        raise click.BadParameter(f"{number!r} is not a valid integer") from wrong
+
+
 def _with_flags_of_the_original(command: click.Command) -> click.Command:
     for name in _WITHOUT_MEANING:
         option = click.Option([f"--{name}"], expose_value=False, hidden=True, default=None)
@@ -103,7 +112,10 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
 )
 @click.option(
     "--webhook-certs-in-secret",
-    is_flag=True,
+    type=bool,
+    is_flag=False,
+    flag_value="true",
+    default=False,
     help="Keep certificates in the Secret with --webhook-url, too: for replicas behind one address.",
 )
 @click.option(
@@ -224,7 +236,13 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
 @click.option("--service-name", envvar="SERVICE_NAME", default=Settings().service_name, hidden=True)
 @click.option("--secret-name", envvar="SECRET_NAME", default=Settings().secret_name, hidden=True)
 @click.option("--identity", default="", help="Name of this replica in the Lease and in Events.")
-@click.option("-v", "--v", "verbosity", type=int, default=0, help="Log more: 4 and above is debug.")
+@click.option(
+    *("-v", "--v", "verbosity"),
+    type=_number_of_go,
+    default="0",
+    metavar="NUMBER",
+    help="Log more: 4 and above is debug.",
+)
 def main(namespace: str | None, feature_gates: str, track_config: str, **flags: Any) -> None:
     """Run Moonshift's controller."""
     configure_logging("debug" if flags["verbosity"] >= 4 else "info")

@@ -17,7 +17,6 @@ import yaml
 from rich.console import Console
 
 from demo.stage import ROOT, Product
-from demo.stage import product as running_product
 from localcluster.build import ensure_built
 from localcluster.errors import ClusterError
 from localcluster.extras import ensure_extra
@@ -29,7 +28,7 @@ from localcluster.prometheus import PROMETHEUS
 from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.kinds import RECORDED
-from tests.cluster.secrecy import keeping_secrets
+from tests.cluster.secrecy import kept_product
 from tests.planes import NO_PLANE_TOLD, mark_below, plane_is_required
 from tests.skips import reason_beginning
 
@@ -130,8 +129,7 @@ async def product(
         await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
         await started.apply(yaml.safe_dump_all(manifests.nodes()))
         async with (
-            running_product(started, tmp_path_factory.mktemp("product")) as running,
-            keeping_secrets(running),
+            kept_product(started, tmp_path_factory.mktemp("product")) as running,
         ):
             yield running
 

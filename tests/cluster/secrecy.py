@@ -7,14 +7,15 @@ log and the secret's place, and never repeats the secret; a run that leaves no l
 
 import base64
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import yaml
 
-from demo.stage import Product
+from demo.stage import Product, product
 from localcluster.api import JsonObject
+from localcluster.plane import Plane
 from tests.cluster.manifests import OF_ROUTES
 
 OF_SECRETS = "hush-hush"
@@ -24,6 +25,9 @@ SHORTEST = 8
 OPEN = (".crt", ".pub")
 """Names of what everybody may read: certificates without their keys."""
 JWT = re.compile(rb"eyJ[\w-]+\.([\w-]+)\.([\w-]+)")
+
+MORE_IS_LOGGED = "-v=4"
+"""The most detail that a log can have."""
 
 Secrets = Mapping[str, bytes]
 """What must not be told, by where it comes from."""
@@ -58,16 +62,16 @@ def parts_of(secret: bytes) -> Iterator[bytes]:
     yield encoded[: len(secret) // 3 * 4] or encoded
 
 
-async def secrets_of(product: Product) -> dict[str, bytes]:
+async def secrets_of(running: Product) -> dict[str, bytes]:
     """Everything that this product and its neighbours on the plane were trusted with."""
     found = {"the input of a script": OF_ROUTES.encode(), "a Secret's text": OF_SECRETS.encode()}
-    for folder in (product.folder, product.plane.layout.directory):
+    for folder in (running.folder, running.plane.layout.directory):
         for path in sorted(folder.rglob("*")):
             if path.suffix == ".key" and path.is_file():
                 found[str(path)] = path.read_bytes()
             elif path.suffix == ".yaml" and path.is_file():
                 found |= of_kubeconfig(path.name, path.read_text())
-    for secret in (await product.plane.client().get("/api/v1/secrets"))["items"]:
+    for secret in (await running.plane.client().get("/api/v1/secrets"))["items"]:
         found |= of_secret(secret)
     return {place: value for place, value in found.items() if len(value) >= SHORTEST}
 
@@ -107,11 +111,20 @@ def logs_of(folder: Path) -> dict[str, bytes]:
 
 
 @asynccontextmanager
-async def keeping_secrets(product: Product) -> AsyncIterator[Product]:
+async def kept_product(
+    plane: Plane, folder: Path, *, extra: Sequence[str] = ()
+) -> AsyncIterator[Product]:
+    """Moonshift, installed and running; at the end its logs tell no secret."""
+    async with product(plane, folder, extra=extra) as running, keeping_secrets(running):
+        yield running
+
+
+@asynccontextmanager
+async def keeping_secrets(running: Product) -> AsyncIterator[Product]:
     """Whatever happens in the block, the logs that are there at its end tell no secret."""
-    yield product
-    secrets, logs = await secrets_of(product), logs_of(product.folder)
-    assert logs.get("controller.log"), f"no log in {product.folder}"
+    yield running
+    secrets, logs = await secrets_of(running), logs_of(running.folder)
+    assert logs.get("controller.log"), f"no log in {running.folder}"
     assert any("token" in place for place in secrets), sorted(secrets)
     assert any("key" in place for place in secrets), sorted(secrets)
     assert leaks(logs, secrets) == []

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from demo.stage import install_gateway_kinds
-from demo.stage import product as running_product
 from localcluster.plane import Plane
+from tests.cluster.secrecy import kept_product
 from tests.cluster.test_demo import PLAYED_SECONDS, ROOT, play
 
 pytestmark = pytest.mark.timeout(PLAYED_SECONDS + 120)
@@ -23,7 +23,7 @@ async def test_it_plays_in_a_namespace_of_its_own_and_leaves_nothing(
         code, said = await play("--kubeconfig", given, "--dir", str(tmp_path / "demo"))
         assert (code, "Moonshift is not installed there" in said) == (1, True), said
         await install_gateway_kinds(plane)
-        async with running_product(plane, tmp_path / "product"):
+        async with kept_product(plane, tmp_path / "product"):
             code, said = await play("--kubeconfig", given, "--dir", str(tmp_path / "demo"))
             assert code == 0, said
             assert "31 checks passed" in said

@@ -15,7 +15,6 @@ import pytest
 
 from controller.api import names
 from demo.stage import GATEWAY_KINDS, ROOT, Product
-from demo.stage import product as running_product
 from localcluster.api import JsonObject
 from localcluster.plane import Plane
 from localcluster.record import Recorder
@@ -24,6 +23,7 @@ from tests.cluster.invented import install
 from tests.cluster.kinds import RECORDED
 from tests.cluster.manifests import NEW_IMAGE
 from tests.cluster.packaged import Sample, definitions, samples
+from tests.cluster.secrecy import MORE_IS_LOGGED, kept_product
 from tests.cluster.story import Story, assert_kept
 from tests.cluster.table import started
 from tests.cluster.together import Together
@@ -135,9 +135,9 @@ async def stage(
         there = {line.rpartition("/")[2] for line in listed.split()}
         missing = (d for d in definitions(SAMPLES) if d["metadata"]["name"] not in there)
         await install(started_plane, *missing)
-        leave = ("--allow-cluster-scoped-gateways=true",)
+        flags = ("--allow-cluster-scoped-gateways=true", MORE_IS_LOGGED)
         folder = tmp_path_factory.mktemp("every")
-        async with running_product(started_plane, folder, extra=leave) as running:
+        async with kept_product(started_plane, folder, extra=flags) as running:
             await started_plane.kubectl("apply", "-k", str(RIGHTS))
             yield running
 

@@ -9,7 +9,6 @@ import pytest
 
 from controller.api.names import CONTROLLER_ACCOUNT
 from demo.stage import NAMESPACE, ROOT, Product, install_gateway_kinds
-from demo.stage import product as running_product
 from localcluster.api import JsonObject
 from localcluster.errors import RequestRefused
 from localcluster.history import Kind
@@ -21,6 +20,7 @@ from tests.cluster import manifests
 from tests.cluster.conftest import fresh_namespace
 from tests.cluster.kinds import PODS, RECORDED, ROLLOUTS, VIRTUAL_SERVICES, collection
 from tests.cluster.manifests import Application, StepPlan
+from tests.cluster.secrecy import MORE_IS_LOGGED, kept_product
 from tests.cluster.story import Story, condition
 
 JOBS = Kind("batch", "v1", "jobs")
@@ -56,9 +56,9 @@ async def watched(
         Plane.start(tmp_path_factory.mktemp("gates-plane")) as plane,
     ):
         await install_gateway_kinds(plane)
-        extra = (f"--prometheus={prometheus.address}",)
+        extra = (f"--prometheus={prometheus.address}", MORE_IS_LOGGED)
         async with (
-            running_product(plane, tmp_path_factory.mktemp("gates"), extra=extra) as product,
+            kept_product(plane, tmp_path_factory.mktemp("gates"), extra=extra) as product,
             plane.recorder(*RECORDED) as recorder,
         ):
             yield Watched(product, prometheus, page, recorder)

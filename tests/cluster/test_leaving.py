@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from demo.stage import GATEWAY_KINDS, NAMESPACE, OVERLAY, ROOT
-from demo.stage import product as running_product
 from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
 from tests.cluster import manifests
@@ -25,6 +24,7 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import Application, StepPlan
+from tests.cluster.secrecy import kept_product
 from tests.cluster.story import Story
 
 LEAVING = "Taking Moonshift away"
@@ -65,7 +65,7 @@ async def test_the_documented_commands_leave_nothing_behind(
     async with Plane.start(tmp_path / "plane") as plane:
         await plane.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
         await plane.apply(yaml.safe_dump_all(manifests.nodes()))
-        async with running_product(plane, tmp_path / "product"):
+        async with kept_product(plane, tmp_path / "product"):
             kinds = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in RECORDED)
             await plane.kubectl("get", kinds, "--all-namespaces")
             async with plane.recorder(*RECORDED) as recorder:

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from demo.stage import GATEWAY_KINDS, Product
-from demo.stage import product as running_product
 from localcluster.plane import Plane
 from localcluster.record import Recorder
 from localcluster.startup import APISERVER
@@ -18,6 +17,7 @@ from tests.cluster import manifests
 from tests.cluster.conftest import kept_running
 from tests.cluster.in_turn.conftest import recordable
 from tests.cluster.kinds import RECORDED
+from tests.cluster.secrecy import kept_product
 from tests.cluster.table import Row, application, goes_through, is_rolled_back, started
 from tests.cluster.together import Together
 
@@ -53,7 +53,7 @@ async def struggling(
     async with Plane.start(folder / "plane", extra_flags=LITTLE_ROOM) as plane:
         await plane.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
         await plane.apply(yaml.safe_dump_all(manifests.nodes()))
-        async with running_product(plane, folder) as running, kept_running(running.controller):
+        async with kept_product(plane, folder) as running, kept_running(running.controller):
             yield running
 
 

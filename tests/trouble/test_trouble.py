@@ -14,7 +14,7 @@ import pytest
 import yaml
 from _pytest.mark import ParameterSet
 
-from demo.stage import Product, install_gateway_kinds, product
+from demo.stage import Product, install_gateway_kinds
 from localcluster.build import ensure_built
 from localcluster.errors import ClusterError
 from localcluster.extras import ensure_extra
@@ -24,7 +24,7 @@ from localcluster.progress import SilentReporter
 from localcluster.record import Recorder
 from tests.cluster import manifests
 from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE
-from tests.cluster.secrecy import keeping_secrets
+from tests.cluster.secrecy import kept_product
 from tests.cluster.together import Together
 from tests.trouble.rows import TROUBLES
 from tests.trouble.scene import Hook, Scene
@@ -69,9 +69,8 @@ async def ground(
         if of_kruise:
             await start_kruise(plane)
         running = await stack.enter_async_context(
-            product(plane, tmp_path_factory.mktemp("product"))
+            kept_product(plane, tmp_path_factory.mktemp("product"))
         )
-        await stack.enter_async_context(keeping_secrets(running))
         kinds = (*RECORDED, *(RECORDED_OF_KRUISE if of_kruise else ()))
         # kubectl asks again while the storage of new kinds is being made.
         names = ",".join(f"{kind.plural}.{kind.group}".rstrip(".") for kind in kinds)

@@ -14,12 +14,11 @@ import yaml
 
 from controller.api.names import GROUP, MUTATING_CONFIGURATION, VALIDATING_CONFIGURATION
 from demo.stage import CRDS, GATEWAY_KINDS, Product
-from demo.stage import product as running_product
 from localcluster.errors import RequestRefused
 from localcluster.plane import Plane
 from tests.cluster import manifests
 from tests.cluster.kinds import RECORDED
-from tests.cluster.secrecy import keeping_secrets
+from tests.cluster.secrecy import kept_product
 
 REGISTRATION = "/apis/admissionregistration.k8s.io/v1"
 CONFIGURATIONS = (
@@ -52,7 +51,7 @@ async def alone(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> Asyn
     """Give Moonshift as it is shipped, for one test."""
     await vacated(ground)
     folder = tmp_path_factory.mktemp("alone")
-    async with running_product(ground, folder) as running, keeping_secrets(running):
+    async with kept_product(ground, folder) as running:
         await recordable(ground)
         yield running
 

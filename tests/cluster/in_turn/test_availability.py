@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from demo.stage import Product
-from demo.stage import product as running_product
 from localcluster.api import JsonObject
 from localcluster.history import Kind
 from localcluster.plane import Plane
@@ -23,6 +22,7 @@ from tests.cluster.conftest import fresh_namespace
 from tests.cluster.in_turn.conftest import recordable
 from tests.cluster.kinds import RECORDED, VIRTUAL_SERVICES, collection, path_of
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE, Application, StepPlan
+from tests.cluster.secrecy import kept_product
 from tests.cluster.story import Story, conclude, condition
 from tests.cluster.test_bad_input import WORKING, led_by, stalled
 from tests.cluster.test_install import text_of
@@ -43,7 +43,7 @@ async def own_product(
     ground: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Product]:
     """Give Moonshift that nobody else uses."""
-    async with running_product(ground, tmp_path_factory.mktemp("rights")) as running:
+    async with kept_product(ground, tmp_path_factory.mktemp("rights")) as running:
         await recordable(ground)
         yield running
 

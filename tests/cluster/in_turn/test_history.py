@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from demo.stage import Product
-from demo.stage import product as running_product
 from localcluster.api import JsonObject
 from localcluster.history import Kind
 from localcluster.plane import Plane
 from localcluster.record import Recorder
 from tests.cluster.kinds import RECORDED, collection
 from tests.cluster.manifests import NEW_IMAGE, THIRD_IMAGE, Application, StepPlan
+from tests.cluster.secrecy import kept_product
 from tests.cluster.story import Story
 
 HISTORIES = Kind("rollouts.kruise.io", "v1alpha1", "rollouthistories")
@@ -26,7 +26,7 @@ async def remembering(
     ground: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Product]:
     """Give Moonshift that keeps one record of each Rollout."""
-    async with running_product(ground, tmp_path_factory.mktemp("history"), extra=FLAGS) as running:
+    async with kept_product(ground, tmp_path_factory.mktemp("history"), extra=FLAGS) as running:
         yield running
 
 

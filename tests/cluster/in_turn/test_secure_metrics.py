@@ -11,9 +11,9 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from demo.stage import CONTROLLER, NAMESPACE, ROOT, Product
-from demo.stage import product as running_product
 from localcluster.api import JsonObject
 from localcluster.plane import Plane
+from tests.cluster.secrecy import kept_product
 
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 AUTH_ROLE = "moonshift-metrics-auth-role"
@@ -57,7 +57,7 @@ async def secured(
     ]
     assert arguments[-1] == "--metrics-secure"
     folder = tmp_path_factory.mktemp("secure")
-    async with running_product(ground, folder, extra=("--metrics-secure",)) as product:
+    async with kept_product(ground, folder, extra=("--metrics-secure",)) as product:
         for name in (READER, STRANGER):
             await ground.kubectl("create", "serviceaccount", name, "-n", NAMESPACE)
         await ground.kubectl(

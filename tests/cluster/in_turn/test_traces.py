@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from demo.stage import product
 from localcluster.plane import Plane
 from tests.cluster.conftest import fresh_namespace
 from tests.cluster.kinds import RECORDED
 from tests.cluster.manifests import Application, StepPlan
+from tests.cluster.secrecy import kept_product
 from tests.cluster.story import Story, conclude
 
 APP = Application(
@@ -26,7 +26,7 @@ async def test_a_release_is_told_in_passes_with_their_scripts_and_requests(
     async with collecting() as collector:
         extra = (f"--otlp-endpoint={collector.address}",)
         async with (
-            product(ground, tmp_path / "product", extra=extra),
+            kept_product(ground, tmp_path / "product", extra=extra),
             ground.recorder(*RECORDED) as recorder,
             fresh_namespace(ground) as namespace,
         ):

@@ -13,7 +13,6 @@ import yaml
 from controller.api.names import CONFIG_HASH, POD_TEMPLATE_HASH, ROLLOUT_UID, TRACK_CONFIG
 from controller.kube.event_gathering import HOLD_SECONDS
 from demo.stage import CONTROLLER, NAMESPACE, ROOT, Product
-from demo.stage import product as running_product
 from localcluster.api import JsonObject
 from localcluster.audit import AuditRecord, count
 from localcluster.history import Change, Key, Kind
@@ -31,8 +30,8 @@ from tests.cluster.kinds import (
     path_of,
 )
 from tests.cluster.manifests import Application, StepPlan
+from tests.cluster.secrecy import MORE_IS_LOGGED, kept_product
 from tests.cluster.secrecy import OF_SECRETS as HUSH
-from tests.cluster.secrecy import keeping_secrets
 from tests.cluster.story import Story, condition, instant
 
 LEASES = Kind("coordination.k8s.io", "v1", "leases")
@@ -63,11 +62,8 @@ async def tracking(
     for kind in ("configmaps", "secrets"):
         await ground.kubectl("apply", "-f", str(ROLES / kind / "role.yaml"))
     folder = tmp_path_factory.mktemp("tracking")
-    extra = ("--track-config=configmaps,secrets",)
-    async with (
-        running_product(ground, folder, extra=extra) as running,
-        keeping_secrets(running),
-    ):
+    extra = ("--track-config=configmaps,secrets", MORE_IS_LOGGED)
+    async with kept_product(ground, folder, extra=extra) as running:
         yield running
 
 

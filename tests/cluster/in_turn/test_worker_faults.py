@@ -18,7 +18,7 @@ import pytest
 from controller.certificates.authority import Pair, issue, new_authority
 from controller.certificates.secret import CA_CERT, CA_KEY
 from controller.certificates.worker import WORKER_SECRET
-from demo.stage import NAMESPACE, WORKER, Product, product
+from demo.stage import NAMESPACE, WORKER, Product
 from localcluster.plane import Plane
 from localcluster.ports import free_ports
 from localcluster.process import Component
@@ -28,7 +28,7 @@ from tests.cluster.conftest import fresh_namespace
 from tests.cluster.in_turn.conftest import vacated
 from tests.cluster.in_turn.test_worker_certificates import component
 from tests.cluster.kinds import RECORDED
-from tests.cluster.secrecy import content_of, keeping_secrets
+from tests.cluster.secrecy import content_of, kept_product
 from tests.cluster.story import Story, conclude, condition
 from tests.cluster.table import application
 
@@ -48,8 +48,7 @@ async def begun(
     """A release that waits at its first step; its scripts run in a worker of the test's."""
     await vacated(ground)
     async with AsyncExitStack() as stack:
-        running = await stack.enter_async_context(product(ground, folder, extra=flags))
-        await stack.enter_async_context(keeping_secrets(running))
+        running = await stack.enter_async_context(kept_product(ground, folder, extra=flags))
         component = worker(running)
         stack.push_async_callback(component.terminate)
         yield await _waiting(stack, ground), running, component

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import grpc.aio
 
-from demo.stage import product
 from localcluster.plane import Plane
 from protos.luaworker.v1 import luaworker_pb2 as pb
 from protos.luaworker.v1 import luaworker_pb2_grpc as pb_grpc
 from tests.cluster.conftest import fresh_namespace
 from tests.cluster.kinds import RECORDED
+from tests.cluster.secrecy import kept_product
 from tests.cluster.story import Story, conclude
 from tests.cluster.table import application
 
@@ -68,7 +68,9 @@ async def test_a_release_ends_as_ever_while_one_of_two_workers_is_older_than_the
     async with AsyncExitStack() as stack:
         ports = [await stack.enter_async_context(served(worker)) for worker in (older, newer)]
         both = "ipv4:" + ",".join(f"127.0.0.1:{port}" for port in ports)
-        await stack.enter_async_context(product(ground, folder, extra=(f"--lua-worker={both}",)))
+        await stack.enter_async_context(
+            kept_product(ground, folder, extra=(f"--lua-worker={both}",))
+        )
         recorder = await stack.enter_async_context(ground.recorder(*RECORDED))
         namespace = await stack.enter_async_context(fresh_namespace(ground))
         story = Story(ground, recorder, replace(APP, namespace=namespace), plainly=True)

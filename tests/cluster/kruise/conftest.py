@@ -11,14 +11,13 @@ import pytest
 import yaml
 
 from demo.stage import Product
-from demo.stage import product as running_product
 from localcluster.openkruise import start_kruise
 from localcluster.plane import Plane
 from localcluster.record import Recorder
 from tests.cluster import manifests, table
 from tests.cluster.conftest import GATEWAY_KINDS, fresh_namespace
 from tests.cluster.kinds import RECORDED, RECORDED_OF_KRUISE, ROLLOUTS, collection
-from tests.cluster.secrecy import keeping_secrets
+from tests.cluster.secrecy import kept_product
 
 
 @pytest.fixture(scope="package")
@@ -65,7 +64,7 @@ async def kruise_product(
         await started.kubectl("apply", "--server-side", "-f", str(GATEWAY_KINDS))
         await started.apply(yaml.safe_dump_all(manifests.nodes()))
         folder = tmp_path_factory.mktemp("kruise-product")
-        async with running_product(started, folder) as running, keeping_secrets(running):
+        async with kept_product(started, folder) as running:
             await _rollout_of_a_kind_to_come(started)
             await start_kruise(started)
             yield running
