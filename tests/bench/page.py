@@ -15,27 +15,27 @@ from tests.bench.scale.section import section
 
 HEAD = """# Benchmarks
 
-Written by `{command}`; do not edit it. What the figures are good for: [README](../README.md#figures).
-What else is proved of releases: [reliability.md](reliability.md).
+Written by `{command}`; do not edit it. For a summary see the [README](../README.md#figures); for tests of
+correctness see [reliability.md](reliability.md).
 
 | | |
 |---|---|
 | machine | {cores} cores, {memory:.0f} GiB of memory, {system} |
 | versions | Kubernetes {kubernetes} (etcd and controllers on the same cores), KWOK, Python {python} |
-| when | {when}; others used {others:.0f} % of the machine's CPU meanwhile |
+| when | {when}; other programs used {others:.0f} % of the machine's CPU |
 
-**Method.** One control plane and one Moonshift (controller and worker, as installed) for all; one release of
-each style before, whose figures are thrown away. A release has five automatic steps, a VirtualService, a
-grace period of 1 s; pods are ready after 300 ms. Canary style makes 5 pods beside 5, partition style moves
-half of 10. Requests are counted in the API server's audit log, by the controller's user: Events and labels of
-pods count, watches and renewals of the Lease do not. CPU and memory are those of all processes of controller
-and worker, from the kernel (memory: proportional). Times are longer where others use the machine; requests
-are not.
+**Method.** All measurements use one control plane and one Moonshift (controller and worker, as installed).
+They begin after one release of each style, which is not measured. A release has five automatic steps, a
+VirtualService, and a grace period of 1 s; pods are ready after 300 ms. Canary style creates 5 new pods beside 5 old
+ones; partition style replaces half of 10 pods. Requests are those of the controller's user in the API server's audit
+log: Events and labels of pods count, watches and renewals of the Lease do not. CPU and memory are the kernel's
+figures for all processes of controller and worker (memory: proportional set size). Other programs on the machine make
+times longer, but do not change the number of requests.
 
 ## How the cost grows
 
-So many releases in the same instant, each of five automatic steps (`make plots MEASURE=1`; the figures are in
-[sizes.json](benchmarks/sizes.json)):
+Each point is a number of releases that began at the same instant, each with five automatic steps
+(`make plots MEASURE=1`; the figures are in [sizes.json](benchmarks/sizes.json)):
 
 ![API requests of each release, by the number of releases at once](benchmarks/requests.png)
 

@@ -1,6 +1,6 @@
-"""`docs/trouble.md`, made of the table: `python -m tests.trouble.document` writes it, a test holds the file against it.
+"""`docs/trouble.md`, generated from the table by `python -m tests.trouble.document`; a test compares file and table.
 
-Invariant: nothing is said here that the table does not say; every cell is filled, by a row or by a reason.
+Invariant: this module adds no statement of its own: every cell comes from a row of the table or from its reason.
 """
 
 from collections.abc import Iterable
@@ -21,8 +21,8 @@ Problems that can happen around a release: what Moonshift does, its messages, an
 messages are exactly those of the run; `<name>` replaces text that differs from run to run. Every command was run; the
 application, its Service, its VirtualService and its Rollout are all called `shop`, and `<kind>` is the kind of the
 workload. Every release has two steps, 20 % and 50 % of the pods and of the traffic, each of
-which waits for an approval. In none of these runs did a side without ready pods keep a share of the traffic
-for longer than the grace period and the time to write, while the other side had ready pods.
+which waits for an approval. In every run, a revision without ready pods lost its share of the traffic within the
+grace period plus the time of one write, as long as the other revision had ready pods.
 
 Begin with `kubectl moonshift why shop`. Below each problem are the lines that it printed at the worst moment of the
 run: the cause, and the commands to type next. Commands that only read were run, too. Values that you supply are in
@@ -30,8 +30,8 @@ capitals.
 """
 
 MARKS = """
-● played in every run of the tests; ○ played in `make test-full`; · follows from a played one, with the reason below the
-table; – cannot have this problem, with the reason below the table.
+● played in every run of the tests; ○ played in `make test-full`; · not played, because a played case covers it;
+– cannot have this problem. The section of each problem gives the reason for · and –.
 """
 
 SHORT = {
@@ -81,7 +81,7 @@ def _section(trouble: Trouble) -> str:
     lines = [
         f"## {trouble.title}",
         "",
-        "| for | what happens | what is said | what to do |",
+        "| for | what happens | message | what to do |",
         "|---|---|---|---|",
         *map(_line, trouble.rows),
     ]
@@ -91,7 +91,7 @@ def _section(trouble: Trouble) -> str:
         for forms, reason in row.derived.items()
     ]
     notes += [
-        f"* Played once more with the controller killed in the midst of it: {_names(row.killed)}."
+        f"* Played again, with the controller killed at the worst moment: {_names(row.killed)}."
         for row in trouble.rows
         if row.killed
     ]
@@ -100,7 +100,7 @@ def _section(trouble: Trouble) -> str:
 
 
 def _explanation(row: Row) -> str:
-    """What `why` prints; empty where it is not asked."""
+    """The lines that `why` prints; empty if the scenario does not run `why`."""
     if not row.explained:
         return ""
     said = "\n".join(row.explained)
@@ -108,7 +108,7 @@ def _explanation(row: Row) -> str:
 
 
 def _line(row: Row) -> str:
-    said = "<br>".join(map(_quoted, row.says)) or "nothing: the release is as it was"
+    said = "<br>".join(map(_quoted, row.says)) or "no message"
     typed = "<br>".join(f"`{text}`" if text in row.commands else text for text in row.do)
     return f"| {_names(row.forms)} | {row.happens} | {said} | {typed} |".replace("||", "\\|\\|")
 

@@ -75,7 +75,9 @@ class Row:
     def explained(self) -> tuple[str, ...]:
         """All lines that `why` has to print."""
         stalls = [said for said in self.says if said.where.startswith("Stalled ")]
-        told = [f"waits for {said.where.removeprefix('Stalled ')}: {said.text}" for said in stalls]
+        told = [
+            f"is stalled by {said.where.removeprefix('Stalled ')}: {said.text}" for said in stalls
+        ]
         return (*told, *self.why) if self.why else ()
 
     @property

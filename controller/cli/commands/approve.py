@@ -23,7 +23,7 @@ from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import rollout_names
 from controller.cli.terminal import say
 from controller.cli.views.steps import current_state, current_step, steps_of
-from controller.cli.views.waiting import waits_for
+from controller.cli.views.waiting import wait_sentence
 from controller.domain.rollout.release_context import moonshift_status
 from controller.errors import Conflict
 from controller.kube.resources import ROLLOUTS
@@ -179,7 +179,9 @@ def not_approvable(rollout: Rollout, step: int | None) -> str:
     if state == StepState.STEP_READY:
         return f"Rollout {key} is at {at} and was approved already: the controller has not taken it up yet"
     if state != StepState.STEP_PAUSED:
-        return f"Rollout {key} is at {at} in {state}, not in StepPaused: it waits for {waits_for(rollout)}"
+        return (
+            f"Rollout {key} is at {at} in {state}, not in StepPaused: it {wait_sentence(rollout)}"
+        )
     return ""
 
 

@@ -29,7 +29,13 @@ from controller.cli.views.steps import (
     steps_of,
     under_way,
 )
-from controller.cli.views.waiting import at_zero, may_go_on, pods_asked_for, stalled, waits_for
+from controller.cli.views.waiting import (
+    at_zero,
+    may_go_on,
+    pods_asked_for,
+    stalled,
+    wait_sentence,
+)
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.rollout.status import condition
@@ -114,8 +120,8 @@ async def _go_to_the_end(session: Session, rollout: Rollout, wait: timedelta) ->
     except TimeoutError as late:
         now = await read_rollout(session, name)
         raise Failure(
-            f"Rollout {rollout.metadata.key} waits for {waits_for(now)}: its last step is not ready within "
-            f"{wait.total_seconds():g} s; nothing is undone, and promote --full may be given again",
+            f"Rollout {rollout.metadata.key} {wait_sentence(now)}: its last step is not ready within "
+            f"{wait.total_seconds():g} s; nothing is undone: you can run promote --full again",
             ExitCode.TIMED_OUT,
         ) from late
     if isinstance(end, Failure):

@@ -19,7 +19,7 @@ from controller.cli.reading.session import Session, run
 from controller.cli.reading.targets import one_rollout
 from controller.cli.terminal import say
 from controller.cli.views.progress import EXIT_CODES, Progress, Stage, progress_of
-from controller.cli.views.waiting import awaits_approval
+from controller.cli.views.waiting import awaits_approval, wait_verb
 from controller.errors import MoonshiftError
 from controller.kube.resources import DEPLOYMENTS
 
@@ -88,22 +88,23 @@ async def _status(
         async with asyncio.timeout(limit):
             return await follow_rollout(session.client, rollout, workload, reporter.look)
     except TimeoutError as late:
-        waits = await _what_it_waits_for(session, name)
+        waits = await _present_wait(session, name)
         raise Failure(
             f"Rollout {rollout.metadata.key} has not ended within {limit:g} s: {waits}",
             ExitCode.TIMED_OUT,
         ) from late
 
 
-async def _what_it_waits_for(session: Session, name: str) -> str:
-    """The whole sentence, with the pod that is to blame: worth a few more requests, once."""
+async def _present_wait(session: Session, name: str) -> str:
+    """The wait with the name of the unready pod; it costs a few more requests, and is asked for once."""
     picture, _, rollout = await picture_of(session, name)
     now = datetime.now(UTC)
     view = picture.view(now)
     if view is None:
         return "it was deleted"
     summary, unattended = view.summary, view.unattended
-    text = f"{summary.phase}, step {summary.step}/{summary.steps}, waits for {summary.waits_for}"
+    wait = f"{wait_verb(summary.stalled)} {summary.waits_for}"
+    text = f"{summary.phase}, step {summary.step}/{summary.steps}, {wait}"
     if not unattended and not (awaits_approval(rollout) or rollout.spec.strategy.paused):
         unattended = await nobody_at_work(session.client, session.namespace, now, waited=True)
     return f"{text}; {unattended}" if unattended else text

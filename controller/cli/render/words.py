@@ -6,7 +6,7 @@ from rich.text import Text
 
 from controller.cli.durations import span
 from controller.cli.views.view import Summary
-from controller.cli.views.waiting import APPROVAL, NOTHING
+from controller.cli.views.waiting import APPROVAL, NOTHING, wait_verb
 
 
 def age(since: datetime | None, now: datetime) -> str:
@@ -59,8 +59,9 @@ def hint(summary: Summary, program: str) -> str:
 
 
 def waiting_text(summary: Summary, program: str = "") -> Text:
-    """`waits for …`, with the command that helps."""
-    text = Text("waits for ", style="dim").append(summary.waits_for, style=style_of(summary))
+    """The present wait, with the command that ends it."""
+    text = Text(f"{wait_verb(summary.stalled)} ", style="dim")
+    text.append(summary.waits_for, style=style_of(summary))
     if program and (command := hint(summary, program)):
         text.append(f"  ({command})", style="dim")
     return text
@@ -72,4 +73,4 @@ def change_line(summary: Summary) -> str:
     if summary.step and summary.phase == "Progressing":
         pods = f"{summary.canary_ready_replicas}/{summary.canary_replicas} new pods ready"
         parts += [f"step {step_of(summary)}", summary.state, pods]
-    return f"{'  '.join(parts)}  waits for {summary.waits_for}"
+    return f"{'  '.join(parts)}  {wait_verb(summary.stalled)} {summary.waits_for}"

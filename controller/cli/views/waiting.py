@@ -1,7 +1,7 @@
 """The present wait of a release, in one sentence without ages, and the waits that end by the clock.
 
-Invariant: a stall outranks everything, as it does for the controller; the text names the object a person would look at.
-Reads the same observation the controller decides on, so that both describe the same state.
+Invariant: a stall outranks everything, as it does for the controller; the text names the object that a person would
+look at. This module reads the observation on which the controller decides, so both describe the same state.
 """
 
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ NOTHING = "nothing"
 APPROVAL = "an approval"
 REPLICAS = "the workload to have replicas: it is scaled to zero"
 NODES = "a node for the workload's pods: none takes any"
-RESUME = "being resumed: spec.strategy.paused is true"
+RESUME = "`kubectl moonshift resume`: spec.strategy.paused is true"
 
 _FINALISING = {
     FinalisingStep.ROUTE_TO_STABLE: "the routes to be as their owners wrote them",
@@ -44,23 +44,23 @@ def stalled(status: RolloutStatus) -> str:
     said = condition(status, "Stalled")
     if said is None or said.status != "True":
         return ""
-    return ": ".join(filter(None, (said.reason, said.message))) or "a person to change something"
+    return ": ".join(filter(None, (said.reason, said.message))) or "a problem without a message"
 
 
 def at_zero(status: RolloutStatus) -> bool:
-    """The workload was scaled to zero in mid-release, which does not end the release."""
+    """The workload was scaled to zero during the release; that does not end the release."""
     return status.phase == Phase.PROGRESSING and moonshift_status(status).goal == Goal.SCALED_AWAY
 
 
 def pods_asked_for(rollout: Rollout) -> str:
-    """The missing part of a workload without pods: replicas, or nodes where its kind has no replicas."""
+    """What a workload without pods needs: replicas, or nodes if its kind has no replicas."""
     ref = rollout.spec.workload_ref
     kind = workload_kind(ref.group, ref.kind)
     return REPLICAS if kind is None or kind.has_replicas else NODES
 
 
 def may_go_on(status: RolloutStatus) -> bool:
-    """The stall is one that going on may end: a side without pods, which the next step may take out of the routes."""
+    """Approving the step may end the stall: one side has no ready pods, and the next step may need no pods there."""
     said = condition(status, "Stalled")
     return (
         said is not None and said.status == "True" and said.reason == reasons.SIDE_WITHOUT_ENDPOINTS
@@ -78,8 +78,18 @@ def awaits_approval(rollout: Rollout) -> bool:
     return not (0 < now <= len(steps)) or steps[now - 1].pause.duration is None
 
 
+def wait_verb(is_stalled: bool) -> str:
+    """The words before `waits_for`: only a person can end a stall, so a stall is not called a wait."""
+    return "is stalled by" if is_stalled else "waits for"
+
+
+def wait_sentence(rollout: Rollout) -> str:
+    """`waits for an approval`, `is stalled by ServiceNotFound: …`."""
+    return f"{wait_verb(bool(stalled(rollout.status)))} {waits_for(rollout)}"
+
+
 def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
-    """The sentence; with a situation it says how far things are."""
+    """What the release waits for; with a `context` the text also gives counts of pods and names of objects."""
     status = rollout.status
     if problem := stalled(status):
         return problem
@@ -103,14 +113,14 @@ def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
 
 
 def _routes_restored(status: RolloutStatus, context: ReleaseContext | None) -> str:
-    """The grace period between restored routes and the objects they referred to; empty when there is no such wait."""
+    """The grace period between restored routes and the objects that they named; empty when there is no such wait."""
     ending = _finalising(status) == FinalisingStep.ROUTE_TO_STABLE
     beginning = current_state(status) == StepState.BEFORE_STEP_UPGRADE
     if not routing.marks_partial_restore(moonshift_status(status).route_plan) or not (
         ending or beginning
     ):
         return ""
-    named = "what they pointed at"
+    named = "the objects that they named"
     if context is not None:
         below = [
             f"{route.reference.kind} {route.reference.name}"
@@ -118,7 +128,7 @@ def _routes_restored(status: RolloutStatus, context: ReleaseContext | None) -> s
             if isinstance(route.state, RoutePresent) and route.state.in_use
         ]
         named = ", ".join(below) or named
-    return f"the grace period since the routes were restored: {named} follows then"
+    return f"the grace period after the routes were restored; then {named} will be restored, too"
 
 
 def _finalising(status: RolloutStatus) -> FinalisingStep:
@@ -182,7 +192,7 @@ def routing_text(context: ReleaseContext) -> str:
 
 
 def pause_of(rollout: Rollout) -> timedelta:
-    """How long the pause is that the release is in; 0 in any other state, and where a person ends it."""
+    """The length of the present pause; 0 if a person ends the pause, or in any other state."""
     status = rollout.status
     steps, now = steps_of(rollout.spec.strategy), current_step(status)
     paused = status.phase == Phase.PROGRESSING and current_state(status) == StepState.STEP_PAUSED

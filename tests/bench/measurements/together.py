@@ -16,7 +16,7 @@ async def measure(ground: Ground) -> list[Row]:
         run = await automatic(ground, style, TOGETHER)
         cpu = run.controller.cpu_seconds + run.worker.cpu_seconds
         note = (
-            f"one of them p50 {p50([span.seconds for span in run.releases]):.1f} s; CPU: control plane "
+            f"p50 of a single release {p50([span.seconds for span in run.releases]):.1f} s; CPU: control plane "
             f"{run.plane_seconds:.0f} s, product {cpu:.0f} s, others {run.others_percent:.0f} %"
         )
         rows.append(

@@ -1,4 +1,4 @@
-"""The leader goes in the midst of fifty releases: until the other controller writes.
+"""The leader ends during fifty releases: the time until the other replica's first write.
 
 Invariant: instants are of the API server's log and of this machine's one clock; the other controller has warm caches.
 It must not judge more than its rows say.
@@ -47,14 +47,14 @@ async def measure(
             killed.append(await _gone(ground, pair, made, f"killed-{number}", kill=True))
             asked.append(await _gone(ground, pair, made, f"asked-{number}", kill=False))
     return [
-        _row(f"leader killed among {count} releases", killed, KILLED_LIMIT),
-        _row(f"leader asked to end among {count} releases", asked, ASKED_LIMIT),
+        _row(f"leader killed during {count} releases", killed, KILLED_LIMIT),
+        _row(f"leader gets SIGTERM during {count} releases", asked, ASKED_LIMIT),
     ]
 
 
 def _row(what: str, seconds: list[float], limit: float) -> Row:
     each = ", ".join(f"{one:.2f}" for one in seconds)
-    name = f"{what}: until the other one's first write, p50"
+    name = f"{what}: until the other replica's first write, p50"
     return Row(name, "-", limit, p50(seconds), "s", f"each: {each} s")
 
 

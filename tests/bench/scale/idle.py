@@ -200,9 +200,11 @@ def _rows(rests: list[Rest]) -> Iterator[Row]:
         yield Row(f"{size}: writes after a start", "-", 0, rest.requests, "")
         yield Row(f"{size}: start to the first pass", "-", 60, rest.synced_seconds, "s", start)
         yield Row(f"{size}: controller's memory", "-", 1000, controller, "MB", memory)
-        for when, seen in (("at rest", rest.minute_late), ("while starting", rest.start_late)):
+        for when, seen in (("at rest", rest.minute_late), ("during the start", rest.start_late)):
             yield Row(f"{late} {when}", "-", 50, seen.own, "ms", str(seen))
-        yield Row(f"{late} at first sight", "-", 50, rest.first_late.own, "ms", first)
+        yield Row(
+            f"{late} when it first sees the Rollouts", "-", 50, rest.first_late.own, "ms", first
+        )
 
 
 def _slopes(empty: int, rests: list[Rest]) -> Iterator[Row]:
@@ -212,5 +214,5 @@ def _slopes(empty: int, rests: list[Rest]) -> Iterator[Row]:
     per_pod = (pods.controller - many.controller) / (pods.size.pods - many.size.pods)
     with_it = "with its Deployment, ReplicaSet, Service, slice, VirtualService and one pod"
     note = f"{with_it}; {empty / MEGABYTE:.0f} MB without any"
-    yield Row("memory of one Rollout more", "-", 50, per_rollout / KILOBYTE, "kB", note)
-    yield Row("memory of one pod more", "-", 5, per_pod / KILOBYTE, "kB")
+    yield Row("memory of one additional Rollout", "-", 50, per_rollout / KILOBYTE, "kB", note)
+    yield Row("memory of one additional pod", "-", 5, per_pod / KILOBYTE, "kB")

@@ -26,9 +26,9 @@ def write_section() -> None:
 
 HEAD = """## At scale
 
-Each scenario has a control plane of its own, and memory is read at rest. How late the event loop is
-is noted in the process itself, fifty times a second: by the clock, which neighbours on the machine delay, too, and by
-the processor time that the loop's own thread took meanwhile, which they cannot.
+Each scenario has a control plane of its own, and memory is read at rest. The controller itself measures, fifty times
+a second, how late its event loop is. It measures the delay by the clock, which other programs on the machine make
+longer, and by the CPU time of the loop's own thread (*its own work*), which they do not.
 """
 
 
@@ -58,10 +58,14 @@ def _pictures(scenario: str) -> Iterator[str]:
 
 def _origin(measured: Measured) -> str:
     others = measured.others_percent
-    busy = "the machine was shared" if others is None else f"others used {others:.0f} % of the CPU"
+    busy = (
+        "the machine was shared"
+        if others is None
+        else f"other programs used {others:.0f} % of the CPU"
+    )
     return (
         f"`{measured.command}`, {measured.day}, Kubernetes {measured.kubernetes}, "
-        f"Python {measured.python}; {busy} meanwhile."
+        f"Python {measured.python}; {busy}."
     )
 
 

@@ -128,7 +128,7 @@ def _rows(samples: Sequence[Sample], late: Late) -> Iterator[Row]:
     kept = samples[min(WARM, len(samples) // 3) :]
     first, last = kept[0], kept[-1]
     what = f"{samples[-1].releases} releases of {len(samples) * TOGETHER} Rollouts"
-    grows = f"kB a release in 95 of 100 cases, from the {first.releases}th on"
+    grows = f"kB a release (95 % confidence), from the {first.releases}th release on"
     controller = slope([(s.releases, s.controller / KILOBYTE) for s in kept])
     worker = slope([(s.releases, s.worker / KILOBYTE) for s in kept])
     counted = slope([(s.releases, s.blocks) for s in kept])
@@ -137,12 +137,17 @@ def _rows(samples: Sequence[Sample], late: Late) -> Iterator[Row]:
         ("controller", controller, first.controller, last.controller),
         ("worker", worker, first.worker, last.worker),
     ):
-        note = f"{line} {grows}; {from_ / 1e6:.1f} MB then, {to / 1e6:.1f} MB at last"
-        name = f"{what}: the {who}'s memory grows for sure by"
+        note = f"{line} {grows}; {from_ / 1e6:.1f} MB there, {to / 1e6:.1f} MB in the end"
+        name = f"{what}: the {who}'s memory grows by at least"
         yield Row(name, "-", 0, line.surely, "kB a release", note)
     more = _growing(first, last) or "no type has more"
-    note = f"{counted} a release; {first.blocks} then, {last.blocks} at last: {more}"
-    name = "the controller's Python objects grow for sure by"
+    note = f"{counted} a release; {first.blocks} at first, {last.blocks} in the end: {more}"
+    name = "the controller's Python objects grow by at least"
     yield Row(name, "-", 0, counted.surely, "blocks of memory a release", note)
-    yield Row("controller's CPU of a release, with making and removing it", "-", 0.5, cpu)
+    yield Row(
+        "controller's CPU of a release, including creation and removal of the Rollout",
+        "-",
+        0.5,
+        cpu,
+    )
     yield Row("event loop late, p99", "-", 50, late.own, "ms", str(late))

@@ -62,9 +62,9 @@ def told(waited: Sequence[Approval], before: dict[float, float], after: dict[flo
     answers = [one.answered for one in waited]
     ours = [max(0.0, one.written - one.answered) for one in waited]
     return (
-        f"the API server took {p50(answers):.2f} s, p99 {p99(answers):.2f} s, to answer the approval itself; "
+        f"the API server took {p50(answers):.2f} s, p99 {p99(answers):.2f} s to answer the approval itself; "
         f"from its answer to the write {p50(ours):.2f} s, p99 {p99(ours):.2f} s, "
-        f"of which in line {_bound(before, after, 0.5)}, p99 {_bound(before, after, 0.99)}"
+        f"of which in the queue {_bound(before, after, 0.5)}, p99 {_bound(before, after, 0.99)}"
     )
 
 

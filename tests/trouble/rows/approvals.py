@@ -1,4 +1,4 @@
-"""Approvals that come at the wrong moment, and deadlines that must not be taken for what they are not."""
+"""Approvals at the wrong moment, and a long wait for a person that must not count as a missed deadline."""
 
 import asyncio
 
@@ -22,8 +22,8 @@ RETRY_SECONDS = 0.5
 
 
 async def is_approved_by_a_writer_that_repeats_itself(scene: Scene) -> None:
-    """A client that writes StepReady every half second until it sees the step left approves one step, not
-    two, also where the next step waits between two of its looks."""
+    """A client writes StepReady every half second until it sees that the step is over. This approves one step, not
+    two, even if the next step begins to wait between two reads of the client."""
     await scene.begin()
     await scene.paused_at(1)
     await scene.approve(1)
@@ -58,8 +58,7 @@ def _leaves_step_2(change: Change) -> bool:
 
 
 async def is_approved_while_it_is_stalled(scene: Scene) -> None:
-    """An approval does not count while something is in the way: it is put back, and the Event says what is in
-    the way."""
+    """An approval does not count while the release is Stalled: it is reset, and the Event names the problem."""
     await scene.begin()
     await scene.paused_at(1)
     await scene.does("kubectl delete virtualservice/shop")
@@ -125,9 +124,9 @@ TROUBLES = (
                         RESET,
                     ),
                 ),
-                ("put right what is said, then approve again",),
+                ("remove the problem that the message names, then approve again",),
                 why=(
-                    f"waits for GatewayObjectNotFound: {ROUTE_GONE}",
+                    f"is stalled by GatewayObjectNotFound: {ROUTE_GONE}",
                     f"! ApprovalIgnored: {RESET}",
                     theirs("apply -f FILE", "FILE: the manifest of VirtualService shop"),
                 ),
@@ -139,7 +138,7 @@ TROUBLES = (
     ),
     Trouble(
         "waited-long",
-        "A release is taken back after a step has waited for longer than the deadline",
+        "A release is rolled back after a step has waited for longer than the deadline",
         (
             Row(
                 is_taken_back_after_a_long_wait,

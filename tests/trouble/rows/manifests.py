@@ -410,7 +410,7 @@ TROUBLES = (
                 (Said("refused", "error: <why>"),),
                 ("kubectl moonshift pause shop",),
                 why=(
-                    "waits for being resumed: spec.strategy.paused is true",
+                    "waits for `kubectl moonshift resume`: spec.strategy.paused is true",
                     ours("resume", "let the release go on"),
                 ),
                 played=(STATEFUL, DAEMON),

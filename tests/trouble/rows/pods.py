@@ -204,7 +204,7 @@ TROUBLES = (
                         '"<namespace>"; grant patch on horizontalpodautoscalers.autoscaling to <whom>',
                     ),
                 ),
-                ("give the right back: `kubectl apply -k deploy/kustomize`",),
+                ("grant the right again: `kubectl apply -k deploy/kustomize`",),
                 why=(
                     "kubectl apply -k deploy/kustomize  # the missing right, from Moonshift's repository",
                     theirs(

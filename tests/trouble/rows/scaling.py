@@ -43,11 +43,11 @@ async def goes_to_zero_and_comes_back(scene: Scene) -> None:
 
 
 async def goes_to_zero_and_back_at_once(scene: Scene) -> None:
-    """The workload is scaled up before its pods are gone. At the end no more than the step's share is new, at the
-    present step or at the first one, and the old template is still a rollback. The workload's own controller may read
-    both sizes before Moonshift has read the first one. It then gives all pods to the newest revision, and Moonshift
-    replaces them as soon as it reads the size. Wait until the release is at step 1 again (`kubectl moonshift status`)
-    before you scale up, and this cannot happen; nor can it in canary style.
+    """The workload is scaled to zero, and up again before its pods are gone. In the end no more than the step's share
+    of the pods is new, at the present step or at step 1, and the old template is still a rollback. One race is
+    possible, but not in canary style: the workload's own controller reads both sizes before Moonshift has read zero,
+    and creates all pods from the newest revision. Moonshift replaces these pods as soon as it reads the size. To
+    avoid the race, wait until the release is at step 1 again (`kubectl moonshift status`) before you scale up.
     """
     await scene.begin()
     await scene.reach(2)
@@ -85,14 +85,14 @@ async def keeps_its_new_pods_when_it_shrinks(scene: Scene) -> None:
 
 async def adds_to_its_larger_revision(scene: Scene) -> None:
     """The step waits at 50 %, and the workload has 5, 6, 7, 8 and 4 replicas in turn: 3, 4, 5, 6 and 3 pods are new.
-    The Deployment's own controller gives a single pod that is added to the larger revision. The route gives the new
-    ones 50 %."""
+    When a single pod is added, the Deployment's own controller adds it to the larger revision. The route gives the new
+    pods 50 %."""
     await _scaled(scene, (4, 5, 6, 3))
 
 
 async def adds_at_its_upper_end(scene: Scene) -> None:
     """The step waits at 50 %, and the workload has 5, 6, 7, 8 and 4 replicas in turn: 3, 4, 5, 6 and 2 pods are new.
-    Pods are added and removed at the upper end, where the new ones are. The route gives the new ones 50 %."""
+    Pods are added and removed at the highest ordinals, where the new pods are. The route gives the new pods 50 %."""
     await _scaled(scene, (4, 5, 6, 2))
 
 

@@ -13,7 +13,7 @@ from controller.cli.render.describe import rollout_description
 from controller.cli.render.table import rollouts_table
 from controller.cli.render.tree import rollout_tree
 from controller.cli.render.why import answer
-from controller.cli.render.words import age, change_line, hint, lasting, style_of
+from controller.cli.render.words import age, change_line, hint, lasting, style_of, waiting_text
 from controller.cli.views.view import (
     ApprovalView,
     ConditionView,
@@ -28,6 +28,7 @@ from controller.cli.views.view import (
     Summary,
     TimerView,
 )
+from controller.cli.views.waiting import RESUME
 from tests.unit.cli.builders import NOW
 
 SINCE = NOW - timedelta(seconds=90)
@@ -226,7 +227,7 @@ def test_what_has_just_begun_lasts_no_zero_seconds(since: datetime | None) -> No
         (make_summary(), "yellow", "kubectl moonshift approve web -n shop"),
         (make_summary(stalled=True), "bold red", ""),
         (
-            make_summary(waits_for="being resumed", paused=True),
+            make_summary(waits_for=RESUME, paused=True),
             "yellow",
             "kubectl moonshift resume web -n shop",
         ),
@@ -246,6 +247,12 @@ def test_a_change_line_holds_no_age() -> None:
         "shop/web  Progressing  step 1/3  StepPaused  1/2 new pods ready  waits for an approval"
     )
     assert change_line(make_summary(phase="", waits_for="x")) == "shop/web  -  waits for x"
+
+
+def test_a_stall_is_not_called_a_wait() -> None:
+    stalled = make_summary(waits_for="ServiceNotFound: no web", stalled=True)
+    assert waiting_text(stalled).plain == "is stalled by ServiceNotFound: no web"
+    assert change_line(stalled).endswith("  is stalled by ServiceNotFound: no web")
 
 
 @pytest.mark.parametrize("width", [30, 80, 200])

@@ -74,7 +74,7 @@ def test_what_cannot_be_approved_is_said(rollout: Rollout, step: int | None, tex
 def test_a_stall_is_the_reason_given() -> None:
     stall = {"type": "Stalled", "status": "True", "reason": "ServiceNotFound", "message": "no web"}
     rollout = make_rollout(state="StepUpgrade", conditions=[stall])
-    assert "waits for ServiceNotFound: no web" in not_approvable(rollout, None)
+    assert "is stalled by ServiceNotFound: no web" in not_approvable(rollout, None)
 
 
 @pytest.mark.parametrize(

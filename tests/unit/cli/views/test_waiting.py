@@ -109,12 +109,12 @@ def test_a_step_without_routes_waits_for_the_old_share() -> None:
         {"state": "BeforeStepUpgrade"},
     ],
 )
-def test_the_grace_period_between_routes_and_what_they_pointed_at_is_told(
+def test_the_grace_period_between_routes_and_the_objects_that_they_named_is_told(
     parts: dict[str, Any],
 ) -> None:
     rollout = make_rollout(**parts, routePlan=f"{GIVEN_BACK}1", routedAt=ago(1))
-    sentence = "the grace period since the routes were restored: {} follows then"
-    assert waits_for(rollout) == sentence.format("what they pointed at")
+    sentence = "the grace period after the routes were restored; then {} will be restored, too"
+    assert waits_for(rollout) == sentence.format("the objects that they named")
     raw = msgspec.Raw(b"{}")
     routes = (
         RouteSeen(route_to("VirtualService"), RoutePresent(raw)),
