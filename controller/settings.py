@@ -39,7 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     webhook_url: str = ""
     webhook_cert_dir: Path | None = None
     webhook_certs_in_secret: bool = False
-    """Certificates are kept in the Secret also where a URL and a folder are given: replicas behind one address."""
+    """Certificates are kept in the Secret also if a URL and a folder are given: replicas behind one address."""
     webhook_client_ca: Path | None = None
     """The authority that signs the certificates of API servers; without it, reviews from everybody are answered."""
     namespace: str = names.DEFAULT_NAMESPACE

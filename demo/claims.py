@@ -12,7 +12,7 @@ import yaml
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence; `contradiction` is empty where it is true."""
+    """A sentence; `contradiction` is empty if it is true."""
 
     text: str
     contradiction: str = ""

@@ -23,7 +23,7 @@ State = Mapping[Key, JsonObject]
 
 
 def find(state: State, kind: Kind, name: str) -> JsonObject:
-    """The object of that name; an empty one where there is none."""
+    """The object of that name; an empty one if there is none."""
     return state.get(Key(kind, NAMESPACE, name), {})
 
 

@@ -50,11 +50,11 @@ class AuditRecord(msgspec.Struct, frozen=True):
         return self.verb in WRITES and self.api_group not in QUESTIONS
 
     def request(self) -> Any:
-        """Return the decoded body of the request, None where it was not recorded."""
+        """Return the decoded body of the request, None if it was not recorded."""
         return None if self.request_object is None else msgspec.json.decode(self.request_object)
 
     def response(self) -> Any:
-        """Return the decoded body of the answer, None where it was not recorded."""
+        """Return the decoded body of the answer, None if it was not recorded."""
         return None if self.response_object is None else msgspec.json.decode(self.response_object)
 
 

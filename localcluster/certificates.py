@@ -1,6 +1,6 @@
 """Makes the keys and certificates of one plane.
 
-Why it exists: the API server serves TLS and signs ServiceAccount tokens. Invariant: everything is made anew for each
+Why it exists: the API server serves TLS and signs ServiceAccount tokens. Invariant: everything is made again for each
 plane, valid for days, for 127.0.0.1 and the address of a real node, and written with mode 0600. It must never be
 committed or reused.
 """

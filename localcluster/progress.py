@@ -49,7 +49,7 @@ class Reporter(Protocol):
         """Print one line."""
 
     def phase(self, name: str, total: float | None = None) -> AbstractContextManager[Phase]:
-        """Open a phase whose weights add up to `total`, None where that is not known."""
+        """Open a phase whose weights add up to `total`, None if that is not known."""
 
 
 class SilentPhase:

@@ -48,7 +48,7 @@ class Judge:
         return msgspec.json.decode(await self._run(("kinds",), b""), type=dict[str, str])
 
     async def errors(self, objects: Sequence[JsonObject]) -> list[str]:
-        """Return for each object what is wrong with it, nothing where it is of its type."""
+        """Return for each object what is wrong with it, nothing if it is of its type."""
         questions = b"".join(msgspec.json.encode({"object": item}) + b"\n" for item in objects)
         lines = (await self._run((), questions)).splitlines()
         if len(lines) != len(objects):

@@ -35,7 +35,7 @@ def state_file(directory: Path) -> Path:
 
 
 def read_state(directory: Path) -> PlaneState | None:
-    """Return the state, None where no plane is."""
+    """Return the state, None if no plane is."""
     try:
         return msgspec.json.decode(state_file(directory).read_bytes(), type=PlaneState)
     except FileNotFoundError:

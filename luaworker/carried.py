@@ -29,7 +29,7 @@ class Carried:
 
     @contextmanager
     def hold(self, tenant: str, size: int) -> Iterator[None]:
-        """Counts a request for as long as the block lasts; raises `Overloaded` where it is too much."""
+        """Counts a request for as long as the block lasts; raises `Overloaded` if it is too much."""
         mine = self._held[tenant]
         if mine and (mine + size > self._per_tenant or self.size + size > self._total):
             raise Overloaded(f"calls with {self.size} bytes are waiting or running already")

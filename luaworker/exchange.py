@@ -20,7 +20,7 @@ _NO_LAYERS: frozenset[Layer] = frozenset()
 
 
 async def _receive(child: Child, size: int, received: bytearray) -> bool:
-    """Reads until there are `size` bytes; False where the child closed its end before."""
+    """Reads until there are `size` bytes; False if the child closed its end before."""
     loop = asyncio.get_running_loop()
     while len(received) < size:
         chunk = await loop.sock_recv(child.channel, max(_CHUNK, min(size - len(received), 1 << 20)))
@@ -33,7 +33,7 @@ async def _receive(child: Child, size: int, received: bytearray) -> bool:
 async def _converse(
     child: Child, call: wire.Call, *, library: int, checked: bool
 ) -> wire.Reply | None:
-    """The child's reply; None where it ended, or stopped making sense, before it was complete."""
+    """The child's reply; None if it ended, or stopped making sense, before it was complete."""
     received = bytearray()
     try:
         message = wire.pack_call(call, knows_library=child.library == library)

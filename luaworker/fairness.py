@@ -44,7 +44,7 @@ class FairQueue:
 
     @asynccontextmanager
     async def place(self, tenant: str, seconds: float) -> AsyncIterator[None]:
-        """Holds one place; raises `Overloaded` where none came free in time."""
+        """Holds one place; raises `Overloaded` if none came free in time."""
         await self._take(tenant, seconds)
         try:
             yield

@@ -55,7 +55,7 @@ def _respond(head: bytes, pages: Pages) -> bytes:
 
 
 async def serve(address: str, pages: Pages) -> asyncio.Server | None:
-    """Listens; None where the address switches it off."""
+    """Listens; None if the address switches it off."""
     where = parse_address(address)
     if where is None:
         return None
@@ -77,5 +77,5 @@ async def serve(address: str, pages: Pages) -> asyncio.Server | None:
 
 
 def port_of(server: asyncio.Server | None) -> int:
-    """The port that is listened on, 0 where none is."""
+    """The port that is listened on, 0 if none is."""
     return int(server.sockets[0].getsockname()[1]) if server and server.sockets else 0

@@ -28,7 +28,7 @@ def _syscall(number: int, *arguments: int | bytes | None) -> int:
 
 
 def deny_all() -> int:
-    """Denies every file and every TCP connection from now on; returns the interface version, 0 where there is none."""
+    """Denies every file and every TCP connection from now on; returns the interface version, 0 if there is none."""
     try:
         version = _syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)
         files = (1 << _FS_RIGHTS[min(version, max(_FS_RIGHTS))]) - 1

@@ -45,7 +45,7 @@ class Packaged:
 
 
 def hashes(folder: Path = FOLDER) -> Packaged:
-    """Of everything that is packaged; nothing where the folder is not installed."""
+    """Of everything that is packaged; nothing if the folder is not installed."""
     library = folder / LIBRARY
     texts = {path.stem.encode(): path.read_bytes() for path in library.glob("*.lua")}
     return Packaged(

@@ -140,7 +140,7 @@ class Pool:
                 self._disturb()
 
     def _key(self, call: Call, tenant: str, packaged: bytes) -> Key | None:
-        """Whom a child of this call may serve again; None where it may not."""
+        """Whom a child of this call may serve again; None if it may not."""
         if Layer.SINGLE_USE in self._settings.without:
             return Key("", b"", Limits(0, 0, 0, 0))
         # The process keeps its bounds, so unusual ones get a child of their own.

@@ -41,7 +41,7 @@ def _is_whole(file: Path) -> bool:
 async def wait_for_files(directory: str) -> None:
     """Return when the three files are there: a kubelet brings them once the controller has made the Secret.
 
-    Raises BadSetup where the directory itself is missing: nothing would ever come.
+    Raises BadSetup if the directory itself is missing: nothing would ever come.
     """
     _require(Path(directory))
     while missing_files(directory):  # noqa: ASYNC110 - a kubelet sends no notification

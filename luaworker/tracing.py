@@ -11,7 +11,7 @@ _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(
 
 
 def trace_of(metadata: Iterable[tuple[str, str | bytes]] | None) -> str:
-    """The id of the trace, 32 hexadecimal digits; empty where the caller sent none."""
+    """The id of the trace, 32 hexadecimal digits; empty if the caller sent none."""
     for key, value in metadata or ():
         if key == "traceparent" and isinstance(value, str):
             found = _TRACEPARENT.fullmatch(value)

@@ -9,7 +9,7 @@ the laboratory of the kill tests, releases that a file plays at the same time) s
 these groups begin first. The groups are ours, not xdist's marks: its release 3.8 adds them to an attribute that pytest
 9.2 no longer has, and says nothing.
 
-Why byte code: these tests start hundreds of Python processes, and each would compile all sources anew where
+Why byte code: these tests start hundreds of Python processes, and each would compile all sources again where
 PYTHONDONTWRITEBYTECODE is set. Byte code goes to a folder of its own, so that wish is kept: none lies beside a source.
 """
 

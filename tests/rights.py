@@ -2,7 +2,7 @@
 
 Why it exists: a right that nothing uses is one that an attacker gets for nothing. The API servers of the tests write
 down every request and whether the authorizer allowed it; these records are compared with the roles that we ship.
-Run it over the folders that a test run left (`python -m tests.rights FOLDER…`); it ends with 1 where no test used a
+Run it over the folders that a test run left (`python -m tests.rights FOLDER…`); it ends with 1 if no test used a
 right. Invariant: only requests of the controller count, made as an account with rights (administrators need none). It
 must not start a plane.
 """
@@ -76,7 +76,7 @@ def never_used(rights: Iterable[Right], counted: Counter[Right]) -> list[Right]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the rights with the number of their uses; 1 where one was never used."""
+    """Print the rights with the number of their uses; 1 if one was never used."""
     folders = [Path(argument) for argument in arguments]
     if not folders or not all(folder.is_dir() for folder in folders):
         sys.stderr.write("usage: python -m tests.rights FOLDER…, each with audit logs of a run\n")

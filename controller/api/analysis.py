@@ -101,7 +101,7 @@ class WebQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class JobQuery(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A Job (`spec` of batch/v1) that is run; it measures 1 where it succeeds and 0 where it fails.
+    """A Job (`spec` of batch/v1) that is run; it measures 1 if it succeeds and 0 if it fails.
 
     One that has not ended after `timeoutSeconds` is an error. Without bounds, success is what is wanted.
     """
@@ -265,7 +265,7 @@ class MetricRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
 
 class AnalysisRun(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """How one gate stands; `step` is 0 for the one in the background."""
+    """How one gate stands; `step` is 0 for the background gate."""
 
     step: int = 0
     started_at: datetime | None = None

@@ -19,7 +19,7 @@ _GO_ESCAPES = {
 
 
 def child(tree: object, *path: str) -> JsonObject:
-    """The object at `path`, or an empty one where there is none. Not to be written to."""
+    """The object at `path`, or an empty one if there is none. Not to be written to."""
     for name in path:
         if not isinstance(tree, dict):
             return {}

@@ -3,7 +3,7 @@
 The formula: the strategy without `failureThreshold` and with every `pause` emptied, as compact JSON in a fixed order of
 fields, empty ones left out, `<`, `>`, `&` escaped; SHA-256; each hex digit mapped to a letter that names may have.
 Invariant: fields that only Moonshift knows come after the original's and only when set, so they change nothing for
-plans without them. Pauses and thresholds may therefore be edited in mid-release without a new plan.
+plans without them. Pauses and thresholds may therefore be edited during a release without a new plan.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _SCRIPT_REF = ("name", "key", "serviceAccountName")
 
 
 def plan_hash(strategy: JsonObject) -> str:
-    """Hash of `spec.strategy` of a v1beta1 Rollout (raw JSON); empty where there is no plan."""
+    """Hash of `spec.strategy` of a v1beta1 Rollout (raw JSON); empty if there is no plan."""
     canary, blue_green = child(strategy, "canary"), child(strategy, "blueGreen")
     if not canary and not blue_green:
         return ""

@@ -29,7 +29,7 @@ _CLASS = re.compile(r"\[\^?\]?[^\]]*\]")
 
 
 def uncompilable(pattern: str) -> str | None:
-    """Why no gateway can compile `pattern`; None where one can."""
+    """Why no gateway can compile `pattern`; None if one can."""
     for theirs, ours in _IN_PYTHONS_WORDS:
         pattern = theirs.sub(ours, pattern)
     try:

@@ -286,7 +286,7 @@ class Approval(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     by: str = ""
     at: datetime | None = None
     to: int = 0
-    """The step that was jumped to; 0 where the step was approved."""
+    """The step that was jumped to; 0 if the step was approved."""
     message: str = ""
     """Why, in the person's own words."""
 
@@ -300,7 +300,7 @@ class StepVisit(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
     """The time at which its pods and routes were in place: from then on the step waited for people or a timer."""
     ended_at: datetime | None = None
     analysis: str = ""
-    """The verdict of the step's gate, with its words; empty where it has none."""
+    """The verdict of the step's gate, with its words; empty if it has none."""
 
 
 class OwnersValues(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -321,9 +321,9 @@ class ConfigPair(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     template: str = ""
     """Hash of the template."""
     stamp: str = ""
-    """The template's annotation config-hash; empty where it has none."""
+    """The template's annotation config-hash; empty if it has none."""
     contents: dict[str, str] = {}
-    """Digest by `Kind/name`; empty where there is no such object."""
+    """Digest by `Kind/name`; empty if there is no such object."""
 
 
 class TrackedConfig(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -383,7 +383,7 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     """Hash of the template that ran before."""
     kept_template: str = ""
     """That template (JSON) of a Deployment, kept a second time while the release lasts: somebody may delete the only
-    ReplicaSet that has it. Text, as `owners_record`; empty where it is too large."""
+    ReplicaSet that has it. Text, as `owners_record`; empty if it is too large."""
     failed_template: str = ""
     """Hash of the template that was given up: it is held when it is applied again, until `moonshift retry`."""
     stable_revision: str = ""
@@ -416,7 +416,7 @@ class MoonshiftStatus(msgspec.Struct, frozen=True, rename="camel", omit_defaults
     visits: tuple[StepVisit, ...] = ()
     """The steps of this release in the order they were come to."""
     analyses: tuple[AnalysisRun, ...] = ()
-    """The gate of the present step, and the one in the background (step 0)."""
+    """The gate of the present step, and the background gate (step 0)."""
     started_at: datetime | None = None
     stable_words: str = ""
     """The stable version, by its images and by the object that kept its template when the release began (which may be

@@ -1,4 +1,4 @@
-"""Gives the free pages of glibc's heap back to the system when the passes of a release are over.
+"""Returns the free pages of glibc's heap to the system when the passes of a release are over.
 
 Why: passes make buffers of some kilobytes, requests and answers, among objects that stay. When they are freed, glibc
 keeps their pages: almost a megabyte after 75 releases, of which no Python object had stayed. Invariant: no timer runs
@@ -21,7 +21,7 @@ _R = TypeVar("_R")
 
 
 def give_back() -> None:
-    """Give back every page of the heap that holds nothing."""
+    """Return every free page of the heap to the system."""
     with suppress(AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 

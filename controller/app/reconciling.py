@@ -101,7 +101,8 @@ class Reconciling:
             state.lead(None)
 
     def forget(self, namespaces: Namespaces) -> None:
-        """Another process works on these namespaces from now on: forget what this process remembers of them."""
+        """Another process works on these namespaces from now on: drop everything that this process stores about
+        them."""
         caches = self._watched.caches
         for rollout in caches.rollouts.values():
             if self._of_rollouts and namespaces(rollout.metadata.namespace):
@@ -214,7 +215,7 @@ class Reconciling:
         )
 
     def _measuring(self) -> Measuring:
-        """Where gates ask: the addresses that the administrator has named, and never the API server's."""
+        """The metric sources: the addresses that the administrator has allowed, and never the API server's."""
         settings = self._settings
         named = (*settings.analysis_allow, *filter(None, (settings.prometheus,)))
         fetching = Fetching(
@@ -227,7 +228,7 @@ class Reconciling:
         return Measuring(fetching, wake, self._clock.now, settings.prometheus, jobs)
 
     def _forget(self, resource: Resource, key: Key) -> None:
-        """An object whose passes tried scripts and told Events is gone."""
+        """The object is gone: drop which scripts its passes tried, and its Events."""
         self._recorder.forget(resource, key)
         self._tried[resource].forget(key)
 

@@ -23,7 +23,7 @@ from controller.webhook.tls import ServingTls
 def secure_metrics(
     settings: Settings, client: KubeClient, page: MetricsPage, endpoint: Endpoint, clock: Clock
 ) -> SecureMetrics | None:
-    """The port, None where metrics are open. Raises BadConfiguration."""
+    """The port; None if metrics are open. Raises BadConfiguration."""
     if not settings.metrics_secure:
         return None
     certificate = ServedCertificate(settings.metrics_cert_dir, endpoint)
@@ -46,7 +46,7 @@ class ServedCertificate:
         self._tls: ServingTls | None = None
 
     async def context(self) -> ssl.SSLContext:
-        """The context, once there is a certificate. Raises BadConfiguration where a given one cannot be loaded."""
+        """The context, once there is a certificate. Raises BadConfiguration if a given one cannot be loaded."""
         if self._given is None:
             await self._endpoint.certified.wait()
         folder = self._given or self._endpoint.files

@@ -1,4 +1,4 @@
-"""The tracer of this process, where one was asked for.
+"""The tracer of this process, if tracing was asked for.
 
 Invariant: without `--otlp-endpoint` (or OTEL_EXPORTER_OTLP_ENDPOINT) nothing of OpenTelemetry is imported.
 """

@@ -157,7 +157,7 @@ class Watched:
         return GatewayReads(client, self.kinds)
 
     def state(self, now: datetime) -> Seen:
-        """The objects behind the gauges: copies of the caches, whose objects never change."""
+        """The objects from which gauges are computed: copies of the caches; cached objects never change."""
         caches = self.caches
         return Seen(
             now,
@@ -277,7 +277,7 @@ class Watched:
             yield Part(f"watch-{resource.plural}-{name}", reflector.run)
 
     def _secrets(self) -> tuple[str, ...]:
-        """Names of the Secrets with certificates, where they are in Secrets."""
+        """Names of the Secrets with certificates, if certificates are kept in Secrets."""
         if self._settings.keeps_certificates_in_a_folder:
             return ()
         worker = (WORKER_SECRET, CLIENT_SECRET) if self._settings.lua_worker_tls_dir else ()

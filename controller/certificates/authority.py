@@ -83,7 +83,7 @@ def issue(authority: Pair, names: Sequence[str], now: datetime, *, client: bool 
 
 
 def facts(certificate: bytes) -> Facts | None:
-    """The properties of the (first) certificate, or None where none can be read."""
+    """The properties of the (first) certificate, or None if none can be read."""
     try:
         read = x509.load_pem_x509_certificate(certificate)
     except ValueError:

@@ -26,7 +26,7 @@ def write_files(directory: Path, data: Mapping[str, bytes]) -> bool:
 
 
 def read_files(directory: Path) -> dict[str, bytes]:
-    """All files of `directory`, by name; empty where there is none. Blocking: call it in a thread."""
+    """All files of `directory`, by name; empty if there is none. Blocking: call it in a thread."""
     if not directory.is_dir():
         return {}
     return {

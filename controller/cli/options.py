@@ -16,7 +16,7 @@ _PREFIX = "moonshift."
 
 
 class Connection(msgspec.Struct, frozen=True):
-    """Which API server, as whom, in which namespace; None where the kubeconfig decides."""
+    """Which API server, as whom, in which namespace; None if the kubeconfig decides."""
 
     kubeconfig: str | None = None
     context: str | None = None

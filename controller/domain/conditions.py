@@ -21,7 +21,7 @@ def find_condition(conditions: Conditions, kind: str) -> Condition | None:
 def set_condition(
     conditions: Conditions, kind: str, value: str, reason: str, message: str, now: datetime
 ) -> Conditions:
-    """The conditions with this one; the very same where it says this already."""
+    """The conditions with this one; the same tuple if it already has this content."""
     old = find_condition(conditions, kind)
     if old is not None and (old.status, old.reason, old.message) == (value, reason, message):
         return conditions

@@ -29,7 +29,7 @@ class RouteAbsent(Value, frozen=True, tag=True):
 
 
 class RouteUnreadable(Value, frozen=True, tag=True):
-    """The gateway object cannot be read; `why` is set where its whole kind cannot."""
+    """The gateway object cannot be read; `why` is set if its whole kind cannot be read."""
 
     reason: str
     message: str
@@ -45,7 +45,7 @@ class RoutePresent(Value, frozen=True, tag=True):
     time of a write to our part. `changes` are the changed places in words, `places` their paths. `held`: the owner
     wants such changes left alone. `corrected` are the places of the last put-back, at `corrected_at`, and
     `corrected_before` is the time of the one before. `announced`: proxies learn of Services from objects of this kind.
-    `depth`: 0 where nothing refers to the object, else its distance from such an object. `raw` is the object as read,
+    `depth`: 0 if nothing refers to the object, else its distance from such an object. `raw` is the object as read,
     for rules that need its content.
     """
 
@@ -163,6 +163,6 @@ class Observation(Value, frozen=True):
     measured: tuple[Answer, ...] = ()
     """Answers to measurements of this Rollout's gates that were asked for."""
     templates: Templates = {}
-    """Templates that its gates name: each as it is, why it cannot be read, or None where it does not exist."""
+    """Templates that its gates name: the template, why it cannot be read, or None if it does not exist."""
     golden: GoldenQueries = {}
     """The packaged queries."""

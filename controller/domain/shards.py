@@ -13,7 +13,7 @@ _COMMON = "shards-"
 
 
 def shard_of(namespace: str, shards: int) -> int:
-    """The one shard, of those from 0 to `shards` - 1, that a namespace belongs to."""
+    """The shard of a namespace, from 0 to `shards` - 1."""
     return max(range(shards), key=lambda shard: weight(namespace, shard))
 
 
@@ -28,6 +28,6 @@ def common_holder(shards: int) -> str:
 
 
 def shards_counted(holder: str) -> int:
-    """The number of shards by the holder of the leader's Lease; 1 where that is one process."""
+    """The number of shards, read from the holder of the leader's Lease; 1 if the holder is a single process."""
     counts = (count for count in range(1, MOST + 1) if common_holder(count) == holder)
     return next(counts, 1)

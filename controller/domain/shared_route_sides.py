@@ -89,7 +89,7 @@ def next_look(sides: Sides, grace: timedelta, now: datetime) -> datetime | None:
 
 
 def empty_side_refusal(sides: Sides, named: str) -> Refusal | None:
-    """The message while a share is sent to the other side; None where no share is."""
+    """The message while a share is sent to the other side; None if no share is."""
     for key, entry in sides.items():
         half, _, service = key.partition("/")
         if entry.led_away:

@@ -17,7 +17,7 @@ class Deadline(Value, frozen=True):
 
 
 def deadline_of(began: datetime | None, seconds: int | None, now: datetime) -> Deadline | None:
-    """The deadline of work that began then, None where none is set; a start that is not known counts as now."""
+    """The deadline of work that began at that time; None if none is set. An unknown start counts as now."""
     if seconds is None:
         return None
     due = (began or now) + timedelta(seconds=seconds)

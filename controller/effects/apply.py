@@ -45,7 +45,7 @@ RETRY_REFUSED = 30.0
 
 
 def of_refused(refused: Forbidden | Invalid) -> Refusal:
-    """The API server's refusal in its own words, and the missing right, where one is missing."""
+    """The API server's refusal in its own words, and the missing right if there is one."""
     return Refusal(
         reason=type(refused).__name__,
         message=with_remedy(refused.message),

@@ -139,7 +139,7 @@ class GateJobs:
             job = await self._read(meta.namespace, meta.name)
 
     async def _watched(self, job: _Job) -> Ended | None:
-        """How the Job ended; None when the watch ended before. Raises `Failed` where the Job was deleted."""
+        """How the Job ended; None when the watch ended before. Raises `Failed` if the Job was deleted."""
         meta = job.metadata
         only = f"metadata.name={meta.name}"
         async with self._client.watch(

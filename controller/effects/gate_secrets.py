@@ -28,7 +28,7 @@ class GateSecrets:
         self._reads = reads
 
     async def read(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The Secret's values as text. Raises `Failed` where it cannot be read."""
+        """The Secret's values as text. Raises `Failed` if it cannot be read."""
         try:
             raw = await self._reads.get(SECRETS, namespace, name)
         except NotFound as missing:

@@ -36,7 +36,7 @@ class KeptAnswers:
             self._kept.popitem(last=False)
 
     def take(self, place: _Place, version: str) -> bytes | None:
-        """The object in that version; None where it is not known."""
+        """The object in that version; None if it is not known."""
         known = self._kept.get(place)
         if known is None or known[0] != version:
             return None
@@ -60,5 +60,5 @@ class AnswersOf(NamedTuple):
         self.answers.keep((self.owner, resource.name, key), version, answer)
 
     def take(self, resource: Resource, key: Key, version: str) -> bytes | None:
-        """The object in that version; None where it is not known."""
+        """The object in that version; None if it is not known."""
         return self.answers.take((self.owner, resource.name, key), version)

@@ -48,7 +48,7 @@ NO_MARKS = Marks()
 
 
 def removing(stored: bytes, marks: Marks = NO_MARKS) -> list[Operation]:
-    """JSON patch for exactly this stored version that removes our marks and entries; empty where there are none."""
+    """JSON patch for exactly this stored version that removes our marks and entries; empty if there are none."""
     metadata = msgspec.json.decode(stored, type=_Object).metadata
     present = Marks(
         [name for name in marks.annotations if name in metadata.annotations],
@@ -63,7 +63,7 @@ def removing(stored: bytes, marks: Marks = NO_MARKS) -> list[Operation]:
 
 
 def removing_from(version: str, present: Marks, entries: Sequence[int]) -> list[Operation]:
-    """The same, where the marks and the places of our entries in that version are known."""
+    """The same patch, made from the known marks and positions of our entries in that version."""
     paths = [pointer("metadata", "annotations", name) for name in present.annotations]
     paths += [pointer("metadata", "labels", name) for name in present.labels]
     paths += [f"/metadata/managedFields/{index}" for index in sorted(entries, reverse=True)]

@@ -13,12 +13,12 @@ def generation_is(generation: int) -> Operation:
 
 
 def object_is(uid: str) -> Operation:
-    """The patch applies only to that very object, not to another one that has its name since."""
+    """The patch applies only to this object, not to a later object of the same name."""
     return {"op": "test", "path": "/metadata/uid", "value": uid}
 
 
 def absent(path: str) -> list[Operation]:
-    """The field is absent afterwards, whether it was there before or not: `remove` alone fails where it is missing.
+    """The field is absent afterwards, whether it was there before or not: `remove` alone fails if it is missing.
 
     A controller that was killed between two writes repeats the first one.
     """

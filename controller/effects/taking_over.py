@@ -76,7 +76,7 @@ async def autoscaler(writes: Writes, action: TakeOverAutoscaler) -> Done:
 
 
 async def route(writes: Writes, resource: Resource, action: TakeOverRoute) -> Done:
-    """The original that was worked out, in the place where originals are kept."""
+    """Store the reconstructed original in the place where originals are kept."""
     seen = msgspec.json.decode(action.raw, type=JsonObject)
     patch = {
         "metadata": {

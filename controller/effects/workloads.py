@@ -119,7 +119,7 @@ async def freeze_replica_set(writes: Writes, action: FreezeReplicaSet) -> Done:
 
 
 async def scale_replica_set(writes: Writes, action: ScaleReplicaSet) -> Done:
-    """Empty an abandoned revision, or bring the stable one back."""
+    """Scale an abandoned revision to zero, or the stable one up again."""
     operations = [object_is(action.uid), _set("replicas", action.replicas)]
     await writes.patch(REPLICA_SETS, action.replica_set, operations)
     return Done(wrote=True)

@@ -63,7 +63,7 @@ class Writes:
         return await self._kube.get(resource, key.namespace, key.name)
 
     async def read_version(self, resource: Resource, key: Key, version: str) -> bytes:
-        """The same; without a request where a write of ours made this version."""
+        """The same; without a request if a write of ours made this version."""
         known = self._answers.take(resource, key, version)
         return await self.read(resource, key) if known is None else known
 
@@ -84,7 +84,7 @@ class Writes:
     async def merge_unowned(
         self, resource: Resource, key: Key, patch: Mapping[str, object]
     ) -> None:
-        """Merge patch; where others apply server-side, the fields are not left to our field manager."""
+        """Merge patch; if others apply server-side, our field manager does not keep the fields."""
         answer = await self._kube.merge_patch(resource, key.namespace, key.name, patch)
         version = self._remember(resource, answer)
         if is_applied(answer):
@@ -128,7 +128,8 @@ class Writes:
     async def release(
         self, resource: Resource, key: Key, values: Sequence[Operation], marks: Marks
     ) -> None:
-        """Give the owner's values of a workload back and take marks off; with the release's mark the fields go, too."""
+        """Restore the owner's values of a workload and remove marks; with the release's mark, our fields are removed,
+        too."""
         if IN_PROGRESSING in marks.annotations:
             await self.give_back(resource, key, values, marks)
             return
@@ -141,7 +142,7 @@ class Writes:
     async def unmark(
         self, resource: Resource, key: Key, version: str, marks: Marks, entries: Sequence[int]
     ) -> bool:
-        """Marks and entries of ours go in one write; False where the object is of another version by now."""
+        """Remove our marks and entries in one write; False if the object has another version by now."""
         try:
             await self.patch(resource, key, removing_from(version, marks, entries))
         except Conflict:
@@ -165,7 +166,7 @@ class Writes:
     async def delete(
         self, resource: Resource, key: Key, uid: str, propagation: Propagation = "Background"
     ) -> None:
-        """Delete that very object; one that is gone is as good as deleted."""
+        """Delete exactly this object; it is no error if the object is already gone."""
         try:
             answer = await self._kube.delete(
                 resource, key.namespace, key.name, uid=uid, propagation=propagation

@@ -71,7 +71,7 @@ class CustomResources:
         self._ended.set()
 
     async def declared(self, group: str, kind: str) -> str:
-        """Name of the CRD that declares the kind; empty where none does, or where CRDs may not be read."""
+        """Name of the CRD that declares the kind; empty if none does, or where CRDs may not be read."""
         if self._reflector is None:
             return ""
         names = (known.metadata.name for known in self._reflector.store.values())

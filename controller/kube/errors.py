@@ -55,7 +55,7 @@ def error_from_response(code: int, body: bytes, retry_after: str = "") -> ApiErr
 
 
 def error_from_status(status: Status, code: int = 0, retry_after: str = "") -> ApiError:
-    """The exception for a `Status`, also where it comes as an event of a watch."""
+    """The exception for a `Status`, also if it comes as an event of a watch."""
     code = code or status.code or 500
     message = status.message or status.reason or f"HTTP {code} without a message"
     if code == 429:

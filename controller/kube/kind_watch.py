@@ -87,7 +87,7 @@ class Declarations(Protocol):
         ...
 
     async def declared(self, group: str, kind: str) -> str:
-        """Name of the CRD that declares the kind; empty where none does, or where CRDs may not be read."""
+        """Name of the CRD that declares the kind; empty if none does, or where CRDs may not be read."""
         ...
 
 

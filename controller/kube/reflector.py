@@ -175,7 +175,7 @@ class Reflector(Generic[V]):
         """List and watch until cancelled."""
         while True:
             missing = await self.follow()
-            # when the kind is served again, its versions may have started anew
+            # when the kind is served again, its versions may have started again
             self._list_again("not_served")
             text = f"{self.resource.name} is not served: {missing}"
             await self._pause(NotServed(text), at_most=PROBE)

@@ -28,7 +28,7 @@ class Refused(Exception):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One address that may be asked; `namespace` is empty where every namespace may."""
+    """One address that may be asked; `namespace` is empty if every namespace may."""
 
     scheme: str
     host: str
@@ -62,7 +62,7 @@ class AllowList:
         self.entries = tuple(entries)
 
     def refusal(self, namespace: str, url: URL) -> str:
-        """Why the address may not be asked; empty where it may."""
+        """Why the address may not be asked; empty if it may."""
         if url.scheme not in _PORTS or not url.host:
             return f"{url.origin() if url.absolute else url} is no address of the form http(s)://host[:port]"
         if url.user or url.password:
@@ -86,7 +86,7 @@ class Anywhere(AllowList):
     """Every address: for a person's own program, which reaches no more than that person does."""
 
     def refusal(self, namespace: str, url: URL) -> str:
-        """Why this is no address; empty where it is one."""
+        """Why this is no address; empty if it is one."""
         if url.scheme not in _PORTS or not url.host:
             return f"{url} is no address of the form http(s)://host[:port]"
         return ""
@@ -135,14 +135,14 @@ class CheckedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses of a name; raises `Refused` where one of them may not be asked."""
+        """The addresses of a name; raises `Refused` if one of them may not be asked."""
         found = await self._inner.resolve(host, port, family)
         for one in found:
             self.check(host, one["host"])
         return found
 
     def check(self, name: str, address: str) -> None:
-        """Raise `Refused` where this IP address may not be asked."""
+        """Raise `Refused` if this IP address may not be asked."""
         if self._allowed.trusts(name, address):
             return
         if name in self._api_server:

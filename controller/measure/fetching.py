@@ -52,7 +52,7 @@ class Secrets(Protocol):
     """Where Secrets of a Rollout's namespace are read."""
 
     async def read(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The Secret's values as text. Raises `Failed` where it cannot be read."""
+        """The Secret's values as text. Raises `Failed` if it cannot be read."""
         ...
 
 

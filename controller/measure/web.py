@@ -31,7 +31,7 @@ async def ask(
 
 
 def at(tree: object, path: str) -> float | None:
-    """The number at `path`, None where there is nothing. Raises `Failed` where it is no number."""
+    """The number at `path`, None if there is nothing. Raises `Failed` if it is no number."""
     for name in path.split("."):
         if isinstance(tree, dict):
             tree = tree.get(name)

@@ -36,7 +36,7 @@ SHARED_ROUTING = "sharedRouting"
 """Index of Rollouts: `namespace/name` of the TrafficRouting they share with others."""
 
 BLUE_GREEN = "blueGreen"
-"""Index of Rollouts: the namespace of those that release in blue-green style."""
+"""Index of the Rollouts in blue-green style, by namespace."""
 TEMPLATE = "template"
 """Index of Rollouts: an analysis template that one of their gates names."""
 CONFIG = "config"

@@ -58,7 +58,7 @@ class TrackedObjects(Protocol):
 def config_of(
     rollout: Rollout, workload: WorkloadSeen | None, objects: TrackedObjects | None
 ) -> ConfigState | None:
-    """The configuration that the workload's pods read; None where the Rollout does not track it."""
+    """The configuration that the workload's pods read; None if the Rollout does not track it."""
     if not follows_config(rollout):
         if objects is not None:
             objects.release(rollout.metadata.key)

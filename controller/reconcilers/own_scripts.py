@@ -66,7 +66,7 @@ class OwnScripts:
         )
 
     def data(self, config_map: Key) -> Mapping[str, str] | Unavailable | None:
-        """The data of the ConfigMap, None where there is none, or why that is not known."""
+        """The data of the ConfigMap; None if it does not exist; or why that is not known."""
         state = self.availability(config_map)
         if not isinstance(state, Synced):
             return state

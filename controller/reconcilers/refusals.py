@@ -1,6 +1,6 @@
 """The time until a refused action is repeated: short at first, then longer each time, up to ten seconds.
 
-Why: no event reports that a kind is served at last or that a worker is back; only a new attempt shows it. A write that
+Why: no event reports that a kind is served now, or that a worker runs again; only a new attempt shows it. A write that
 the API server forbade is not repeated by the clock: `rights` asks once for all that wait. Invariant: a refusal for
 another reason or about another object, and every change of the Rollout's spec, starts from the shortest wait; a wait
 never exceeds `LONGEST`.
@@ -36,7 +36,7 @@ class RefusalWaits:
         self._waits: dict[Key, tuple[_Said, Backoff]] = {}
 
     def next(self, key: Key, generation: int, refusal: Refusal) -> float | None:
-        """Seconds until the next attempt; None where a change that we watch has to come first."""
+        """Seconds until the next attempt; None if a change that we watch has to come first."""
         if refusal.right is not None:
             self._rights.wait(self._waiter(key), refusal.right)
             return None

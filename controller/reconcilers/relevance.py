@@ -31,13 +31,13 @@ class Relevance(Enum):
 
     NOW = "now"
     WHERE_PODS_COUNT = "where pods count"
-    """Now where a pass may wait for a single pod; else soon."""
+    """Now if a pass may wait for a single pod; else soon."""
     SOON = "soon"
     NEVER = "never"
 
 
 def of_rollout(old: Rollout | None, new: Rollout | None) -> Relevance:
-    """While a step is worked on, what passes wrote into its status is no reason for another one.
+    """During a step, a status that a pass wrote is no reason for another pass.
 
     At a release's beginning and end a pass may go on from the position that was written. What a person changes is
     urgent, and not asked here.
@@ -55,7 +55,7 @@ def is_in_a_step(rollout: Rollout) -> bool:
 
 
 def waits_for_single_pods(rollout: Rollout | None) -> bool:
-    """Whether each pod that becomes ready can be what a pass waits for.
+    """Whether a pass may wait for each single pod to become ready.
 
     So it is in a step, and until the end of a release that moves the pods of the workload itself. Where new pods are
     made beside, its end waits for the whole workload, which tells when all of its pods are there.

@@ -53,7 +53,7 @@ class Templates:
         self._names: OrderedDict[bytes, str] = OrderedDict()
 
     def name(self, template: msgspec.Raw) -> str:
-        """The original's name of a Deployment's template; empty where it has none."""
+        """The original's name of a Deployment's template; empty if it has none."""
         return _computed(self._names, template, _original_name)
 
     def hash(self, template: msgspec.Raw) -> str:
@@ -74,7 +74,7 @@ def _original_name(template: bytes) -> str:
 def _computed(
     known: OrderedDict[bytes, str], template: msgspec.Raw, compute: Callable[[bytes], str]
 ) -> str:
-    """The value that is known for these bytes, computed where there is none."""
+    """The value for these bytes; computed if it is not known yet."""
     digest = sha256(template).digest()
     value = known.get(digest)
     if value is None:

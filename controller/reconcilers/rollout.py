@@ -181,7 +181,7 @@ class RolloutReconciler:
 
 
 def _patience(before: RolloutStatus, decision: Decision) -> timedelta | None:
-    """How long a status may wait to be written; None where that is not at all.
+    """How long a status may wait to be written; None if it must be written at once.
 
     Pods of a batch become ready one by one within moments, and the write at the end of the batch contains all of it;
     the parts of the end are judged by facts, and `finalisingStep` only shows which one takes long. Nothing follows a

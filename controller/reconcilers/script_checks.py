@@ -52,7 +52,7 @@ class State(StrEnum):
 
 
 class ScriptState(msgspec.Struct, frozen=True):
-    """A key's state and the reason; the message is empty where the key is usable."""
+    """A key's state and the reason; the message is empty if the key is usable."""
 
     state: State
     message: str = ""
@@ -120,7 +120,7 @@ class ScriptChecks:
         self._changed = asyncio.Event()
         self._states: dict[str, ScriptState] = {}
         self._compiled: dict[tuple[str, str], str] = {}
-        """The compiler's message by key and hash of the text; empty where it compiles."""
+        """The compiler's message by key and hash of the text; empty if it compiles."""
         self._unsure = False
 
     async def run(self) -> None:
@@ -150,7 +150,7 @@ class ScriptChecks:
             self._changed.set()
 
     async def check(self) -> bool:
-        """Check every key; false where one of them has to be checked again."""
+        """Check every key; false if one of them has to be checked again."""
         self._unsure = False
         found = self._store.get(self._key)
         data = (found.data or {}) if found is not None else {}
@@ -192,7 +192,7 @@ class ScriptChecks:
         return ScriptState(State.USABLE)
 
     async def _compiler_says(self, key: str, text: str, script: Script) -> str:
-        """The compiler's message; empty where the text compiles. Asked once for each text."""
+        """The compiler's message; empty if the text compiles. Asked once for each text."""
         digest = _digest(text)
         if (key, digest) not in self._compiled:
             answer = await self._validator.validate(script, tenant=TENANT, request_id=key)
@@ -237,7 +237,7 @@ def _problem(answer: ScriptAnswer) -> str:
 
 
 def _key_problem(key: str) -> str:
-    """Why no look-up can find this key; empty where one can."""
+    """Why no look-up can find this key; empty if a look-up can."""
     kind, _, group = key.removeprefix(SCRIPT_PREFIX).partition(".")
     if key.startswith(SCRIPT_PREFIX) and kind and group:
         return ""

@@ -1,7 +1,7 @@
 """Reports a pass over a Rollout: one reason in three places (Event, log line, metric).
 
 Invariant: a transition is reported when its status is written, never before; a completed action (a change was reverted)
-is reported even where no status had to be written, and is not lost where the write failed.
+is reported even if no status had to be written, and is not lost if the write failed.
 """
 
 import logging

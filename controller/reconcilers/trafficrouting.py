@@ -153,7 +153,7 @@ class TrafficRoutingReconciler:
         rights: RightsAwaited,
         gone: Callable[[Key], None] = lambda key: None,
     ) -> None:
-        """`gone` is called with a TrafficRouting of which no Event will be told any more."""
+        """`gone` is called with a TrafficRouting that will have no more Events."""
         self._world = world
         self._gone = gone
         self._refusals = RefusalWaits(random, rights, _owner)

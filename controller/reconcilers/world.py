@@ -70,7 +70,7 @@ earlier.
 
 
 Missing = Callable[[Reference], str]
-"""The places where a reference's script was not found; empty where there is one."""
+"""The places where a reference's script was not found; empty if there is one."""
 
 
 class NamedKinds(Protocol):
@@ -301,7 +301,7 @@ class World:
         )
 
     def _detached_autoscalers(self, rollout: Rollout) -> tuple[Autoscaler, ...]:
-        """Autoscalers whose target the original renamed; only those of blue-green are watched."""
+        """Autoscalers whose target the original renamed; they are watched for blue-green only."""
         ref = rollout.spec.workload_ref
         if rollout.spec.strategy.blue_green is None:
             return ()
@@ -456,7 +456,7 @@ def _leads(rollout: Rollout) -> bool:
 
 
 def _sources_of(rollout: Rollout, *, deployment: bool) -> tuple[Resource, ...]:
-    """The caches, of those filled from the start, that the Rollout depends on."""
+    """The caches on which the Rollout depends, among the caches that are filled from the start."""
     canary = rollout.spec.strategy.plan
     found: tuple[Resource, ...] = (CONTROLLER_REVISIONS, PODS)
     if deployment:

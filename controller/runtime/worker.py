@@ -31,7 +31,7 @@ class Result(msgspec.Struct, frozen=True):
 
     wake_after: float | None = None
     answered: bool = True
-    """It has looked; False where it cannot yet, so that a key that was urgent is so the next time, too."""
+    """It has looked; False if it cannot yet, so that a key that was urgent is so the next time, too."""
 
 
 class ReconcileMetrics(Protocol):

@@ -144,7 +144,7 @@ class ScriptLibrary:
     def resolve_own(
         self, own: OwnScript, group: str, kind: str, data: Mapping[str, str] | None
     ) -> Script | MissingScript:
-        """The script of a namespace for a kind; `data` is its ConfigMap's, None where there is none."""
+        """The script of a namespace for a kind; `data` is its ConfigMap's, None if there is none."""
         key = own.key or f"{_KEY_PREFIX}{kind}.{group}"
         where = f"ConfigMap {own.config_map_key}"
         if data is None:

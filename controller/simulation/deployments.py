@@ -29,7 +29,7 @@ def max_surge(deployment: Deployment) -> int:
 
 
 def max_unavailable(deployment: Deployment) -> int:
-    """How many pods may be missing; one where both limits round to zero."""
+    """How many pods may be missing; one if both limits round to zero."""
     rolling = deployment.spec.strategy.rolling_update
     replicas = deployment.spec.replicas
     if deployment.spec.strategy.type == "Recreate" or rolling is None or replicas == 0:

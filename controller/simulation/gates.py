@@ -16,7 +16,7 @@ Series = Mapping[str, Sequence[float]]
 
 
 def outcome_of(rollout: Rollout, step: int) -> str:
-    """How the gate of a step ended; empty where it has none."""
+    """How the gate of a step ended; empty if it has none."""
     for visit in reversed(moonshift_status(rollout.status).visits):
         if visit.step == step:
             return visit.analysis
@@ -50,7 +50,7 @@ def _report(run: AnalysisRun, lacking: list[MetricRun]) -> str:
 
 
 def against(rollout: Rollout) -> str:
-    """The verdict of a gate that failed or is inconclusive; empty where there is none."""
+    """The verdict of a gate that failed or is inconclusive; empty if there is none."""
     ours = moonshift_status(rollout.status)
     for run in ours.analyses:
         if run.step in (ours.step, BACKGROUND) and run.verdict in (

@@ -91,7 +91,7 @@ class StepPlayed(msgspec.Struct, frozen=True, rename="camel"):
     services: tuple[ServiceSeen, ...] = ()
     routes: tuple[RouteChange, ...] = ()
     metrics: str = ""
-    """How the step's gate ended; empty where it has none."""
+    """How the step's gate ended; empty if it has none."""
     problem: str = ""
 
 

@@ -33,7 +33,7 @@ class Tracer(Protocol):
         ...
 
     def trace_id(self) -> str:
-        """The trace of the present span, 32 hexadecimal digits; empty where there is none, or it is not recorded."""
+        """The trace of the present span, 32 hexadecimal digits; empty if there is none, or it is not recorded."""
         ...
 
     def end(self) -> None:
@@ -62,7 +62,7 @@ def span(name: str, **attributes: str) -> AbstractContextManager[object]:
 
 
 def part(name: str, **attributes: str) -> AbstractContextManager[object]:
-    """A span within the present one; nothing where there is none: the Lease is renewed in no pass."""
+    """A span within the present one; nothing if there is none: the Lease is renewed in no pass."""
     if _tracer is None or not _tracer.within():
         return _NO_SPAN
     return _tracer.span(name, attributes)
@@ -75,7 +75,7 @@ def note(attribute: str, value: str) -> None:
 
 
 def exemplar() -> dict[str, str] | None:
-    """The label that leads from a measured duration to its trace (OpenMetrics); None where no trace exists."""
+    """The label that leads from a measured duration to its trace (OpenMetrics); None if no trace exists."""
     trace_id = "" if _tracer is None else _tracer.trace_id()
     return {"trace_id": trace_id} if trace_id else None
 

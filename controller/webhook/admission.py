@@ -87,7 +87,7 @@ class Authors(Protocol):
     """The rights of the author of a Rollout or TrafficRouting."""
 
     async def refuses(self, user: User, namespace: str, found: PutToWork) -> str:
-        """Why the author may not put a ServiceAccount to work; empty where he may."""
+        """Why the author may not put a ServiceAccount to work; empty if he may."""
         ...
 
 
@@ -140,7 +140,7 @@ class Admission:
         }
 
     async def rollout(self, request: AdmissionRequest) -> Answer:
-        """Field rules, one Rollout per workload, and what must not change in mid-release."""
+        """Field rules, one Rollout per workload, and what must not change during a release."""
         if request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
             return ALLOWED
         old, new = await self._trees(request)
@@ -178,7 +178,7 @@ class Admission:
         return Answer(warnings=(*verdict.warnings, *about))
 
     async def _refused_accounts(self, request: AdmissionRequest, found: Sequence[PutToWork]) -> str:
-        """Why the author may not put one of these accounts to work; empty where he may."""
+        """Why the author may not put one of these accounts to work; empty if he may."""
         for one in found:
             if self._authors is None:
                 return f"{one.path}: scripts of a namespace are not served here"
@@ -187,7 +187,7 @@ class Admission:
         return ""
 
     async def _about(self, namespace: str, named: Sequence[Named]) -> tuple[str, ...]:
-        """Warnings about the objects that a Rollout names; none where reading them takes long."""
+        """Warnings about the objects that a Rollout names; none if reading them takes long."""
         if self._named is None or not named:
             return ()
         try:

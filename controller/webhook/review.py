@@ -40,7 +40,7 @@ class Options(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class AdmissionRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """One request to be judged; objects are JSON texts, null where the operation has none."""
+    """One request to be judged; objects are JSON texts, null if the operation has none."""
 
     uid: str
     operation: str = ""

@@ -29,7 +29,7 @@ class Kinds(Protocol):
     """The kinds that are watched while a Rollout names them."""
 
     def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
-        """The object, None where there is none, or why that is not known."""
+        """The object, None if there is none, or why that is not known."""
         ...
 
 
@@ -41,7 +41,7 @@ class Server(Protocol):
         ...
 
     async def served(self, api_version: str, kind: str) -> Resource | None:
-        """How a kind is addressed; None where it is not served."""
+        """How a kind is addressed; None if it is not served."""
         ...
 
 
@@ -102,7 +102,7 @@ class Surroundings:
         }
 
     def _cached(self, namespace: str, one: Named) -> Seen | None:
-        """The object in a synced cache; None where there is no such cache."""
+        """The object in a synced cache; None if there is no such cache."""
         key = Key(namespace, one.name)
         resource = _FROM_THE_START.get((one.identity[0], one.kind))
         if resource is None:

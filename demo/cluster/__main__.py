@@ -71,7 +71,7 @@ def _words(counted: Counter[str]) -> str:
 
 
 def main() -> None:
-    """Run the demo; ends with 1 where a request was lost."""
+    """Run the demo; ends with 1 if a request was lost."""
     console = Console(soft_wrap=True)
     try:
         whole = asyncio.run(play(console))

@@ -46,7 +46,7 @@ class Report(msgspec.Struct, frozen=True):
     lost: tuple[LostRequest, ...]
     seconds: float
     trouble: str = ""
-    """Why the release did not come to its end; empty where it did."""
+    """Why the release did not come to its end; empty if it did."""
 
 
 def complaints(report: Report, least: int) -> list[str]:

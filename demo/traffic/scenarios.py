@@ -58,7 +58,7 @@ class Scenario:
     steps: tuple[Step, ...]
     ending: Ending = Ending.COMPLETED
     last: int = 0
-    """The step (1-based) after which it is rolled back or overtaken; 0 where it is neither."""
+    """The step (1-based) after which it is rolled back or overtaken; 0 if it is neither."""
     replicas: int = 5
     grace: int = 1
     stopping: int = 5

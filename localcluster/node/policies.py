@@ -89,7 +89,7 @@ def _rules_of(
     pods: Sequence[_Pod],
     namespaces: Mapping[str, Mapping[str, str]],
 ) -> list[str] | None:
-    """Return what is let through; None where no policy selects the pod for this direction."""
+    """Return what is let through; None if no policy selects the pod for this direction."""
     selecting = [
         policy
         for policy in policies

@@ -33,7 +33,7 @@ PATHS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def refusal() -> str:
-    """Return why no node can run here and what helps; nothing where one can."""
+    """Return why no node can run here and what helps; nothing if one can."""
     if platform.system() != "Linux":
         return "a node needs Linux"
     if (chosen := chosen_release()) != NEWEST:

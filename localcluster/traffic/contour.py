@@ -164,7 +164,7 @@ class ContourGateway(Gateway):
 
 
 def shares_in_envoy(configurations: list[dict[str, Any]], host: str) -> Shares:
-    """Return what Envoy does for a host; empty where it does not know it."""
+    """Return what Envoy does for a host; empty if it does not know it."""
     actions = [
         route["route"]
         for configuration in configurations

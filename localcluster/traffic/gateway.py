@@ -71,7 +71,7 @@ class Gateway(ABC):
 
     @abstractmethod
     async def shares(self, namespace: str, host: str) -> Shares:
-        """Return what the proxy does for a host whose Services are in a namespace; empty where it does not know it."""
+        """Return what the proxy does for a host whose Services are in a namespace; empty if it does not know it."""
 
     @abstractmethod
     def _kinds(self) -> Iterable[Path]:

@@ -49,7 +49,7 @@ def _become_root_of_a_user_namespace() -> None:
 
 
 def refusal() -> str:
-    """Return why this machine does not allow such a network; nothing where it does."""
+    """Return why this machine does not allow such a network; nothing if it does."""
     probe = subprocess.run(
         inside(()),
         capture_output=True,

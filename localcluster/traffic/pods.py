@@ -53,7 +53,7 @@ class Addresses:
         self._news[address].set()
 
     def at(self, address: str) -> bytes | None:
-        """Return what the pod at an address says; None where none answers."""
+        """Return what the pod at an address says; None if none answers."""
         return self._answers.get(address)
 
     def is_known(self, address: str) -> bool:

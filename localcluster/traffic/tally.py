@@ -37,7 +37,7 @@ class Window:
         return sum(number for (of, _), number in self.answered.items() if of == sort)
 
     def share(self, sort: str, image: str) -> float:
-        """The part of a sort's answers that came from an image; 0 where there were none."""
+        """The part of a sort's answers that came from an image; 0 if there were none."""
         return self.answered[sort, image] / max(self.total(sort), 1)
 
 

@@ -55,7 +55,7 @@ class Reading:
         self._endpoints = endpoints
 
     def shares(self, host: str) -> Shares:
-        """Return what is done for a host; empty where it is unknown, or one of its routers is at fault."""
+        """Return what is done for a host; empty if it is unknown, or one of its routers is at fault."""
         mine = {
             name: router
             for name, router in self._routers.items()

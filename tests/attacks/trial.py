@@ -132,7 +132,7 @@ async def _flood(attack: Attack, ask: Ask, request: pb.ExecuteRequest) -> Record
 
 
 def problems(attack: Attack, record: Record, song: tuple[object, ...]) -> list[str]:
-    """Everything that is not as it has to be; nothing where the attack was stopped as its entry says."""
+    """Everything that is not as it has to be; nothing if the attack was stopped as its entry says."""
     bounds = attack.bounds
     # Where a lock is taken to be broken, its own bound does not hold.
     timed = not attack.without & {Layer.COUNT_HOOK, Layer.CPU_TIMER}

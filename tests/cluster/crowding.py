@@ -51,7 +51,7 @@ def _is_of(owner: JsonObject) -> bool:
 
 
 def _stay(view: View, owner: str, alive: int) -> int:
-    """How many of these pods their ReplicaSet asks for; none where it is gone, and they follow it."""
+    """How many of these pods their ReplicaSet asks for; none if it is gone, and they follow it."""
     if not owner:
         return alive
     found = view.get(REPLICA_SETS, owner)

@@ -157,7 +157,7 @@ State = dict[Key, JsonObject]
 
 
 def share_of(state: State, kind: Kind, namespace: str) -> object:
-    """The new version's share in a gateway object; None where the object has none."""
+    """The new version's share in a gateway object; None if the object has none."""
     name = "shop-canary" if kind == INGRESSES else "shop"
     found = state.get(Key(kind, namespace, name))
     if found is None:

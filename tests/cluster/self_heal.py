@@ -56,7 +56,7 @@ def claimed(obj: JsonObject) -> bool:
 
 
 def difference(wanted: Any, live: Any, place: str = "") -> str:
-    """The first place where an object is not as wanted; empty where all of it is."""
+    """The first place where an object is not as wanted; empty if all of it is."""
     match wanted, live:
         case dict(), dict():
             parts = ((key, wanted[key], live.get(key)) for key in wanted)

@@ -162,7 +162,7 @@ class Story:
         await self.paused_at(last)
 
     async def restart(self, image: str) -> None:
-        """Change the template in mid-release, and wait until the release is about it."""
+        """Change the template during a release, and wait until the release is about it."""
         before = revision_of(await self.status())
         await self.release(image)
         begun = await self.rollout(lambda s: revision_of(s) != before)

@@ -410,7 +410,7 @@ async def test_promote_goes_on_step_by_step_and_with_full_past_all_that_are_left
 
 
 async def loses_its_stable_pods(story: Story) -> None:
-    """Somebody deletes the ReplicaSet of the old revision, which nobody makes again in mid-release."""
+    """Somebody deletes the ReplicaSet of the old revision, which nobody makes again during a release."""
     namespace = story.app.namespace
     path = f"/apis/apps/v1/namespaces/{namespace}/replicasets"
     found = (await story.client.get(path))["items"]

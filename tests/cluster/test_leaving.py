@@ -1,4 +1,4 @@
-"""With the commands of docs/operations.md Moonshift leaves a cluster in mid-release, and nothing stays behind."""
+"""With the commands of docs/operations.md Moonshift leaves a cluster during a release, and nothing stays behind."""
 
 import asyncio
 import json

@@ -10,7 +10,7 @@ from tests.cluster.view import View
 
 
 def told_step(view: View, name: str) -> tuple[str, int] | None:
-    """The revision and the step that the status says are under way; None where it says nothing."""
+    """The revision and the step that the status says are under way; None if it says nothing."""
     rollout = view.get(ROLLOUTS, name)
     status: JsonObject = (rollout or {}).get("status") or {}
     style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
@@ -24,7 +24,7 @@ class StepsInOrder:
 
     def __init__(self) -> None:
         self._told = ("", 0)
-        """The revision and the step told last; step 0 where nothing is known of the one under way."""
+        """The revision and the step told last; step 0 if nothing is known of the one under way."""
         self._earlier: set[str] = set()
         """Revisions told of before the release under way."""
         self._approved = 0

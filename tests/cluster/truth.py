@@ -1,7 +1,7 @@
 """The pods that the status of a Rollout tells of, held against the pods that there were.
 
 The status is computed from caches, and caches lag: what it tells has to have been so at some moment within the last
-`LAG` changes of what is counted. Invariant: judged is what is told anew, of a release that walks through its steps;
+`LAG` changes of what is counted. Invariant: judged is what is told again, of a release that walks through its steps;
 before the first move and at the end the counts are those of the last step. It must do no I/O.
 """
 
@@ -27,7 +27,7 @@ class Told(NamedTuple):
 
     revision: str
     hash: str
-    """The revision as the label of its pods says it; empty where it is not known yet."""
+    """The revision as the label of its pods says it; empty if it is not known yet."""
     step: int
     state: str
     pods: int
@@ -43,7 +43,7 @@ class Moment(NamedTuple):
 
 
 def told_pods(rollout: JsonObject | None) -> Told | None:
-    """What the status says; None where no release walks through its steps, or one is being taken back."""
+    """What the status says; None if no release walks through its steps, or one is being taken back."""
     status: JsonObject = (rollout or {}).get("status") or {}
     said = {c["type"]: c.get("reason") for c in status.get("conditions") or ()}
     if status.get("phase") != "Progressing" or said.get("Progressing") not in WALKING:

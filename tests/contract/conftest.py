@@ -53,7 +53,7 @@ async def plane(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Plane
 
 @pytest.fixture(params=["in memory", pytest.param("real", marks=pytest.mark.requires_plane)])
 def real(request: pytest.FixtureRequest) -> Plane | None:
-    """Give the plane of the real server, or None where the one in memory is meant."""
+    """Give the plane of the real server, or None if the one in memory is meant."""
     if request.param == "in memory":
         return None
     found: Plane = request.getfixturevalue("plane")

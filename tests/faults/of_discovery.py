@@ -52,7 +52,7 @@ class HidesDiscovery(Fault):
 
 
 class ForgetsKinds(HidesDiscovery):
-    """For some seconds gateway kinds are not served, as while their definitions are installed anew."""
+    """For some seconds gateway kinds are not served, as while their definitions are installed again."""
 
     def hides(self, path: str) -> bool:
         """Only the gateways' group: its versions, its kinds, and their objects."""

@@ -75,10 +75,10 @@ class IsSlow(Fault):
 
 
 class IsAway(Fault):
-    """From one write on every connection is cut for some seconds: the API server starts anew."""
+    """From one write on every connection is cut for some seconds: the API server starts again."""
 
     costs = 20.0
-    """Every watch asks a few times, and begins anew; measured were 11."""
+    """Every watch asks a few times, and begins again; measured were 11."""
 
     def __init__(self, at_write: int, seconds: float) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The table of faults: each is made anew for every release that it is tried on."""
+"""The table of faults: each is made again for every release that it is tried on."""
 
 from collections.abc import Callable, Mapping
 

@@ -147,7 +147,7 @@ class Campaign:
         self.failures.append(f"{named}: nobody was killed in {ATTEMPTS} releases")
 
     async def _once(self, lane: Lane, case: Case, named: str) -> bool:
-        """One run of a case, judged; False where it did not end."""
+        """One run of a case, judged; False if it did not end."""
         cell, number, moment = case
         golden, app = self.golden[cell], self._app(cell)
         try:

@@ -1,7 +1,7 @@
 """Grafana dashboards, described in a few lines each: `python -m tests.monitoring.dashboards` writes the JSON.
 
 Invariant: a panel is a title, a unit and queries; where it stands follows from its order, four to a row of 24 columns
-(wide ones two). Every query names only metrics of docs/metrics.md, and answers something also where nothing is wrong.
+(wide ones two). Every query names only metrics of docs/metrics.md, and answers something also if nothing is wrong.
 """
 
 import json

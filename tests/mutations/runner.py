@@ -100,7 +100,7 @@ def _run(mutation: Mutation) -> dict[str, str]:
 
 
 def _where_it_is_noticed(mutation: Mutation) -> str:
-    """The one test that is known to notice it; empty where none is."""
+    """The one test that is known to notice it; empty if none is."""
     test = NOTICED_BY.get(mutation.name, "")
     files = (TESTS / name for name in mutation.tests)
     found = [file for file in files if test and f"def {test}(" in file.read_text(encoding="utf-8")]

@@ -48,7 +48,7 @@ def specs(listing: str) -> Iterator[Spec]:
 
 
 def reason_of(output: str) -> str:
-    """Say where the first failed expectation is written and what it said; empty where none failed."""
+    """Say where the first failed expectation is written and what it said; empty if none failed."""
     begun = re.search(r"^• Failure.*$|^•! Panic.*$|^• Failure in Spec.*$", output, re.MULTILINE)
     if begun is None:
         return ""

@@ -82,7 +82,7 @@ def ingresses(objects: Sequence[Tree], request: Request) -> Shares:
     """Skipper's Ingress: Services that share a path have it by their weights, where one of them has a weight.
 
     dataclients/kubernetes/ingressv1.go of zalando/skipper (`computeBackendWeightsV1`): weights of the annotation,
-    nothing where a Service is not in it, by the text of the path. Weights are ratios; alone a Service has all, whatever
+    nothing if a Service is not in it, by the text of the path. Weights are ratios; alone a Service has all, whatever
     its weight. Exact paths come before subtrees, longer before shorter.
     """
     (ingress,) = objects

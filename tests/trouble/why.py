@@ -40,7 +40,7 @@ def commands_of(lines: Iterable[str]) -> list[list[str]]:
 
 
 async def type_those_that_look(plane: Plane, lines: Iterable[str]) -> None:
-    """Run every command that only looks, as the administrator. Raises CommandFailed where one does not answer."""
+    """Run every command that only looks, as the administrator. Raises CommandFailed if one does not answer."""
     for _, *words in commands_of(lines):
         if words[0] in LOOKS:
             await plane.kubectl(*words)

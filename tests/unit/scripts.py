@@ -40,7 +40,7 @@ class PlainScripts:
         return None if self.missing(reference) else self._of(reference)[1]
 
     def missing(self, reference: Reference) -> str:
-        """The places without a script; empty where a script exists."""
+        """The places without a script; empty if a script exists."""
         return self.missing_of.get(reference.kind, "")
 
     def _of(self, reference: Reference) -> tuple[Script, ScriptHeader]:

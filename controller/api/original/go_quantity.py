@@ -14,7 +14,7 @@ _DIGITS, _SMALLEST_SCALE, _MOST = 18, -9, 2**63 - 1
 
 
 class GoQuantity(NamedTuple):
-    """`value` times ten to the power of `scale`; `text` is empty where Go would write the number anew."""
+    """`value` times ten to the power of `scale`; `text` is empty if Go would write the number again."""
 
     value: int
     scale: int
@@ -23,7 +23,7 @@ class GoQuantity(NamedTuple):
 
 
 def go_quantity(written: str) -> GoQuantity | None:
-    """Read a quantity; None where it is none, or one that Go keeps as a big decimal."""
+    """Read a quantity; None if it is none, or one that Go keeps as a big decimal."""
     if written == "0":
         return GoQuantity(0, 0, written, "DecimalSI")
     parts = _TEXT.fullmatch(written)

@@ -114,7 +114,7 @@ async def _changes(
 
 
 async def _kept(session: Session, name: str) -> Kept | None:
-    """The templates that Kubernetes keeps; None where the Rollout or its workload is gone, or may not be read."""
+    """The templates that Kubernetes keeps; None if the Rollout or its workload is gone, or may not be read."""
     try:
         return await read_kept(session, await read_rollout(session, name))
     except (Failure, MoonshiftError):

@@ -26,7 +26,7 @@ COMMAND_LINE = "command-line"
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How sources are reached; empty where the metrics decide."""
+    """How sources are reached; empty if the metrics decide."""
 
     address: str = ""
     headers: tuple[Header, ...] = ()
@@ -113,7 +113,7 @@ class LiveSecrets:
         self._secrets = secrets
 
     async def read(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The Secret's values. Raises `Failed` where it cannot be read."""
+        """The Secret's values. Raises `Failed` if it cannot be read."""
         try:
             return await self._secrets.read(namespace, name)
         except Failed as failed:

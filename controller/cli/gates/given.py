@@ -78,7 +78,7 @@ def _check(item: Tree) -> None:
 
 
 def gates_of(rollout: Rollout) -> tuple[Gate, ...]:
-    """The gates of a Rollout, the one in the background first."""
+    """The gates of a Rollout, the background gate first."""
     plan = rollout.spec.strategy.plan
     if plan is None:
         return ()

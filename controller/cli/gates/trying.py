@@ -90,7 +90,7 @@ async def tried(sources: Sources, namespace: str, asked: Asked) -> MetricTried:
 
 
 def queries(asked: Asked) -> tuple[tuple[Side, PrometheusQuery], ...]:
-    """The queries that have a history: PromQL, of the new revision and of the stable one where it is compared."""
+    """The queries that have a history: PromQL, of the new revision and of the stable one if it is compared."""
     sides: tuple[tuple[Side, Metric | None], ...]
     sides = ((Side.NEW, asked.new), (Side.STABLE, asked.stable))
     return tuple(

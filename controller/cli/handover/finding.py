@@ -1,6 +1,6 @@
 """A finding about one object: its fate, and the act that a person has to do first.
 
-Invariant: `first` are commands that can be copied, in their order; empty where nothing has to be done.
+Invariant: `first` are commands that can be copied, in their order; empty if nothing has to be done.
 """
 
 from controller.api.jsontree import JsonObject, text

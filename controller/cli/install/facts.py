@@ -59,7 +59,7 @@ class Facts(msgspec.Struct, frozen=True):
     served: frozenset[str]
     """Group versions, such as `apps/v1`."""
     security: str | None
-    """The namespace's Pod Security level; empty where it has none, None where there is no such namespace."""
+    """The namespace's Pod Security level; empty if it has none, None if there is no such namespace."""
     definitions: tuple[Definition, ...] = ()
     configurations: tuple[Configuration, ...] = ()
     runners: tuple[Runner, ...] = ()

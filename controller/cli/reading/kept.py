@@ -90,7 +90,7 @@ def recorded_template(rollout: Rollout, kept: Kept) -> msgspec.Raw | str:
 
 
 def stable_of(rollout: Rollout) -> str:
-    """The stable revision, as its pods are labelled; empty where none is recorded."""
+    """The stable revision, as its pods are labelled; empty if none is recorded."""
     status = rollout.status
     return moonshift_status(status).stable_revision or canary_status(status).stable_revision
 

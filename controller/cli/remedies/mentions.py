@@ -34,13 +34,13 @@ class Denied(View, frozen=True):
 
 
 def pod(message: str) -> str:
-    """The pod that a message is about; empty where it names none."""
+    """The pod that a message is about; empty if it names none."""
     found = _POD.search(message)
     return found[1] if found is not None else ""
 
 
 def container(message: str) -> str:
-    """The container that a message is about; empty where it names none."""
+    """The container that a message is about; empty if it names none."""
     found = _CONTAINER.search(message)
     return found[1] if found is not None else ""
 
@@ -52,7 +52,7 @@ def named(message: str) -> tuple[str, str] | None:
 
 
 def group(message: str) -> str:
-    """The API group of the first `group/version`; empty where there is none."""
+    """The API group of the first `group/version`; empty if there is none."""
     found = _GROUP.search(message)
     return found[1] if found is not None else ""
 
@@ -81,13 +81,13 @@ def nothing_made(message: str) -> bool:
 
 
 def script_key(message: str) -> str:
-    """The key of the ConfigMap of scripts; empty where none is named."""
+    """The key of the ConfigMap of scripts; empty if none is named."""
     found = _KEY.search(message)
     return found[1] if found is not None else ""
 
 
 def own_config_map(message: str) -> str:
-    """The ConfigMap of the Rollout's namespace that the script is in; empty where it is in none."""
+    """The ConfigMap of the Rollout's namespace that the script is in; empty if it is in none."""
     found = _OWN_CONFIG_MAP.search(message)
     return found[1] if found is not None else ""
 

@@ -122,7 +122,7 @@ Breach = Ignored | Unable
 
 
 def breach(word: str, answers: ProbeAnswers, *, independent: bool) -> Breach | None:
-    """How a claim is not kept on one original; None where it is.
+    """How a claim is not kept on one original; None if it is.
 
     `independent` says that no step at all makes a difference on this original.
     """

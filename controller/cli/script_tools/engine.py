@@ -85,7 +85,7 @@ def worker_command(address: str, *, filtered: bool) -> list[str]:
 
 @asynccontextmanager
 async def private_worker(*, filtered: bool = True, workers: int = 1) -> AsyncIterator[Engine]:
-    """A worker of one's own. Raises WorkerUnavailable where it cannot be started.
+    """A worker of one's own. Raises WorkerUnavailable if it cannot be started.
 
     Two workers take calls in turn. An answer that depends on addresses in memory (the order of tables that are keys)
     is the same within one worker and differs in the next, so a script that is not deterministic is noticed.

@@ -13,7 +13,7 @@ from controller.scripts.lookup import Script
 
 
 def obj_of(subject: Subject, script: Script, case: Case, step: CaseStep) -> Tree:
-    """`obj` of the step's first call. Raises Unusable where there is none."""
+    """`obj` of the step's first call. Raises Unusable if there is none."""
     reference = step.plan.references[0]
     siblings = siblings_for(case, script)
     if not subject.class_type:

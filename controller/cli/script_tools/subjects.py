@@ -56,7 +56,7 @@ class Subject(msgspec.Struct, frozen=True):
         return (*beside, *_yaml_files(folder / self.class_type))
 
     def references(self, all_of: tuple[Reference, ...], original: Tree) -> tuple[Reference, ...]:
-        """The references that lead to `original` through this script. Raises ValueError where none does."""
+        """The references that lead to `original` through this script. Raises ValueError if none does."""
         mine = [item for item in all_of if self._serves(item)]
         metadata = original.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else None

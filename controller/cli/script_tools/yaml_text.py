@@ -88,7 +88,7 @@ def read_documents(text: str) -> list[Json]:
 
 
 def read_yaml(text: str) -> Json:
-    """The one document in `text`, null where there is none. Raises ValueError like `read_documents`."""
+    """The one document in `text`, null if there is none. Raises ValueError like `read_documents`."""
     documents = [document for document in read_documents(text) if document is not None]
     if len(documents) > 1:
         raise ValueError(f"{len(documents)} YAML documents where one is expected")
@@ -105,6 +105,6 @@ def write_yaml(value: Json, *, sort: bool = True) -> str:
 
 
 def diff(before: Tree, after: Tree, names: tuple[str, str], context: int = 3) -> tuple[str, ...]:
-    """Unified diff of two values as YAML; empty where they are equal."""
+    """Unified diff of two values as YAML; empty if they are equal."""
     one, other = (write_yaml(value).splitlines() for value in (before, after))
     return tuple(difflib.unified_diff(one, other, *names, n=context, lineterm=""))

@@ -56,7 +56,7 @@ def _documents(file: Path) -> list[Tree]:
 
 
 def text_of(obj: Tree, *path: str) -> str:
-    """A word in an object; empty where there is none."""
+    """A word in an object; empty if there is none."""
     value: object = obj
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

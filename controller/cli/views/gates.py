@@ -17,7 +17,7 @@ BACKGROUND = 0
 
 
 def gate_views(rollout: Rollout) -> tuple[GateView, ...]:
-    """Every gate of the release that has begun, the one in the background first."""
+    """Every gate of the release that has begun, the background gate first."""
     runs = sorted(moonshift_status(rollout.status).analyses, key=lambda run: run.step)
     return tuple(_gate(rollout, run) for run in runs)
 

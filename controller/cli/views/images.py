@@ -4,7 +4,7 @@ from controller.api.jsontree import JsonObject, child, items, text
 
 
 def images_of(template: JsonObject) -> str:
-    """The images of a pod template, in order; empty where it names none."""
+    """The images of a pod template, in order; empty if it names none."""
     containers = items(child(template, "spec"), "containers")
     found = [text(child(container), "image") for container in containers]
     return ", ".join(dict.fromkeys(filter(None, found)))

@@ -100,13 +100,13 @@ class GateMetricView(View, frozen=True):
     reason: str = ""
     value: str = ""
     wanted: str = ""
-    """The bounds in words; empty where they are a template's."""
+    """The bounds in words; empty if they are a template's."""
     next_at: datetime | None = None
     dry_run: bool = False
 
 
 class GateView(View, frozen=True):
-    """A metric gate of the release; `step` is 0 for the one in the background."""
+    """A metric gate of the release; `step` is 0 for the background gate."""
 
     step: int
     verdict: str

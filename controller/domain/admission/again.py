@@ -1,4 +1,4 @@
-"""Restores admission's changes on a workload in mid-release that lost them: label, marks, freeze or pause.
+"""Restores admission's changes on a workload during a release that lost them: label, marks, freeze or pause.
 
 Why: no webhook may answer when somebody replaces a manifest or edits a field of the freeze, and Kubernetes then stores
 the change without asking. Invariant: the result is what admission would have stored for the release, paused, so that
@@ -44,7 +44,7 @@ class Lost(msgspec.Struct, frozen=True):
     limits: JsonObject | None = None
     """The step's own maxSurge and maxUnavailable of a Deployment; None keeps the present values."""
     resumed: bool = False
-    """Its owner took a pause back that the record still knows."""
+    """The owner removed a pause that the record still contains."""
 
 
 def frozen_again(obj: JsonObject, kind: WorkloadKind, lost: Lost) -> JsonObject:

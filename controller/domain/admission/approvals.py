@@ -83,7 +83,7 @@ def _of_approval(before: JsonObject, after: JsonObject) -> list[tuple[int, int]]
 
 
 def _exact(old: JsonObject, new: JsonObject) -> JsonObject:
-    """An approval that names its step and is new in this request; empty where there is none."""
+    """An approval that names its step and is new in this request; empty if there is none."""
     exact = child(new, "status", "moonshift", "approval")
     return {} if same(exact, child(old, "status", "moonshift", "approval")) else exact
 

@@ -1,6 +1,6 @@
 """The availability freeze of a Deployment and the record of its owner's own values, as fields of the raw object.
 
-Invariant: a value of the freeze is never recorded as the owner's, not even when a manifest exported in mid-release is
+Invariant: a value of the freeze is never recorded as the owner's, not even when a manifest exported during a release is
 applied again.
 """
 
@@ -41,7 +41,7 @@ def with_record(deployment: JsonObject, record: OwnersRecord) -> JsonObject:
 
 
 def _limits(strategy: JsonObject) -> JsonObject:
-    """`maxSurge` and `maxUnavailable` of the owner's, where the original's annotation has them."""
+    """The owner's `maxSurge` and `maxUnavailable`, if the original's annotation has them."""
     limits = {**strategy, **child(strategy, "rollingUpdate")}
     return {key: limits[key] for key in LIMITS if limits.get(key) is not None}
 

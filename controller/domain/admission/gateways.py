@@ -40,7 +40,8 @@ class GatewayVerdict(msgspec.Struct, frozen=True):
 
 
 def strategy_of(beta: JsonObject) -> Strategy | None:
-    """The plan of a v1beta1 Rollout; None where it is none. (Parameters are kept as JSON, so by way of JSON.)"""
+    """The plan of a v1beta1 Rollout; None if it has none. (Parameters are kept as JSON, so the plan is converted
+    through JSON.)"""
     try:
         return msgspec.json.decode(
             msgspec.json.encode(child(beta, "spec", "strategy")), type=Strategy
@@ -95,7 +96,7 @@ def _unrouted(style: CanaryStrategy | BlueGreenStrategy, plan: str) -> tuple[str
 def validate_step(
     path: str, step: Step, abilities: Sequence[tuple[Reference, frozenset[str] | None]]
 ) -> GatewayVerdict:
-    """The parts of a step that are not supported: refused, or a warning where another gateway object supports them."""
+    """The parts of a step that are not supported: an error, or a warning if another gateway object supports them."""
     findings: list[FieldError] = []
     warnings: list[str] = []
     left = left_out(step, abilities)
@@ -117,7 +118,7 @@ def validate_step(
 
 
 def missing_scripts(references: tuple[Reference, ...], headers: Headers) -> tuple[str, ...]:
-    """Warnings about references whose script is missing; those of namespaces are looked up by their ConfigMap."""
+    """Warnings about references whose script is missing; a namespace's own script is looked up in its ConfigMap."""
     return tuple(
         f"there is no script for {name_of_script(reference)} yet: the release will wait for one"
         for reference in references

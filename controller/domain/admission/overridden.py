@@ -1,8 +1,8 @@
 """Warns owners about changes that do not take effect at once.
 
-Why: in mid-release the freeze decides some fields of a workload, and the owner's own values are recorded for the end. A
-change that seems to do nothing is worse than a refused one. Invariant: only changes of this request are reported, not a
-manifest that is applied again unchanged; a warning changes nothing.
+Why: during a release the freeze decides some fields of a workload, and the owner's own values are recorded for the
+end. A change that seems to do nothing is worse than a refused one. Invariant: only changes of this request are
+reported, not a manifest that is applied again unchanged; a warning changes nothing.
 """
 
 import msgspec
@@ -100,7 +100,7 @@ def _resumed(old: JsonObject, new: JsonObject) -> bool:
 
 
 def _record(workload: JsonObject) -> JsonObject | None:
-    """The recorded values of the owner; None where nothing is held."""
+    """The recorded values of the owner; None if nothing is held."""
     try:
         record = msgspec.json.decode(text(workload, "metadata", "annotations", ORIGINAL_STRATEGY))
     except msgspec.DecodeError:

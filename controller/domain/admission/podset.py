@@ -2,7 +2,7 @@
 
 A set is held by its update strategy: a partition that keeps every pod, or OnDelete for a kind without partitions.
 Invariants: * any change of the template under a Rollout is held until our first move, also a change to an old revision;
-* in mid-release the set has the owner's own strategy with our part in it: the owner's changes of it take effect at
+* during a release the set has the owner's own strategy with our part in it: the owner's changes of it take effect at
 once, except in our part, and the whole strategy is restored at the end; * a CloneSet under blue-green is also held by
 minReadySeconds, which is recorded and restored in the same way; its list of pods to delete is emptied when the template
 changes; * our marks and the workload-type label are taken from the old object; where no release of a living Rollout
@@ -198,7 +198,7 @@ def _protected(
     elif kind is WorkloadKind.DAEMON_SET:
         kept = changed(own, ("type",), live.get("type"))
     elif kind is WorkloadKind.STATEFUL_SET and same(live, COMPLETES_NOTHING):
-        # Scaled to zero in mid-release; when this update adds replicas, the first pod is a stable one.
+        # Scaled to zero during a release; when this update adds replicas, the first pod is a stable one.
         kept = moving_no_pod(kind, own) if child(new, "spec").get("replicas") else COMPLETES_NOTHING
     else:
         kept = partitioned(kind, own, partition_of(kind, live))

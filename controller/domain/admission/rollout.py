@@ -102,7 +102,7 @@ def identity(reference: WorkloadRef) -> tuple[str, str, str]:
 
 
 def workload_of(rollout: JsonObject) -> WorkloadRef:
-    """The workload that a Rollout of either version refers to; empty where it names none."""
+    """The workload that a Rollout of either version refers to; empty if it names none."""
     spec = child(rollout, "spec")
     older = child(child(spec, "objectRef"), "workloadRef")
     return _reference({"spec": {"workloadRef": older}} if older else rollout)

@@ -1,9 +1,9 @@
 """Keeps the pin of a Service when its manifest is applied again.
 
-Why: a selector is one atomic map in server-side apply, so an owner's apply in mid-release would remove the pin and send
-stable traffic to pods of the new revision. Invariant: only the pin is restored; all other fields are the owner's. A
-Service that no busy Rollout names is not changed, so a forgotten pin can be removed by hand; nor is one whose owner
-removes its selector.
+Why: a selector is one atomic map in server-side apply, so an owner's apply during a release would remove the pin and
+send stable traffic to pods of the new revision. Invariant: only the pin is restored; all other fields are the
+owner's. A Service that no busy Rollout names is not changed, so a forgotten pin can be removed by hand; nor is one
+whose owner removes its selector.
 """
 
 from collections.abc import Iterable

@@ -51,7 +51,7 @@ Seen = Service | Template | There | Absent | Unknown
 
 
 class Remark(msgspec.Struct, frozen=True):
-    """A warning, and the objects it was made of."""
+    """A warning, and the objects that it is about."""
 
     text: str
     about: tuple[Named, ...]

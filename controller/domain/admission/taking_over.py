@@ -1,4 +1,4 @@
-"""A workload that the original holds in mid-release, as our own admission and moves would have left it.
+"""A workload that the original holds during a release, as our own admission and moves would have left it.
 
 Invariants: no pod moves by this write. A set of pods keeps the strategy in force; a Deployment that the original keeps
 paused stays paused and keeps its strategy until our first move, which writes limits that match its pods: an un-paused

@@ -6,7 +6,7 @@ until our first move. Invariants:
 * a revision that runs already is never frozen: a rollback is paused without the freeze (except under blue-green, where
    no pod may be unavailable and a rollback is a switch);
 * during the admission pause `paused` stays true for every writer;
-* changes by the owner in mid-release are recorded and restored at the end, never lost and never applied early;
+* changes by the owner during a release are recorded and restored at the end, never lost and never applied early;
 * our marks are taken from the old object, because `kubectl rollout undo` replaces all annotations, and `kubectl
    replace` all labels too;
 * the workload-type label stays while a living Rollout has a release under way, or when the same request asks for one;
@@ -126,7 +126,7 @@ def admit_deployment(
 def may_leave(old: JsonObject, new: JsonObject, rollout: Rollout | None) -> bool:
     """The workload-type label is removed, and no release of a living Rollout depends on it.
 
-    `kubectl replace` removes it silently: in mid-release that would replace every pod at once.
+    `kubectl replace` removes it silently: during a release that would replace every pod at once.
     """
     if not loses_label(new):
         return False

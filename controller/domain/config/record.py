@@ -12,7 +12,7 @@ from controller.api.rollout import ConfigPair, TrackedConfig
 from controller.domain.config.seen import ConfigSeen, ConfigWatched
 
 _SECOND_RELEASE_OF_CONTENT = "-2"
-"""Tells a stamp from the same one that the template carries already, from content that has been there before."""
+"""Makes a stamp differ from the template's present stamp if the content is the same as in an earlier revision."""
 
 
 def pair_of(template: str, seen: ConfigWatched) -> ConfigPair:
@@ -137,7 +137,7 @@ def to_keep(record: TrackedConfig, seen: ConfigWatched) -> tuple[ConfigSeen, ...
 
 
 def stamp_for(record: TrackedConfig, template: str, seen: ConfigWatched) -> str | None:
-    """The stamp that makes another revision of the template, where its content changed; None: it did not.
+    """The stamp that makes the template a new revision; None if the content has not changed.
 
     The content of the stable revision gets that one's stamp: with an otherwise unchanged template that is the way
     back. Nothing is stamped while something is missing.

@@ -17,7 +17,7 @@ _STAMP = ("metadata", "annotations", CONFIG_HASH)
 
 
 class ConfigReference(Value, frozen=True):
-    """One object that pods read; `optional` where they start without it as well."""
+    """One object that pods read; `optional` if pods also start without it."""
 
     kind: ConfigKind
     name: str
@@ -45,7 +45,7 @@ def referenced(template: bytes) -> tuple[ConfigReference, ...]:
 
 
 def stamp_of(template: bytes) -> str:
-    """The content that the template was released for; empty where it says none."""
+    """The content that the template was released for; empty if it says none."""
     return text(msgspec.json.decode(template, type=JsonObject), *_STAMP)
 
 

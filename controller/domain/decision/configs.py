@@ -1,4 +1,4 @@
-"""Facts about ConfigMaps and Secrets. No other action waits for them, least of all a way back."""
+"""Facts about ConfigMaps and Secrets. No other action waits for them, least of all a rollback."""
 
 from controller.api.config import ConfigKind
 from controller.api.meta import Key, OwnerReference

@@ -14,7 +14,7 @@ class Done(Value, frozen=True):
 
 
 class NotYet(Value, frozen=True):
-    """Something must be seen first; an event or `wake_after` seconds will bring us back."""
+    """Something must be seen first; the next pass comes with an event, or after `wake_after` seconds."""
 
     reason: str
     wake_after: float | None = None

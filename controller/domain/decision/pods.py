@@ -21,7 +21,7 @@ class LabelPod(Value, frozen=True, tag=True):
 
 
 class MarkPod(Value, frozen=True, tag=True):
-    """A pod says that it never left the revision which a release goes back to; an empty id takes that away."""
+    """Label a pod that never left the revision to which a release goes back; an empty id removes the label."""
 
     pod: Key
     uid: str

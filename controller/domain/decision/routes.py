@@ -105,7 +105,7 @@ class RoutePlan(Value, frozen=True):
 class EnsureRoutes(Value, frozen=True, tag=True):
     """All gateway objects follow the plan, written in dependency order.
 
-    `at` is noted on objects in which somebody's change of our part is put back.
+    `at` is recorded on objects whose part of ours is put back after somebody changed it.
     """
 
     plan: RoutePlan

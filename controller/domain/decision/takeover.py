@@ -21,7 +21,8 @@ class TakeOverWorkload(Value, frozen=True, tag=True):
 
 
 class TakeOverCanary(Value, frozen=True, tag=True):
-    """An extra Deployment of the original is ours; `template_hash` is empty where its template is another."""
+    """Take over an extra Deployment of the original; `template_hash` is empty if its template is not the present
+    one."""
 
     deployment: Key
     resource_version: str

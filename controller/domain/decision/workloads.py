@@ -39,7 +39,7 @@ class FreezeWorkload(Value, frozen=True, tag=True):
     max_surge: IntOrPercent | None = None
     max_unavailable: IntOrPercent | None = None
     resumed: bool = False
-    """Its owner took a pause back that the record still knows."""
+    """The owner removed a pause that the record still contains."""
 
 
 class PaceDeployment(Value, frozen=True, tag=True):

@@ -24,7 +24,7 @@ GoldenQueries = Mapping[tuple[str, str], GoldenQuery]
 
 
 def expanded(metric: Metric, queries: GoldenQueries) -> Metric | str:
-    """The metric as an ordinary query; a text that says which names there are where there is no such one."""
+    """The metric as an ordinary query; a text with the known names if there is no metric of that name."""
     asked = metric.golden
     if asked is None:
         return metric

@@ -21,7 +21,7 @@ from controller.domain.decision import Measure, Value
 
 LONGEST_NAME = 63
 KEPT_SECONDS = 3600
-"""How long a Job that failed is kept, so that its log can be read, where it does not say."""
+"""How long a failed Job is kept, so that its log can be read, if the Job has no time of its own."""
 DEADLINE_EXCEEDED = "DeadlineExceeded"
 _SUCCEEDED = Bounds(min=1)
 
@@ -127,7 +127,7 @@ def texts_of(query: JobQuery) -> tuple[str, ...]:
 
 
 def tree(query: JobQuery) -> JsonObject:
-    """The Job's `spec`; empty where it is no object."""
+    """The Job's `spec`; empty if it is no object."""
     spec = msgspec.json.decode(query.spec)
     return spec if isinstance(spec, dict) else {}
 

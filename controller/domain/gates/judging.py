@@ -30,7 +30,7 @@ MAX_CHARACTERS = 300
 
 
 def counted(metric: Metric, run: MetricRun, measured: Measurement, *, endless: bool) -> MetricRun:
-    """`run` with one more measurement; `endless` in the background, where only the end of the release ends it."""
+    """`run` with one more measurement; `endless` for the background gate, which only the end of the release ends."""
     found = read(metric, measured)
     tally = structs.replace(
         run,
@@ -65,7 +65,7 @@ def judge(metric: Metric, run: MetricRun, *, endless: bool) -> tuple[Verdict, st
 
 
 def next_due(metric: Metric, run: MetricRun, started: datetime) -> datetime | None:
-    """When to measure next; None where the metric has its verdict."""
+    """When to measure next; None if the metric has its verdict."""
     if run.verdict != Verdict.RUNNING:
         return None
     if run.last_at is None:
@@ -104,7 +104,7 @@ def as_configured(analysis: Analysis, verdict: Verdict) -> Verdict:
 
 
 def _length(text: str) -> timedelta:
-    """A length of time that admission has read; one that is not one counts as none."""
+    """A duration that admission has checked; a text that is not a duration counts as none."""
     return parse_duration(text) or timedelta()
 
 

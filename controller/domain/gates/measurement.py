@@ -79,7 +79,7 @@ def _judged(metric: Metric, measured: Measurement) -> Finding:
 
 
 def _broken(metric: Metric, value: float, stable: float | None) -> str:
-    """The first rule that the value breaks, in words; empty where it keeps all."""
+    """The first rule that the value breaks, in words; empty if it keeps all."""
     if metric.success is not None and (out := _outside(metric.success, value)):
         return f"{shown(value)} is {out}"
     if metric.compare is None or stable is None:
@@ -109,7 +109,7 @@ def _difference(value: float, stable: float) -> float:
 
 
 def _outside(bounds: Bounds, value: float) -> str:
-    """How a value lies outside of bounds; empty where it lies within."""
+    """How a value lies outside of bounds; empty if it lies within."""
     if bounds.min is not None and value < bounds.min:
         return f"below {shown(bounds.min)}"
     if bounds.max is not None and value > bounds.max:

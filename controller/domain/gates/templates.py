@@ -8,7 +8,7 @@ from controller.api.rollout import Rollout
 
 
 def analyses_of(rollout: Rollout) -> tuple[Analysis, ...]:
-    """The gates of a Rollout, the one in the background first."""
+    """The gates of a Rollout, the background gate first."""
     plan = rollout.spec.strategy.plan
     if plan is None:
         return ()

@@ -100,7 +100,7 @@ def _with_answer(
 
 
 def _deadline(analysis: Analysis, run: AnalysisRun, started: datetime) -> datetime | None:
-    """When the gate of a step ends without a verdict; the one in the background has all the time of the release."""
+    """When the gate of a step ends without a verdict; the background gate lasts as long as the release."""
     if analysis.deadline_seconds is None or run.step == 0:
         return None
     return started + timedelta(seconds=analysis.deadline_seconds)

@@ -1,4 +1,4 @@
-"""Reads a Deployment in mid-release: whether its owner paused it, its owner's own values, its rolling update limits.
+"""Reads a Deployment during a release: whether its owner paused it, its owner's own values, its rolling update limits.
 
 Two means hold a Deployment (docs/architecture.md, "Moving pods"). The *availability freeze* is a minReadySeconds that
 no pod reaches, so that the Deployment's controller creates exactly the allowed surge and stops. The *admission pause*

@@ -2,7 +2,7 @@
 
 Rules (those of the original): a batch's quota is its size minus the batch before; a pod that carries this release's id
 keeps its batch; the rest fill the lowest batch with room, so a replacement gets the number of the pod it replaces; pods
-beyond every quota (scaled up in mid-release) belong to the current batch. Terminating pods are not labelled.
+beyond every quota (scaled up during a release) belong to the current batch. Terminating pods are not labelled.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ def plan_labels(
 ) -> tuple[PodLabel, ...]:
     """Labels that are missing on `pods` (all of the new revision).
 
-    `batch_sizes` are cumulative, one per step; `current` is the 1-based step, the last one where the plan was shortened
+    `batch_sizes` are cumulative, one per step; `current` is the 1-based step, the last one if the plan was shortened
     since.
     """
     current = min(current, len(batch_sizes))

@@ -32,9 +32,9 @@ IN_THE_WAY = frozenset({32767})
 
 
 def values_left_behind(workload: WorkloadSeen, kept: str) -> OwnersRecord | None:
-    """The owner's values of a workload that has no record; None where it has no freeze of ours.
+    """The owner's values of a workload that has no record; None if it has no freeze of ours.
 
-    `kept` is the record in the status of the release under way, empty where there is none.
+    `kept` is the record in the status of the release under way, empty if there is none.
     """
     by_partition = isinstance(workload.object, PodSet)
     record = (_of_set if by_partition else _of_deployment)(workload, kept)

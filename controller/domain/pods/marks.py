@@ -42,7 +42,7 @@ class OwnersRecord(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def written_strategy(self) -> JsonObject:
-        """The owner's strategy; empty where there is none."""
+        """The owner's strategy; empty if there is none."""
         return self.strategy or {}
 
     @property

@@ -1,4 +1,4 @@
-"""The marks that the original controller leaves on a workload in mid-release, and whether it moves the workload.
+"""The marks that the original controller leaves on a workload during a release, and whether it moves the workload.
 
 Why: a release of the original may be under way when Moonshift starts in its place. Invariant: a workload that we hold
 never counts as one of the original's, whatever else it carries.

@@ -70,7 +70,7 @@ def surging(strategy: JsonObject, partition: IntOrPercent, surge: int) -> JsonOb
 
 
 def partition_of(kind: WorkloadKind, strategy: JsonObject) -> IntOrPercent:
-    """The partition of an update strategy; 0 where it has none."""
+    """The partition of an update strategy; 0 if it has none."""
     *way, last = _place(kind)
     value = child(strategy, *way).get(last)
     return value if isinstance(value, int | str) and not isinstance(value, bool) else 0

@@ -24,7 +24,7 @@ _NAME = re.compile(r'(pods? "[^"]*?)-[a-z0-9]{5}"')
 
 
 class Trouble(Value, frozen=True):
-    """A problem, as a stable word and a sentence; `pod` is empty where none was created."""
+    """A problem, as a stable word and a sentence; `pod` is empty if none was created."""
 
     reason: str
     text: str

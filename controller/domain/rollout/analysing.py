@@ -36,7 +36,7 @@ class Watched(Value, frozen=True):
 
 
 def analyse(context: ReleaseContext, status: RolloutStatus) -> Transition | None:
-    """The gate of the present step; None where it has none, or has passed."""
+    """The gate of the present step; None if the step has no gate, or the gate has passed."""
     index = moonshift_status(status).step
     analysis = context.step(index).analysis
     if analysis is None:
@@ -77,7 +77,7 @@ def _passed(context: ReleaseContext, status: RolloutStatus, run: AnalysisRun) ->
 def _not_passed(
     context: ReleaseContext, status: RolloutStatus, analysis: Analysis, run: AnalysisRun
 ) -> Transition:
-    """Take the new revision back where the gate asks for it; otherwise the step waits for a person."""
+    """Roll the new revision back if the gate asks for it; otherwise the step waits for a person."""
     notes = (_note_of(run),) if not _noted(status) else ()
     status = _with_verdict(context, status, run)
     if run.verdict == Verdict.FAILED and analysis.on_failure is OnFailure.ROLLBACK:
@@ -140,7 +140,7 @@ def kept_runs(runs: tuple[AnalysisRun, ...]) -> tuple[AnalysisRun, ...]:
 
 
 def watched(context: ReleaseContext, status: RolloutStatus) -> Watched:
-    """The gate in the background: one that fails takes the revision back, or stops the work of the present step."""
+    """The background gate: if it fails, it rolls the revision back or stops the work of the present step."""
     analysis = context.strategy.analysis
     if analysis is None or not _watches(status, analysis):
         return Watched(status)
@@ -223,7 +223,7 @@ def asked_of(
 
 
 def words_of(context: ReleaseContext, status: RolloutStatus) -> dict[str, str]:
-    """The variables of metric texts; empty where this release has no such value."""
+    """The variables of metric texts; empty if this release has no such value."""
     ours = moonshift_status(status)
     step = context.step(ours.step)
     stable = next(iter(context.stable_services), "")

@@ -116,7 +116,7 @@ def _is_unused(state: RouteState) -> bool:
 
 
 def _followed_since(status: RolloutStatus, plan: RoutePlan) -> datetime | None:
-    """When all objects were first seen to follow the plan; None where that was not recorded."""
+    """When all objects were first seen to follow the plan; None if that was not recorded."""
     ours = moonshift_status(status)
     return ours.routed_at if ours.route_plan == plan.identity else None
 

@@ -30,7 +30,7 @@ def _known(context: ReleaseContext) -> tuple[Autoscaler, ...]:
 
 
 def pause_all(context: ReleaseContext) -> tuple[Action, ...]:
-    """Pause autoscalers that still size the workload, including those created in mid-release."""
+    """Pause autoscalers that still size the workload, including those created during a release."""
     return tuple(
         PauseAutoscaler(found.metadata.key, found.metadata.resource_version, original(found))
         for found in _known(context)

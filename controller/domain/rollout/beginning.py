@@ -94,7 +94,7 @@ def _first_step(
 
 
 def recorded_values(context: ReleaseContext) -> str:
-    """The owner's own values as the workload records them; empty where they cannot be read."""
+    """The owner's own values as the workload records them; empty if they cannot be read."""
     return context.meta.annotations[names.ORIGINAL_STRATEGY] if context.owners is not None else ""
 
 
@@ -136,7 +136,7 @@ def stable_after(context: ReleaseContext, status: RolloutStatus) -> tuple[str, s
     """The stable revision after another revision came: a revision that replaced all or most pods of the old one, as it
     was meant to.
 
-    Every pass computes the same answer until the release begins anew.
+    Every pass computes the same answer until the release begins again.
     """
     ours = moonshift_status(status)
     runs = {

@@ -158,7 +158,7 @@ def _newly_wrong(before: RolloutStatus, after: RolloutStatus) -> tuple[Note, ...
 
 
 def stamped(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Stamp changed content as another revision; None where none has changed, or a release cannot begin now."""
+    """Stamp changed content as another revision; None if none has changed, or a release cannot begin now."""
     seen = context.seen.config
     if not isinstance(seen, ConfigWatched) or not _may_be_released(context, status):
         return None

@@ -38,7 +38,7 @@ _WORKING = (
 
 
 def with_deadline(context: ReleaseContext, stop: Stop) -> Stop:
-    """`stop`, stalled where its work has taken too long; time does not count while people have to help first."""
+    """`stop`, stalled if its work has taken too long; time does not count while people have to help first."""
     return (
         held_up(context, stop)
         if stop.problem is not None
@@ -112,7 +112,7 @@ def _first_began(status: RolloutStatus) -> datetime | None:
     if ours.state not in _WORKING or not ours.visits:
         return None
     present = ours.visits[-1]
-    # A step that was ready once and lost its pods starts its work anew then, even after a long wait for people.
+    # A step that was ready once and lost its pods starts its work again then, even after a long wait for people.
     return present.started_at if present.ready_at is None else ours.state_since
 
 

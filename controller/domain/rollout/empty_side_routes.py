@@ -50,7 +50,7 @@ PINNED_ON = (Goal.ROLLBACK, Goal.CONTINUOUS)
 def noted(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
     """Record since when each side is empty while the other is not, and since when it is ready again.
 
-    While a workload has no replicas, every side is about to be empty: the record stays as it is, and nothing is added.
+    While a workload has no replicas, every side becomes empty: the record does not change.
     """
     if context.seen.workload is not None and not context.replicas:
         return status
@@ -68,7 +68,7 @@ def noted(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
 def _looked_at(
     context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide | None
 ) -> EmptySide | None:
-    """The record of a side; None where nothing is wrong with it."""
+    """The record of a side; None if the side has no problem."""
     alive = answers(context, status, side)
     if known is None:
         wrong = not alive and _has_share(context, status, side) and _other_lives(context, side)
@@ -92,13 +92,13 @@ def _due(context: ReleaseContext, status: RolloutStatus, side: Side, entry: Empt
     """The share moves as soon as the grace period is over, if the other side has ready pods."""
     since = entry.since or context.now
     entry = structs.replace(entry, since=since)
-    patience = timedelta() if _for_good(context, status, side) else context.grace
+    patience = timedelta() if _no_pod_is_wanted(context, status, side) else context.grace
     if entry.led_away or since + patience > context.now:
         return entry
     return structs.replace(entry, led_away=_means(context, status, side))
 
 
-def _for_good(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
+def _no_pod_is_wanted(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
     """The side has no ready pod because no pod of it is wanted."""
     if _by_plan(context, status, side):
         return True
@@ -165,7 +165,7 @@ def _is_pinned(context: ReleaseContext, service: str) -> bool:
 
 
 def _means(context: ReleaseContext, status: RolloutStatus, side: Side) -> str:
-    """The way in which the side's share can be moved now; empty where no pod would receive it."""
+    """The way in which the side's share can be moved now; empty if no pod would receive the share."""
     un_pinned = (
         side.half is Half.STABLE and not context.shared and reaches_somebody(context, side.service)
     )

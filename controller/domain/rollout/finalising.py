@@ -1,7 +1,7 @@
 """The end of a release: restores traffic, Services and workload, in an order that loses no request.
 
 Every goal is a sequence of facts that each pass checks from the first; the first fact that is not yet true is the
-`finalisingStep` that clients see. No progress is stored, so neither a crash nor a change of goal half-way can skip a
+`finalisingStep` that clients see. No progress is stored, so neither a crash nor a change of goal halfway can skip a
 fact (the original resumed a step of another sequence, D05). After the last approval the share of the new revision never
 falls: the workload is upgraded before the routes are restored (the original restores first, and sends everybody back to
 the old pods for a while). On rollback, deletion and disabling the routes go to stable first.
@@ -79,8 +79,9 @@ def _route_to_new(context: ReleaseContext, status: RolloutStatus) -> Stop | None
     """Blue-green: all traffic goes to the new pods, and the grace period is over, before the old pods are removed
     together.
 
-    Not after the last share was taken from the canary Services: it was given again, and then left together with their
-    names, which lost requests. Nor after that: a gateway object whose restore stopped half-way got the share again.
+    This is skipped after the last share was removed from the canary Services, and after restoring has begun.
+    Otherwise the share was written again, and then removed together with the Services' names, which lost requests;
+    and a gateway object whose restore had stopped halfway got the share again.
     """
     past = moonshift_status(status).withdrawn_at is not None or _is_promoted(context, status)
     if context.style is not Style.BLUE_GREEN or not context.routes_lead or past:
@@ -151,8 +152,8 @@ def _resume_workload(context: ReleaseContext, status: RolloutStatus) -> Stop | N
 def _promote(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Write the owner's own values, and label every new pod with the release.
 
-    In canary style the batches were those of the extra Deployment's pods. No step has made the workload's own pods, and
-    the original labels none of them: ours are labelled where a record of the release will look for them.
+    In canary style the batch numbers belong to the extra Deployment's pods. No step created the workload's own pods,
+    and the original does not label them. They are labelled only if the release will be recorded.
     """
     held = kept_paused(context) if context.kind is WorkloadKind.DEPLOYMENT else None
     if held is not None and _still_frozen(context):

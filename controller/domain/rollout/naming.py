@@ -30,7 +30,7 @@ def new_in_words(context: ReleaseContext) -> str:
 
 
 def stable_in_words(context: ReleaseContext, revision: str) -> str:
-    """The previous revision, found by the name its pods carry; empty where there is none."""
+    """The previous revision, found by the name its pods carry; empty if there is none."""
     kept = (
         bytes(rs.spec.template)
         for rs, _ in context.workload.replica_sets

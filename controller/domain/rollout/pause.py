@@ -128,7 +128,7 @@ def read_mailbox(context: ReleaseContext, status: RolloutStatus) -> Continue | N
 
 
 def _in_their_words(approval: Approval | None) -> str:
-    """The approver and the reason, where the approval gives one."""
+    """The approver, and the reason if the approval gives one."""
     return f" by {approval.by}: {approval.message}" if approval and approval.message else ""
 
 

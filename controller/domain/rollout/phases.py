@@ -318,7 +318,8 @@ def _without_workload(context: ReleaseContext, status: RolloutStatus) -> Transit
 
 
 def _disabled(context: ReleaseContext, status: RolloutStatus) -> Transition:
-    """In mid-release the workload's own controller completes the new template, once traffic is back on stable."""
+    """During a release the workload's own controller completes the update to the new template, after traffic has
+    returned to stable."""
     status = config_release.without_config(routing.noted_routes(context, status))
     busy = status.phase in (Phase.PROGRESSING, Phase.DISABLING)
     goal = Goal.DISABLED if context.seen.workload is not None else Goal.WORKLOAD_GONE

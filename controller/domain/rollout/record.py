@@ -19,7 +19,7 @@ from controller.domain.rollout.release_context import (
 def recorded(
     context: ReleaseContext, status: RolloutStatus, outcome: Outcome
 ) -> tuple[Action, ...]:
-    """The record of the release that `status` is about; nothing where records are not kept, or no release was under
+    """The record of the release that `status` is about; nothing if records are not kept, or no release was under
     way.
     """
     keep = context.seen.histories_kept
@@ -43,7 +43,7 @@ def recorded(
 
 
 def _workload(context: ReleaseContext, outcome: Outcome) -> msgspec.Raw | None:
-    """The workload's spec, where it is still that of the release."""
+    """The workload's spec, if it is still the spec of the release."""
     if context.seen.workload is None or outcome is Outcome.SUPERSEDED:
         return None
     return msgspec.Raw(msgspec.json.encode(context.workload.object.spec))

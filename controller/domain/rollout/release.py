@@ -210,7 +210,7 @@ def _continue(context: ReleaseContext, status: RolloutStatus) -> Transition:
     if is_initializing(status):
         return check_before_the_first_move(context, status)
     if moonshift_status(status).state == StepState.COMPLETED:
-        # The goal is written before any change: after a crash half-way, a step would otherwise undo the end, and freeze
+        # The goal is written before any change: after a crash halfway, a step would otherwise undo the end, and freeze
         # a
         # workload whose owner's values are restored already.
         going = ending(status, Goal.SUCCESS, context.now)
@@ -250,7 +250,7 @@ def _with_background_run(background: Watched, transition: Transition) -> Transit
 
 
 def _refreshed(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
-    """The owner's rollout id may change in mid-release; the same template may have been admitted again.
+    """The owner's rollout id may change during a release; the same template may have been admitted again.
 
     Before the first move, the running revision becomes stable when no stable revision is recorded. A recorded one is
     never replaced here: a workload that returns from zero replicas gets its newest revision from its own controller.
@@ -355,7 +355,7 @@ def _start_over(context: ReleaseContext, status: RolloutStatus) -> Transition:
 
 
 def _without_pods(context: ReleaseContext) -> str:
-    """A DaemonSet has no replicas: it is without pods where it is without nodes."""
+    """A DaemonSet has no replicas: it has no pods if it has no nodes."""
     by_nodes = context.kind is not None and not context.kind.has_replicas
     return messages.NODES_AWAY if by_nodes else messages.SCALED_AWAY
 

@@ -88,7 +88,7 @@ class ReleaseContext(Value, frozen=True):
 
     @property
     def style(self) -> Style:
-        """Canary style only where an extra Deployment was asked for, beside a Deployment."""
+        """Canary style only if the workload is a Deployment and the plan asks for an extra one."""
         if self.seen.rollout.spec.strategy.blue_green is not None:
             return Style.BLUE_GREEN
         extra = self.strategy.enable_extra_workload_for_canary
@@ -236,7 +236,7 @@ class ReleaseContext(Value, frozen=True):
 
     @property
     def values_to_restore(self) -> OwnersRecord | None:
-        """The owner's own values that the freeze replaced; None where the workload has no freeze of ours."""
+        """The owner's own values that the freeze replaced; None if the workload has no freeze of ours."""
         return self.owners or self.left_behind
 
     @property

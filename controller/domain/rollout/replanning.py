@@ -1,4 +1,4 @@
-"""Finds the present step of a release in a plan that was edited in mid-release.
+"""Finds the present step of a release in a plan that was edited during a release.
 
 The rule is the original's: look for the number of pods that the present step asked for, first in the new plan's step of
 the same number, then from the first step on. Pauses and thresholds are not part of a plan's hash: they take effect

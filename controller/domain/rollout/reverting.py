@@ -18,7 +18,8 @@ from controller.domain.rollout.transition import Stop
 
 
 def given_up(context: ReleaseContext, status: RolloutStatus, why: str) -> Stop | None:
-    """Restore the stable template because of `why`; None where it is not kept any more, or is in use already."""
+    """Restore the stable template because of `why`; None if the template is not kept any more, or is the present one
+    already."""
     source = kept_template(context, moonshift_status(status).stable_revision)
     text = "" if source else moonshift_status(status).kept_template
     if not (source or text) or moonshift_status(status).by_id:
@@ -41,7 +42,7 @@ MAX_KEPT_BYTES = 65536
 
 
 def template_to_keep(context: ReleaseContext, status: RolloutStatus, stable: str) -> str:
-    """The template (JSON) of a Deployment's stable revision with the labels of its pods; empty where it is too
+    """The template (JSON) of a Deployment's stable revision with the labels of its pods; empty if it is too
     large.
     """
     found = [

@@ -74,7 +74,7 @@ def observed_plan(context: ReleaseContext) -> str | None:
 
 
 def marks_partial_restore(plan: str) -> bool:
-    """The recorded value means: all objects above those in use are restored."""
+    """The recorded value means that all objects of smaller depth than the objects in use are restored."""
     return plan.startswith(GIVEN_BACK)
 
 
@@ -100,7 +100,7 @@ def _all_are_restored(context: ReleaseContext) -> bool:
 
 
 def _unannounced(status: RolloutStatus) -> RolloutStatus:
-    """No object names a Service of ours any more: the next share is announced anew."""
+    """No object names a canary Service any more: the next share is announced again."""
     return with_moonshift_status(status, announced_at=None, withdrawn_at=None)
 
 
@@ -158,7 +158,7 @@ def wanted_plan(context: ReleaseContext, status: RolloutStatus, index: int) -> R
 
 
 def share_led(context: ReleaseContext, status: RolloutStatus) -> float | None:
-    """The new revision's share in the plan that the gateway objects follow; None where the share is not known."""
+    """The new revision's share in the plan that the gateway objects follow; None if the share is not known."""
     plan = observed_plan(context)
     if plan == announcement(_plan_of(context, status, Step())).identity:
         return 0.0

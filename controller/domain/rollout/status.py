@@ -99,7 +99,7 @@ def mirrored(status: RolloutStatus) -> RolloutStatus:
 
 
 def settled(before: RolloutStatus, after: RolloutStatus) -> RolloutStatus:
-    """`after`; or `before` itself where only instants differ.
+    """`after`; or `before` itself if only instants differ.
 
     Why: writing a status without news wakes the pass that writes the next one.
     """

@@ -227,7 +227,7 @@ def _with_all_kept(context: ReleaseContext, transition: Stop) -> Stop:
 
 
 def _with_routes(context: ReleaseContext, transition: Stop, index: int) -> Stop:
-    """The same stop, with repairs of the routes; or without, where another writer changed them again."""
+    """The same stop, with repairs of the routes; or without them if another writer changed the routes again."""
     drift = drift_of(context)
     status, notes = noted(transition.status, drift, context.now)
     if drift.held is not None:

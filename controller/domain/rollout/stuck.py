@@ -1,8 +1,9 @@
 """Reports pods that cannot be created, or fail, after one minute, with or without a deadline.
 
-Why: a release that waits for pods looks like one that works. The reason (a quota, a policy, a missing image) is written
-on the workload, its ReplicaSets or its pods. For a StatefulSet or DaemonSet it is only in Events, which are read once
-pods have been missing for a minute. Invariant: a new text about the same problem is not written again.
+Why: a release that waits for ever for pods looks the same as a release that makes progress. The reason (a quota, a
+policy, a missing image) is written on the workload, its ReplicaSets or its pods. For a StatefulSet or DaemonSet it is
+only in Events, which are read once pods have been missing for a minute. Invariant: a new text about the same problem
+is not written again.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -25,7 +26,7 @@ TROUBLE_TOLERATED_FOR = timedelta(minutes=1)
 
 
 def with_trouble(context: ReleaseContext, stop: Stop, began: datetime) -> Stop:
-    """`stop`, stalled where pods of the work that began at `began` have a problem; else with a time to look again."""
+    """`stop`, stalled if pods of the work that began at `began` have a problem; else with a time to look again."""
     trouble = trouble_of(context, stop.status)
     since = trouble.since if trouble is not None else _missing_since(context)
     if trouble is None and since is None:
@@ -87,7 +88,7 @@ def _problem(context: ReleaseContext, status: RolloutStatus, trouble: Trouble) -
 
 
 def steady(context: ReleaseContext, reason: str, head: str, text: str) -> str:
-    """`text`, or the present text where it is about the same problem: details alternate between passes."""
+    """`text`, or the present text if it is about the same problem: details alternate between passes."""
     before = condition(context.seen.rollout.status, "Stalled")
     same = before is not None and before.reason == reason and before.message.startswith(head)
     return before.message if before is not None and same else text

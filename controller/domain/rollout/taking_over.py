@@ -48,7 +48,7 @@ _AT_REST = ("", StepState.COMPLETED)
 
 
 def taking_over(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Take a release of the original over; None where there is none, or where it is ours already."""
+    """Take a release of the original over; None if there is none, or if it is ours already."""
     before = context.seen.rollout.status
     if moonshift_status(status).release or moonshift_status(before).release:
         return None

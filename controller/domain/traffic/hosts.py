@@ -1,9 +1,9 @@
 """How gateway objects name Services, and where in a tree such names are.
 
 A Service is written short (`web`), qualified by the namespace (`web.demo`, `web.demo.svc`,
-`web.demo.svc.cluster.local`, `demo/web`), or as a name made of namespace, Service and port (`web_demo_svc_8080`,
-`demo-web-8080`, `demo/web:8080`). Destinations are found by shape, whatever the kind: an object under `destination`
-with a `host`, and the elements of `backendRefs` and of `services` with a `name`.
+`web.demo.svc.cluster.local`, `demo/web`), or as a name that consists of namespace, Service and port
+(`web_demo_svc_8080`, `demo-web-8080`, `demo/web:8080`). Destinations are found by shape, whatever the kind: an object
+under `destination` with a `host`, and the elements of `backendRefs` and of `services` with a `name`.
 Must not know any kind by name; a value of another shape is not a destination.
 """
 

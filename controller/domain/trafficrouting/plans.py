@@ -19,7 +19,7 @@ from controller.domain.trafficrouting.seen import TrafficRoutingSeen, owner_of
 def plans_of(
     seen: TrafficRoutingSeen, open_routes: tuple[str, ...], sides: Sides
 ) -> tuple[RoutePlan, ...]:
-    """The plans of the gateway objects: all requests go to the new revision where the stable one has no ready pod."""
+    """The plans of the gateway objects: all requests go to the new revision if the stable one has no ready pod."""
     whole = tuple(route for route in open_routes if is_away(sides, STABLE, route))
     divided = tuple(route for route in open_routes if route not in whole)
     plans = (_plan(seen, divided),)
@@ -42,7 +42,7 @@ def _plan(seen: TrafficRoutingSeen, open_routes: tuple[str, ...]) -> RoutePlan:
 
 
 def common_metadata(seen: TrafficRoutingSeen) -> PatchMetadata | None:
-    """Labels and annotations that all members give their new pods; None where they differ."""
+    """Labels and annotations that all members give their new pods; None if they differ."""
     given = [_metadata_of(member.rollout) for member in seen.members]
     if not given:
         return PatchMetadata()

@@ -1,4 +1,4 @@
-"""Making gateway objects follow a plan, and giving them back."""
+"""Makes gateway objects follow a plan, and restores them."""
 
 from controller.effects.gateways.contracts import GatewayObjects, Scope, ScriptRunner, ScriptSource
 from controller.effects.gateways.kube_objects import KubeGatewayObjects

@@ -41,7 +41,7 @@ class Accounts:
     async def may_lead(
         self, target: Target, shown: Iterable[Reference], namespace: str
     ) -> Refusal | None:
-        """Why its scripts must not change the object, or see those that are `shown` to them; None where they may."""
+        """Why its scripts must not change the object, or read the objects `shown`; None if they may."""
         for own in _own_scripts(target):
             refused = await self._refused(own, LEADING, target.reference, namespace)
             for other in () if refused else shown:

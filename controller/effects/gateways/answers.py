@@ -88,7 +88,7 @@ class Question(msgspec.Struct, frozen=True):
     siblings: tuple[tuple[Json, ...], ...]
     """The siblings that each script's header asks for."""
     named: tuple[Reference, ...]
-    """The references as the plan names them; those in `scripts` have the version that is served."""
+    """The references as the plan names them; the references in `scripts` have the version that is served."""
     left_out: frozenset[int] = frozenset()
     """Places of the references that the plan leaves out."""
 

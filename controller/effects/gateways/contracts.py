@@ -55,7 +55,7 @@ class CompanionObjects(Protocol):
     async def made_for(
         self, kind: Reference, namespace: str, rollout_uid: str
     ) -> tuple[bytes, ...]:
-        """All objects of the kind; none where the kind is not served."""
+        """All objects of the kind; none if the kind is not served."""
         ...
 
     async def create(self, kind: Reference, namespace: str, body: bytes) -> None:

@@ -43,7 +43,7 @@ def _no_own(key: Key) -> Unavailable:
 
 
 class ConfiguredScripts:
-    """The packaged scripts and those of the ConfigMaps, by reference."""
+    """The packaged scripts and the scripts of the ConfigMaps, by reference."""
 
     def __init__(
         self, library: ScriptLibrary, config_map: ConfigMapData, own: OwnData = _no_own
@@ -68,12 +68,12 @@ class ConfiguredScripts:
         return self.library.resolve_custom(group, reference.kind, choice, data)
 
     def missing(self, reference: Reference) -> str:
-        """The places where the script was not found; empty where there is one."""
+        """The places where the script was not found; empty if there is one."""
         script = self.resolve(reference)
         return script.reason if isinstance(script, MissingScript) else ""
 
     def header(self, reference: Reference) -> ScriptHeader | None:
-        """The header of the reference's script; None where there is no script. Parsed once for each text."""
+        """The header of the reference's script; None if there is no script. Parsed once for each text."""
         script = self.resolve(reference)
         if isinstance(script, MissingScript):
             return None

@@ -15,7 +15,7 @@ from controller.scripts.answer import Refused
 from controller.scripts.lookup import MissingScript, Script
 
 UNWATCHED = 30.0
-"""Seconds until a retry where no watch reports the change: rights, and served kinds."""
+"""Seconds until a retry if no watch reports the change: rights, and served kinds."""
 UNAVAILABLE = 1.0
 """Seconds until a worker that did not answer is called again."""
 OVERLOADED = 10.0
@@ -24,7 +24,7 @@ CONFLICT = 0.5
 """Seconds until an object is read again that somebody else wrote at the same time."""
 
 ACCOUNT_FORBIDDEN = "ServiceAccountForbidden"
-"""The reason where the ServiceAccount of a namespace's script lacks a right."""
+"""The reason if the ServiceAccount of a namespace's script lacks a right."""
 
 _WORDS = {
     "SYNTAX_ERROR": "has a syntax error",
@@ -115,7 +115,7 @@ def grant(own: OwnScript, right: Right, verbs: Sequence[str]) -> str:
 
 
 def unreadable(message: str, subject: str) -> str:
-    """The API server's words about one object, and the way to grant a right where one is missing."""
+    """The API server's words about one object, and how to grant a missing right."""
     said = f"{subject}: {message}"
     if " cannot " not in message or _MISSING_RIGHT not in message:
         return said

@@ -152,7 +152,7 @@ class GatewayRoutes:
         *,
         among: tuple[Reference, ...] = (),
     ) -> Outcome:
-        """The plan's references follow it; `among` are all references, where the plan is about some of them."""
+        """The plan's references follow it; `among` are all references if the plan is about some of them only."""
         foreseen = await self._foresee(plan, among or plan.references)
         if isinstance(foreseen, Refusal):
             return foreseen
@@ -174,7 +174,7 @@ class GatewayRoutes:
         return foreseen if isinstance(foreseen, Refusal) else Done()
 
     async def _foresee(self, plan: RoutePlan, among: tuple[Reference, ...]) -> _Foreseen | Refusal:
-        """The objects to write; a refusal where a problem is known."""
+        """The objects to write; a refusal if a problem is known."""
         if plan.weight is None and not plan.matches:
             return refusals.nothing_to_route(plan)
         targets = targets_of(plan.references, plan.namespace)

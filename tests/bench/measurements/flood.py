@@ -21,7 +21,7 @@ HONEST = 200
 PAUSE_SECONDS = 0.05
 RAMP_SECONDS = 3.0
 RESET_PEAK = "5"
-"""To /proc/PID/clear_refs: the peak of the resident size begins anew."""
+"""To /proc/PID/clear_refs: the peak of the resident size begins again."""
 
 
 async def measure(ground: Ground) -> list[Row]:

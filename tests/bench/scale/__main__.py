@@ -1,7 +1,7 @@
 """The command line: `python -m tests.bench.scale [--only NAME]`, which writes its part of docs/benchmarks.md.
 
 Invariant: each scenario has a control plane of its own, and replaces its own rows of the record only. The exit status
-is 0 where every figure is reached. It must not measure.
+is 0 if every figure is reached. It must not measure.
 """
 
 import asyncio

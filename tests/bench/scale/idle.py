@@ -92,7 +92,7 @@ def _product(ground: Ground) -> WatchedProduct:
 
 
 async def _at(ground: Ground, size: Size) -> Rest:
-    """Make the objects, let the controller see them, start it anew, and watch it rest."""
+    """Make the objects, let the controller see them, start it again, and watch it rest."""
     product = _product(ground)
     mark, before = product.mark(), product.controller.resource_use().cpu_seconds
     with ground.reporter.phase(f"{size}: make the objects"):

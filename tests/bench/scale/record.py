@@ -34,7 +34,7 @@ class Measured(msgspec.Struct, frozen=True):
     kubernetes: str
     python: str
     others_percent: float | None
-    """None where it was not noted."""
+    """None if it was not noted."""
     lines: tuple[Line, ...]
 
 

@@ -61,7 +61,7 @@ class Slope:
 
     @property
     def surely(self) -> float:
-        """The least growth that is certain; 0 where there may be no growth."""
+        """The least growth that is certain; 0 if there may be no growth."""
         return max(0.0, self.each - self.error)
 
     def __str__(self) -> str:

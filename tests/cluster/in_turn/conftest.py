@@ -2,7 +2,7 @@
 
 Why it exists: these tests start the controller with other flags or as somebody else, or take away objects it needs. A
 plane takes longer to start than a Moonshift. Invariant: at most one Moonshift is on the plane, and each is installed
-anew, so that it misses nothing that a test before took away. The objects that others left (their namespaces, kinds and
+again, so that it misses nothing that a test before took away. The objects that others left (their namespaces, kinds and
 rights) are not looked at.
 """
 

@@ -61,7 +61,7 @@ async def writes(pair: Replicas) -> AsyncIterator[Writes]:
 
 
 async def secret(pair: Replicas) -> dict[str, bytes]:
-    """The Secret's data; nothing where there is none."""
+    """The Secret's data; nothing if there is none."""
     try:
         found = await pair.plane.client().get(SECRET)
     except RequestRefused as refused:

@@ -102,7 +102,7 @@ def put(path: tuple[str, ...], value: object) -> object:
 
 
 def at(tree: Any, path: tuple[str, ...]) -> object:
-    """The value at a path; None where the path ends earlier."""
+    """The value at a path; None if the path ends earlier."""
     for name in path:
         if not tree:
             return None

@@ -1,4 +1,4 @@
-"""A release half-way, as small as a test needs it."""
+"""A release halfway, as small as a test needs it."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

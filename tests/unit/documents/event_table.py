@@ -23,7 +23,7 @@ Sentences = dict[str, str]
 
 
 def sentences(module: Path) -> Sentences:
-    """Constants with the sentence under each; empty where there is none."""
+    """Constants with the sentence under each; empty if there is none."""
     body = ast.parse(module.read_text()).body
     found: Sentences = {}
     for here, following in zip(body, [*body[1:], ast.Pass()], strict=True):
@@ -92,7 +92,7 @@ def generated() -> str:
 
 
 def renewed(text: str) -> str:
-    """The document with its table made anew."""
+    """The document with its table made again."""
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}{generated()}{END}{tail}"

@@ -91,7 +91,7 @@ SHOWN = commands()
 
 
 def of_moonshift(shown: Shown) -> tuple[str, ...] | None:
-    """The arguments of our own program; None where the command is of another."""
+    """The arguments of our own program; None if the command is of another."""
     match shown.words:
         case ("moonshift", *rest) | ("kubectl", "moonshift", *rest):
             return tuple(rest)

@@ -40,7 +40,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def problem(page: Path, target: str) -> str:
-    """The problem of a link; empty where the link is right."""
+    """The problem of a link; empty if the link is right."""
     path, _, anchor = target.partition("#")
     there = (page.parent / path).resolve() if path else page
     if not there.exists():

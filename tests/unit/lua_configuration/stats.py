@@ -37,7 +37,7 @@ def problems() -> list[str]:
 
 
 def main() -> int:
-    """Prints the counts; 1 where a bound is exceeded."""
+    """Prints the counts; 1 if a bound is exceeded."""
     scripts, modules = lines()
     for title, counts in (("scripts", scripts), ("modules of the library", modules)):
         for path, count in sorted(counts.items(), key=lambda item: item[1]):

@@ -197,7 +197,7 @@ class Watch:
     def batch_is_kept(self, context: ReleaseContext, ours: MoonshiftStatus) -> None:
         """No more new pods than the step wants, or one before it did.
 
-        Except of a workload that was made anew and got another template before its controller looked: nothing is
+        Except of a workload that was made again and got another template before its controller looked: nothing is
         stable, so its controller makes every pod of the only revision that there is.
         """
         new = [pod for pod in context.new_pods if not pod.metadata.deleting]

@@ -91,7 +91,7 @@ def generated() -> str:
 
 
 def renewed(text: str) -> str:
-    """The document with its tables made anew."""
+    """The document with its tables made again."""
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}{generated()}{END}{tail}"

@@ -35,7 +35,7 @@ class BlueGreenDeployment(Deployments):
     def grow(
         self, context: ReleaseContext, index: int, counted: Readiness, *, give_back: bool
     ) -> tuple[Action, ...]:
-        """As much surge as the step wants new pods; a jump back removes none."""
+        """The surge is the step's number of new pods; a jump back removes no pod."""
         values = WrittenLimits(_surge(context, index), 0)
         if not admission_paused(context.deployment) and written(context.deployment, values):
             return ()

@@ -1,4 +1,4 @@
-"""A CloneSet that is scaled to zero in mid-release, and up again: it returns as its stable revision.
+"""A CloneSet that is scaled to zero during a release, and up again: it returns as its stable revision.
 
 Its own controller calls the new revision the current one as soon as all wanted pods have it, so also when it wants no
 pod. Pods are then created as that revision, whatever the partition says. So at zero it may create no pod

@@ -23,7 +23,7 @@ class ExtraDeployment(Deployments):
     """The extra Deployment has the step's size."""
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-        """The workload itself does not move; one that its owner keeps paused is not released either."""
+        """The workload itself does not move; a workload that its owner has paused is not released either."""
         problem = kept_paused(context)
         return Stop(status=status, problem=problem) if problem is not None else None
 

@@ -1,4 +1,4 @@
-"""Restores admission's changes on a workload in mid-release: label, marks, availability freeze, admission pause.
+"""Restores admission's changes on a workload during a release: label, marks, availability freeze, admission pause.
 
 Why: no webhook may have answered when somebody replaced a manifest, removed a label or edited the freeze. Without the
 freeze the workload's own controller goes on to the new version at once, whatever the steps say. Invariant: the changes

@@ -1,4 +1,4 @@
-"""A Deployment that is scaled to zero in mid-release, and up again: only its stable revision returns.
+"""A Deployment that is scaled to zero during a release, and up again: only its stable revision returns.
 
 From zero the Deployment's controller fills the newest ReplicaSet, frozen and paused or not: that of the present
 template where it exists, else the last one created. So while there are no replicas the Deployment is paused, and empty
@@ -175,7 +175,8 @@ def _emptied(context: ReleaseContext, stable: ReplicaSet) -> tuple[ScaleReplicaS
 
 
 def _is_marked(context: ReleaseContext, stable: ReplicaSet) -> bool:
-    """The Deployment's controller has seen the size that we gave to the one stable pod, and marked it as its own."""
+    """The Deployment's controller has seen the size that we gave to the single stable pod's ReplicaSet, and marked
+    it."""
     alone = not any(rs.active for rs in _others(context, stable))
     marks = stable.metadata.annotations
     return alone or context.replicas > 1 or marks.get(names.DESIRED_REPLICAS) in ("1", None)

@@ -41,7 +41,7 @@ class Mechanism(Protocol):
         ...
 
     def delete_excess(self, context: ReleaseContext) -> tuple[Action, ...]:
-        """Delete pods beyond the owner's replicas, where the freeze keeps the workload's controller from it."""
+        """Delete pods beyond the owner's replicas if the freeze keeps the workload's controller from deleting them."""
         ...
 
     def only_stable_returns(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
@@ -79,7 +79,7 @@ class Mechanism(Protocol):
     def scale_up_stable(
         self, context: ReleaseContext, stable: Readiness
     ) -> tuple[Action, ...] | None:
-        """Add stable pods before the stable revision takes all traffic back; None where it has never shrunk."""
+        """Add stable pods before the stable revision takes all traffic back; None if it has never shrunk."""
         ...
 
     def release(

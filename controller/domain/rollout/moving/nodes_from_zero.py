@@ -1,4 +1,4 @@
-"""A DaemonSet whose nodes all left in mid-release, and returned: stable pods replace the new ones.
+"""A DaemonSet whose nodes all left during a release, and returned: stable pods replace the new ones.
 
 Its controller creates new pods on every node that returns, before any pass; `lending` replaces them. Invariant: the
 stable revision is not decided again.

@@ -174,7 +174,8 @@ def make_way(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 
     A StatefulSet replaces ready pods first, in its own order; unready ones would block it for ever, so they are
     deleted. A CloneSet chooses freely, so all of them are deleted; else a step could replace every stable pod instead.
-    But pods of the revision that a CloneSet calls its current one stay: deleted ones come back as the same, for ever.
+    But pods of the revision that a CloneSet calls its current one stay: the CloneSet would replace a deleted pod by
+    one of the same revision, for ever.
     """
     blocked = blocked_set(context, status)
     if blocked is not None:

@@ -1,4 +1,4 @@
-"""A StatefulSet that is scaled to zero in mid-release, and up again: it returns as its stable revision.
+"""A StatefulSet that is scaled to zero during a release, and up again: it returns as its stable revision.
 
 Its own controller calls a rolling update of no pods complete, whatever the partition says, and makes the new revision
 the current one; pods then return as that revision. So at zero the strategy is OnDelete, which completes nothing, and

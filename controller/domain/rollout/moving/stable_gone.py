@@ -69,7 +69,7 @@ def _cause(context: ReleaseContext, status: RolloutStatus) -> str:
 
 
 def _way_back(context: ReleaseContext, status: RolloutStatus) -> str:
-    """Undo only where the stable template is kept; otherwise only the owner has it, in a manifest."""
+    """Undo only if the stable template is kept; otherwise only the owner's manifest contains it."""
     ours = moonshift_status(status)
     if can_go_back(context, status):
         return f"Go back with kubectl moonshift undo {context.seen.rollout.metadata.name}"

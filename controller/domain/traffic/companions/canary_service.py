@@ -55,7 +55,7 @@ def _marks(value: Json) -> dict[str, str]:
 
 
 def canary_selector(stable: dict[str, str], wish: EnsureCanaryService) -> dict[str, str]:
-    """The canary Service's selector. A patch changes keys that the stable Service selects by; other keys only where
+    """The canary Service's selector. A patch changes keys that the stable Service selects by; other keys only if
     asked.
     """
     patch, label, revision = wish.selector_patch, wish.label, wish.revision

@@ -32,7 +32,7 @@ class CompanionRecord(msgspec.Struct, frozen=True):
 
 
 class CompanionObject(msgspec.Struct, frozen=True):
-    """A companion object as it is now. `written` is the checksum of the content we wrote; empty where we wrote none.
+    """A companion object as it is now. `written` is the checksum of the content that we wrote; empty if we wrote none.
 
     `whole`: the live object still contains all that we wrote. `leaving`: it is being deleted and is ignored.
     """
@@ -74,7 +74,7 @@ def makers_of(metadata: ObjectMeta) -> frozenset[str]:
 
 
 def place_of_companion(metadata: ObjectMeta) -> str:
-    """The place of the gateway object that it accompanies; empty where the object does not say."""
+    """The place of the gateway object that it accompanies; empty if the object does not say."""
     record = _record_of(metadata.annotations.get(names.COMPANION, ""))
     return record.beside if record is not None else ""
 
@@ -146,7 +146,7 @@ def companion_body(
 
 
 def wanted_part(manifest: Tree, key: str) -> str:
-    """A string of a manifest's metadata; empty where it is missing."""
+    """A string of a manifest's metadata; empty if it is missing."""
     metadata = manifest.get("metadata")
     return strings_of(metadata).get(key, "")
 

@@ -17,7 +17,7 @@ _LONG = 60
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One place: the written text and the live text, each empty where the field is missing."""
+    """One place: the written text and the live text, each empty if the field is missing."""
 
     path: str
     wanted: str

@@ -25,7 +25,7 @@ class Stored(Enum):
 
 
 def refusal_to_lead(object_state: ObjectState, plan: RoutePlan, subject: str) -> Refusal | None:
-    """Why the plan cannot be written into the object; None where it can."""
+    """Why the plan cannot be written into the object; None if it can."""
     taken = other_user(object_state.record, plan.rollout, subject, plan.namespace)
     if taken is not None:
         return taken
@@ -46,7 +46,7 @@ def follows(
 def corrections(
     object_state: ObjectState, companions: tuple[CompanionObject, ...], at: datetime | None
 ) -> PutBacks:
-    """The places that this write reverts, at `at`; when it reverts none, those of the last write that did."""
+    """The places that this write reverts, at `at`; if it reverts none, the places that the last such write reverted."""
     record = object_state.record
     if record is None:
         return PutBacks()
@@ -74,7 +74,7 @@ def is_led(object_state: ObjectState, action: RestoreRoutes, subject: str) -> bo
 
 
 def depth_of(object_state: ObjectState | None) -> int:
-    """The object's recorded depth; 0 where there is no record."""
+    """The object's recorded depth; 0 if there is no record."""
     return (
         object_state.record.depth
         if object_state is not None and object_state.record is not None

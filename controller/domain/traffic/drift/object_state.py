@@ -53,7 +53,7 @@ class ObjectState(msgspec.Struct, frozen=True):
     ambiguous: bool = False
     changes: tuple[Difference, ...] = ()
     written: Tree | None = None
-    """The content of our last write; None where there was none."""
+    """The content of our last write; None if there was none."""
 
     @property
     def held(self) -> bool:

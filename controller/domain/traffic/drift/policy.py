@@ -52,7 +52,7 @@ class Drift(Value, frozen=True):
     held: Refusal | None = None
     wake_at: datetime | None = None
     put_back: str = ""
-    """The changes that are reverted, in words; empty where there are none."""
+    """The changes that are reverted, in words; empty if there are none."""
 
 
 def drift_among(routes: tuple[RouteSeen, ...], namespace: str, now: datetime) -> Drift:
@@ -96,7 +96,7 @@ def _changes_in_words(namespace: str, route: RouteSeen, state: RoutePresent) -> 
 
 
 def _fight_ends(state: RoutePresent, now: datetime) -> datetime | None:
-    """When a contested place may be written again; None where no place is contested."""
+    """When a contested place may be written again; None if no place is contested."""
     changed_at = state.edited_at or now
     same = set(state.corrected) & set(state.places)
     if not same or not _is_fought(state.corrected_before, changed_at):

@@ -42,7 +42,7 @@ Abilities = Sequence[tuple[Reference, frozenset[str] | None]]
 """References with the abilities of their scripts; None: all, or not known."""
 
 Headers = Callable[[Reference], ScriptHeader | None]
-"""The header of a reference's script; None where there is no script."""
+"""The header of a reference's script; None if there is no script."""
 
 
 def needs(step: Step, *, both: bool) -> frozenset[str]:
@@ -92,7 +92,7 @@ def granted(
 
 
 def unsayable(step: Step, reference: Reference, can: frozenset[str] | None) -> tuple[str, ...]:
-    """The parts of the step that this reference cannot express, as verbs; empty where it can express all."""
+    """The parts of the step that this reference cannot express, as verbs; empty if it can express all."""
     if can is None:
         return ()
     both = "both" in can or params_of(reference).get("both") is True

@@ -32,7 +32,7 @@ def kind_of(reference: Reference) -> GroupKind:
 
 
 def depths_of(headers: tuple[tuple[Reference, ScriptHeader], ...]) -> tuple[int, ...] | Cycle:
-    """Depth of each reference: 0 where no other object refers to it, else one more than the deepest object written
+    """Depth of each reference: 0 if no other object refers to it, else one more than the deepest object written
     after it.
 
     Objects are written from the greatest depth to 0 and restored from 0 to the greatest; references of one depth do not

@@ -22,7 +22,7 @@ DEFAULT_INGRESS_CLASS = "nginx"
 
 
 class ServicePair(msgspec.Struct, frozen=True):
-    """A stable Service and the Service of the new revision; both are the same where they are shared on purpose."""
+    """A stable Service and the Service of the new revision; both are the same if they are shared on purpose."""
 
     stable: str
     canary: str
@@ -94,7 +94,7 @@ def references_of(
 ) -> tuple[Reference, ...]:
     """All gateway objects with their two Services each; an identical second mention counts once.
 
-    `namespace` is where scripts of a namespace are; without it none of them is found.
+    `namespace` is the namespace of its own scripts; without it none of them is found.
     """
     found = [
         reference

@@ -21,7 +21,7 @@ MAX_CELLS = 2500
 
 
 class Alignment(msgspec.Struct, frozen=True):
-    """Pairs of indexes; `exact` is False where a gap was too large to compare."""
+    """Pairs of indexes; `exact` is False if a gap was too large to compare."""
 
     pairs: tuple[Pair, ...]
     exact: bool = True

@@ -15,7 +15,7 @@ from controller.domain.observation import RouteAbsent, RoutePresent, RouteSeen, 
 
 
 def _depth(route: RouteSeen) -> int | None:
-    """Depth of an object in use; None where the object is not in use and has no companion objects."""
+    """Depth of an object in use; None if the object is not in use and has no companion objects."""
     match route.state:
         case RoutePresent(in_use=in_use, depth=depth):
             return depth if in_use else None
@@ -28,7 +28,7 @@ def _depth(route: RouteSeen) -> int | None:
 
 
 def lowest_depth_in_use(routes: tuple[RouteSeen, ...]) -> int | None:
-    """The smallest depth at which an object is still in use; None where none is in use.
+    """The smallest depth at which an object is still in use; None if none is in use.
 
     More than 0 means that all objects that referred to these are restored.
     """

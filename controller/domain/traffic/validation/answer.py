@@ -20,7 +20,7 @@ from controller.domain.traffic.validation.weights import FACTORS, weight_violati
 
 
 def _with_kept(answer: Tree, original: Tree, key: str) -> dict[str, str] | Violation:
-    """Labels or annotations: the original's, and what the script says on top."""
+    """Labels or annotations: the original's, overlaid with the script's."""
     said = answer.get(key)
     # An empty Lua table may come out as a list.
     if said is None or said == []:

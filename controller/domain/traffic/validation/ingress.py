@@ -1,6 +1,6 @@
 """Classes of Ingress: the input of their scripts, and the meaning of their answers.
 
-The original's contract is kept. A script gets the annotations of the canary Ingress (nil where there is none) and the
+The original's contract is kept. A script gets the annotations of the canary Ingress (nil if there is none) and the
 share as a string, and answers with the new annotations of that Ingress. Moonshift makes the canary Ingress: a copy of
 the owner's with only the paths that lead to the stable Service. The script also gets the input that scripts of other
 kinds get, and this copy as `canaryIngress`. An answer may also have the form of other kinds: `spec` (the owner's
@@ -55,7 +55,7 @@ def _list(value: Json) -> list[Json]:
 
 
 def _rule(rule: Json, reference: Reference) -> Tree | None:
-    """The rule with the paths that lead to the stable Service alone; None where none does."""
+    """The rule with only the paths that lead to the stable Service; None if no path does."""
     http = rule.get("http") if isinstance(rule, dict) else None
     if not isinstance(rule, dict) or not isinstance(http, dict):
         return None
@@ -68,7 +68,7 @@ def _rule(rule: Json, reference: Reference) -> Tree | None:
 
 
 def _backend(backend: Json, reference: Reference) -> Tree | None:
-    """The same backend of the new revision; None where it is not the stable Service's."""
+    """The same backend of the new revision; None if it is not the stable Service's."""
     service = backend.get("service") if isinstance(backend, dict) else None
     if not isinstance(service, dict) or service.get("name") != reference.stable_service:
         return None

@@ -42,7 +42,7 @@ claim the object, or be refused for a second object of the same host. The origin
 
 
 def carried(part: Json) -> dict[str, str]:
-    """Labels or annotations without those that must not be copied."""
+    """Labels or annotations, without the keys that must not be copied."""
     return {key: text for key, text in strings_of(part).items() if not NOT_COPIED.match(key)}
 
 
@@ -201,7 +201,7 @@ def _services_in(value: Json) -> Iterator[str]:
 
 
 def _boundless(spec: Json, original: Json) -> str:
-    """A place where the original always names its hosts and the object does not; empty where there is none."""
+    """A place where the original always names its hosts and the object does not; empty if there is none."""
     for key in _HOSTS:
         bound: dict[str, bool] = {}
         for path, found in _walk(original):

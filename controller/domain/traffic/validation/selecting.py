@@ -2,7 +2,7 @@
 
 Why: somebody else writes the EndpointSlices of a Service without a selector, and the endpoint controller would delete
 them if we added one; an ExternalName has no endpoints at all. Invariant: checked before the first write on a Service,
-and again before each pin, because a Service may be changed in mid-release.
+and again before each pin, because a Service may be changed during a release.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ def selects_pods(service: Service, revision_labels: Iterable[str] = ()) -> bool:
 
 
 def unusable(service: Service, revision_labels: Iterable[str] = ()) -> Refusal | None:
-    """Why a release cannot use this Service for traffic; None where it can."""
+    """Why a release cannot use this Service for traffic; None if it can."""
     if selects_pods(service, revision_labels):
         return None
     named = f"Service {service.metadata.key}"
@@ -39,7 +39,7 @@ def unusable(service: Service, revision_labels: Iterable[str] = ()) -> Refusal |
 
 
 def warning_about(service: Service) -> str:
-    """A warning about a Service for the author of a Rollout; empty where there is nothing to warn of."""
+    """A warning about a Service for the author of a Rollout; empty if there is nothing to warn of."""
     refusal = unusable(service)
     if refusal is not None:
         return refusal.message

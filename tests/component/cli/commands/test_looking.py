@@ -1,4 +1,4 @@
-"""`get`, `describe`, `why` and `version`: their output, also where an object may not be read."""
+"""`get`, `describe`, `why` and `version`: their output, also if an object may not be read."""
 
 import json
 from pathlib import Path

@@ -73,7 +73,7 @@ def set_in(obj: JsonObject, *path: str, to: object) -> JsonObject:
 
 
 def held(image: str = "v2", **fields: object) -> JsonObject:
-    """A Deployment in mid-release: held, no admission pause, limits {0, 20%}."""
+    """A Deployment during a release: held, no admission pause, limits {0, 20%}."""
     admission_paused = stored(deployment(), deployment(image, **fields))
     paced = set_in(admission_paused, "metadata", "annotations", ADMISSION_PAUSE, to=None)
     paced = set_in(paced, "spec", "paused", to=None)

@@ -117,6 +117,6 @@ def in_state(state: StepState, style: str) -> World:
 
 
 def reason_of(world: World, kind: str = "Progressing") -> str:
-    """Reason of a condition of the Rollout; empty where there is none."""
+    """Reason of a condition of the Rollout; empty if there is none."""
     found = condition(status_of(world), kind)
     return found.reason if found is not None else ""

@@ -102,7 +102,7 @@ def test_another_id_as_a_label_with_the_mark_of_a_release_is_a_release_in_steps(
     assert ours_of(world).by_id is True
     assert batches_of(world, "second") == ["1"]
     approve(world)
-    # In mid-release the label alone gives the pods of the steps so far another id.
+    # During a release the label alone gives the pods of the steps so far another id.
     world.people.label_set(KEY, {**set_of(world).metadata.labels, names.ROLLOUT_ID: "third"})
     world.rest()
     assert (inner_of(world).current_step_index, batches_of(world, "third")) == (2, ["1", "2"])

@@ -1,4 +1,4 @@
-"""A Deployment that is scaled to zero in mid-release and back: only its stable revision comes back by itself."""
+"""A Deployment that is scaled to zero during a release and back: only its stable revision comes back by itself."""
 
 from collections.abc import Callable
 

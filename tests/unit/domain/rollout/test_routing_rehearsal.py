@@ -21,7 +21,7 @@ from tests.unit.worlds import World
 
 
 def until_the_first_new_pod(world: World) -> list[Action]:
-    """Every action that is wanted on the way there, each as often as it is wanted anew."""
+    """Every action that is wanted on the way there, each as often as it is wanted again."""
     wanted: list[Action] = []
 
     def note() -> None:

@@ -69,7 +69,7 @@ def place(resource: Resource) -> tuple[str, str]:
 
 
 def left_by_the_original(world: World, style: str, which: str = "Deployment") -> None:
-    """The world in mid-release, as the original would have left it; nobody looks meanwhile."""
+    """The world during a release, as the original would have left it; nobody looks meanwhile."""
     storage = world.cluster.server.storage
     ref = SETS.get(which)
     resource = known_workload(ref.api_version, ref.kind) if ref is not None else DEPLOYMENTS

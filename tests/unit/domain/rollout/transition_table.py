@@ -162,7 +162,7 @@ def _version(world: World) -> str:
 
 
 def _runs(world: World, *, comma: bool = False) -> str:
-    """The revisions that run; nothing where there are no pods."""
+    """The revisions that run; nothing if there are no pods."""
     revisions = {pod.revision for pod in world.cluster.pods if not pod.metadata.deleting}
     known = {world.cluster.revision_of(template(v)): v for v in ("v1", "v2", "v3")}
     names = " + ".join(sorted(known[revision] for revision in revisions)) or "no pods"

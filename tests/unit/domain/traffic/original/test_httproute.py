@@ -29,7 +29,7 @@ def route(*rules: Mapping[str, object]) -> bytes:
 
 
 def original_of(*rules: Mapping[str, object]) -> Any:
-    """The rules that are worked out; None where nothing is to be done."""
+    """The rules that are worked out; None if nothing is to be done."""
     text = worked_out_original(route(*rules), ROUTE)
     if text is None:
         return None
