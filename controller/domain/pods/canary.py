@@ -2,19 +2,22 @@
 
 Invariant: its name is computed from the release, so it is created only once; it has the Rollout's UID as a label and no
 ownerReference (a foreground deletion would delete it before the routes are restored); it never has the label that
-admission selects workloads by.
+admission selects workloads by. Its selector never selects a ReplicaSet of the workload: after `kubectl delete
+--cascade=orphan` those have no owner, and Kubernetes would give them to it, scale them down and delete them with it.
 """
+
+from collections.abc import Iterable
 
 import msgspec
 
 from controller.api import names
 from controller.api.rollout import OwnersValues, PatchMetadata
-from controller.api.workloads import Deployment, safe_hash
+from controller.api.workloads import Deployment, ReplicaSet, safe_hash, template_hash
 
 
-def canary_name(stable: Deployment, template_hash: str, rollout_uid: str) -> str:
+def canary_name(stable: Deployment, made_from: str, rollout_uid: str) -> str:
     """`<workload>-xxxxx`, the same for the same release, never longer than a name may be."""
-    suffix = safe_hash(f"{rollout_uid}/{stable.metadata.uid}/{template_hash}".encode(), 5)
+    suffix = safe_hash(f"{rollout_uid}/{stable.metadata.uid}/{made_from}".encode(), 5)
     return f"{stable.metadata.name[:57]}-{suffix}"
 
 
@@ -23,20 +26,20 @@ def canary_deployment(
     *,
     name: str,
     replicas: int,
-    template_hash: str,
+    made_from: str,
     rollout_uid: str,
     owners: OwnersValues,
     patch: PatchMetadata,
+    replica_sets: Iterable[tuple[ReplicaSet, str]] = (),
 ) -> msgspec.Raw:
-    """JSON of the extra Deployment: the owner's own pace, the template plus `patch`."""
-    template = msgspec.json.decode(stable.spec.template)
-    metadata = template.setdefault("metadata", {})
-    for field, added in (("labels", patch.labels), ("annotations", patch.annotations)):
-        if added:
-            metadata[field] = {**(metadata.get(field) or {}), **added}
+    """JSON of the extra Deployment: the owner's own pace, the template plus `patch`.
+
+    `replica_sets` are the workload's, each with the hash of its template.
+    """
+    template = _patched(stable.spec.template, patch)
     spec: dict[str, object] = {
         "replicas": replicas,
-        "selector": stable.spec.selector,
+        "selector": _selector_without(stable.spec.selector, template, replica_sets),
         "template": template,
         "minReadySeconds": owners.min_ready_seconds,
     }
@@ -51,7 +54,34 @@ def canary_deployment(
     body = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {**identity, "annotations": {names.TEMPLATE_HASH: template_hash}},
+        "metadata": {**identity, "annotations": {names.TEMPLATE_HASH: made_from}},
         "spec": spec,
     }
     return msgspec.Raw(msgspec.json.encode(body))
+
+
+def _patched(template: msgspec.Raw, patch: PatchMetadata) -> dict[str, object]:
+    patched: dict[str, object] = msgspec.json.decode(template)
+    metadata = patched.setdefault("metadata", {})
+    assert isinstance(metadata, dict)
+    for field, added in (("labels", patch.labels), ("annotations", patch.annotations)):
+        if added:
+            metadata[field] = {**(metadata.get(field) or {}), **added}
+    return patched
+
+
+def _selector_without(
+    selector: msgspec.Raw,
+    template: dict[str, object],
+    replica_sets: Iterable[tuple[ReplicaSet, str]],
+) -> dict[str, object]:
+    """The workload's selector without its ReplicaSets. One of the same template stays: its revision will be ours."""
+    same = template_hash(msgspec.json.encode(template))
+    others = {found.revision for found, hashed in replica_sets if hashed != same} - {""}
+    wanted: dict[str, object] = msgspec.json.decode(selector)
+    if not others:
+        return wanted
+    expressions = wanted.get("matchExpressions")
+    excluded = {"key": names.POD_TEMPLATE_HASH, "operator": "NotIn", "values": sorted(others)}
+    present = expressions if isinstance(expressions, list) else []
+    return {**wanted, "matchExpressions": [*present, excluded]}

@@ -77,9 +77,10 @@ def _ensured(context: ReleaseContext, size: int) -> EnsureCanaryDeployment:
         context.deployment,
         name=name,
         replicas=size,
-        template_hash=context.template_hash,
+        made_from=context.template_hash,
         rollout_uid=rollout_uid,
         owners=context.owners_values,
         patch=context.strategy.patch_pod_template_metadata or PatchMetadata(),
+        replica_sets=context.workload.replica_sets,
     )
     return EnsureCanaryDeployment(Key(context.namespace, name), body)

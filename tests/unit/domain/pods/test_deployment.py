@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from controller.api.jsontree import JsonObject
 from controller.api.names import (
     ADMISSION_PAUSE,
     CANARY_DEPLOYMENT,
@@ -13,6 +14,7 @@ from controller.api.names import (
     WORKLOAD_TYPE,
 )
 from controller.api.rollout import OwnersValues, PatchMetadata
+from controller.api.workloads import DeploymentMeta, ReplicaSet, template_hash
 from controller.domain.pods.canary import canary_deployment, canary_name
 from controller.domain.pods.deployment import (
     admission_paused,
@@ -91,7 +93,7 @@ def made(owners: OwnersValues, patch: PatchMetadata) -> dict[str, object]:
         stable,
         name="web-x",
         replicas=3,
-        template_hash="t",
+        made_from="t",
         rollout_uid="u",
         owners=owners,
         patch=patch,
@@ -155,9 +157,43 @@ def test_the_extra_deployment_keeps_as_much_history_as_its_owner_does() -> None:
         limited,
         name="web-x",
         replicas=1,
-        template_hash="t",
+        made_from="t",
         rollout_uid="u",
         owners=OwnersValues(),
         patch=PatchMetadata(),
     )
     assert msgspec.json.decode(body)["spec"]["revisionHistoryLimit"] == 2
+
+
+def replica_set(revision: str, template: msgspec.Raw) -> tuple[ReplicaSet, str]:
+    found = ReplicaSet(metadata=DeploymentMeta(labels={"pod-template-hash": revision}))
+    return found, template_hash(template)
+
+
+@pytest.mark.parametrize("expressions", [None, [{"key": "tier", "operator": "Exists"}]])
+def test_the_extra_deployment_adopts_no_replica_set_that_the_workload_leaves(
+    expressions: list[JsonObject] | None,
+) -> None:
+    selector = {"matchLabels": {"app": "web"}, "matchExpressions": expressions}
+    stable, old = make_deployment(version="v2"), make_deployment(version="v1")
+    spec = msgspec.structs.replace(stable.spec, selector=msgspec.Raw(msgspec.json.encode(selector)))
+    body = canary_deployment(
+        msgspec.structs.replace(stable, spec=spec),
+        name="web-x",
+        replicas=1,
+        made_from="t",
+        rollout_uid="u",
+        owners=OwnersValues(),
+        patch=PatchMetadata(),
+        replica_sets=[
+            replica_set("its-own", stable.spec.template),
+            replica_set("old", old.spec.template),
+        ],
+    )
+    assert msgspec.json.decode(body)["spec"]["selector"] == {
+        "matchLabels": {"app": "web"},
+        "matchExpressions": [
+            *(expressions or ()),
+            {"key": "pod-template-hash", "operator": "NotIn", "values": ["old"]},
+        ],
+    }
