@@ -51,7 +51,7 @@ def expression(users: tuple[str, ...]) -> str:
 
 
 def passing(entry: JsonObject, user: str, *, alone: bool) -> JsonObject:
-    """A webhook that lets the writes of `user` pass; `alone`: those of no other account any more."""
+    """A webhook that lets the writes of `user` pass; with `alone`, the writes of no other account."""
     conditions = [child(one) for one in items(entry, "matchConditions")]
     present = next((one for one in conditions if text(one, "name") == CONDITION), {})
     before = _users(text(present, "expression"))

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Where certificates go.
+    """The places to which certificates are written.
 
     `webhook_directory` gets `tls.crt` and `tls.key`; `client_directory` (None: the worker is called without TLS) gets
     `ca.crt`, `tls.crt` and `tls.key` for calling the worker. `issued_secret` names the Secret of a serving certificate
@@ -77,7 +77,7 @@ class CertificateKeeper:
         self._remembered: Bundle | None = None
         self._issued: Issued | None = None
         self.note: str | None = None
-        """Why our own certificate is served where another one was asked for; None: all is as asked for."""
+        """Why our own certificate is served instead of the requested one; None if the requested one is served."""
 
     def due_within(self) -> timedelta:
         """The time until the next scheduled round."""
@@ -111,7 +111,7 @@ class CertificateKeeper:
         return missing
 
     async def let_pass(self) -> None:
-        """Put our name back into the webhook configurations, where somebody took it out."""
+        """Write our name into the webhook configurations again if somebody removed it."""
         await self._publisher.let_pass()
 
     def _others(self) -> bytes | None:
@@ -121,7 +121,7 @@ class CertificateKeeper:
         return self._issued.authority if self._issued else None
 
     async def _read_issued(self) -> Issued | None:
-        """The certificate that somebody else issued, where it can be used."""
+        """The certificate of another issuer, if it can be used."""
         name = self._places.issued_secret
         try:
             seen = await self._secrets.read(name)

@@ -41,7 +41,7 @@ _PORT = 443
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where the API server finds us: a Service, or (out of the cluster) a URL without path."""
+    """The address at which the API server reaches us: a Service, or (outside of the cluster) a URL without path."""
 
     namespace: str = DEFAULT_NAMESPACE
     service: str = WEBHOOK_SERVICE
@@ -120,7 +120,7 @@ def configured(obj: JsonObject, wanted: Wanted) -> JsonObject:
 
 
 def _without_own_namespace(entry: JsonObject, namespace: str) -> JsonObject:
-    """The entry with our own namespace left out, where the manifests name the usual one."""
+    """The entry with our own namespace excluded, in place of the usual one in the manifests."""
     selector = child(entry, "namespaceSelector")
     if not selector:
         return entry
@@ -170,7 +170,7 @@ class Publisher:
         self._served = frozenset(served)
 
     async def publish(self, trusted: bytes, now: datetime) -> tuple[str, ...]:
-        """Make all of them carry `trusted` and let us pass; answers the names of those that do not exist."""
+        """Write `trusted` and our user name into all configurations; returns the names of the missing ones."""
         user = await self._identity.known()
         self._since = self._since or now
         alone = now - self._since >= OVERLAP

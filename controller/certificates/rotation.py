@@ -31,7 +31,7 @@ from controller.certificates.succession import NOBODY, SETTLE, Succession
 RENEW_AUTHORITY_BEFORE = timedelta(days=365)
 RENEW_CERTIFICATE_BEFORE = timedelta(days=120)
 SHORTEST_SETTLE = timedelta(seconds=10)
-"""The same, where an authority ends so soon that there is no day left."""
+"""The same if an authority expires so soon that there is no day left."""
 
 
 class Bundle(msgspec.Struct, frozen=True):

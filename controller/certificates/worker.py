@@ -54,7 +54,7 @@ async def ensure_side(
     *,
     client: bool,
 ) -> Side:
-    """The files of one side in the Secret `name`, made or renewed where that is due; shared by all replicas."""
+    """The files of one side in the Secret `name`, created or renewed if that is due; all replicas share them."""
     for _ in range(_ATTEMPTS):
         present = await store.read(name)
         data = present.data if present else {}

@@ -97,7 +97,7 @@ def explain(error: MoonshiftError) -> str:
 
 
 def _server_fault(message: str, status: int) -> str:
-    """A failure of the server; where a webhook gave no answer, nothing was written."""
+    """A failure of the server; if a webhook gave no answer, nothing was written."""
     unheard = _UNHEARD.search(message)
     if unheard is None:
         return (

@@ -39,7 +39,7 @@ def _replaced(path: str, tree: object) -> str:
 
 
 def at(tree: object, path: str) -> Iterator[object]:
-    """The values at a path. Raises UsageError for one that is not understood."""
+    """The values at a path. Raises UsageError if the path is not understood."""
     path = path.removeprefix("$")
     found = [tree]
     place = 0

@@ -47,7 +47,7 @@ class Bell:
 
 
 Follow = Callable[[Callable[[], None]], Awaitable[None]]
-"""Keeps the shown facts up to date and calls back at every change; ends by cancellation only."""
+"""Keeps the shown facts up to date and calls the given function at every change; only cancellation ends it."""
 
 
 async def watch(picture: Picture, follow: Follow) -> None:

@@ -29,7 +29,7 @@ class Connection(msgspec.Struct, frozen=True):
     as_user_extra: tuple[str, ...] = ()
 
     def source(self) -> Source:
-        """Where credentials come from, with everything that was asked for."""
+        """The source of credentials, with all options of the command line."""
         # the pod's own account has neither contexts nor entries: with either of them, a kubeconfig is meant
         named = self.context or self.cluster or self.user
         found = choose_source(self.kubeconfig, named)

@@ -1,1 +1,1 @@
-"""The only door to Kubernetes: transport, caches, and what is built on them. Nothing else imports kr8s."""
+"""All access to Kubernetes: transport, caches, and the parts that use them. Nothing else imports kr8s."""

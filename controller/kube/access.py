@@ -138,7 +138,7 @@ def _basic(user: User) -> Headers:
 
 
 def _merged(user: User, asked: Impersonation) -> Impersonation:
-    """Values of the command line replace those of the file, one by one."""
+    """Each value of the command line replaces the value of the file."""
     return Impersonation(
         user=asked.user or user.impersonate,
         uid=asked.uid or user.as_uid,
@@ -166,7 +166,7 @@ def _impersonation_headers(whom: Impersonation) -> Iterator[tuple[str, str]]:
         yield "Impersonate-Group", group
     for key, values in whom.extra:
         for value in values:
-            # the key is a part of a header's name: client-go escapes what a name may not have
+            # the key is part of a header's name: client-go escapes characters that a header's name must not contain
             yield f"Impersonate-Extra-{quote(key, safe=_LEGAL)}", value
 
 
@@ -187,7 +187,8 @@ def _without_password(address: str) -> str:
 
 
 def _proxy_of_environment(server: str, source: Source) -> str:
-    """HTTPS_PROXY and its like, for people: kubectl goes by them. A controller in a pod does not."""
+    """The proxy of HTTPS_PROXY and similar variables: commands use it, as kubectl does; a controller in a pod does
+    not."""
     parts = urlsplit(server)
     host = parts.hostname or ""
     if not source.for_a_person or host == "localhost" or host.startswith("127.") or host == "::1":

@@ -203,7 +203,7 @@ class ControllerApi:
         return await stack.enter_async_context(self._streams.stream(self._prepared(request, token)))
 
     async def _exchange(self, request: dict[str, Any]) -> Answer:
-        """Send, and once more where that is safe and promising."""
+        """Send the request; send it a second time if that is safe and may succeed."""
         try:
             response = await self._send(request)
         except TransportFailure as failure:
@@ -294,7 +294,7 @@ def _let_through() -> None:
 
 
 def path_of(version: str, base: str, namespace: str | None, url: str) -> str:
-    """The path of a resource: below `base` where that is given, else where its version is served."""
+    """The path of a resource: below `base` if it is given, else below the path of its API version."""
     start = base or ("/apis" if "/" in version else "/api")
     place = ("namespaces", namespace) if namespace else ()
     return "/".join([start, *filter(None, (version, *place)), url])

@@ -131,7 +131,7 @@ class KubeClient:
         field_manager: str = FIELD_MANAGER,
         limits: Limits | None = None,
     ) -> Self:
-        """The same, where the source has been chosen."""
+        """The same, with a source that was chosen before."""
         api = ControllerApi(
             source,
             user_agent=user_agent,
@@ -320,7 +320,7 @@ class KubeClient:
         propagation: Propagation = "Background",
         dry_run: bool = False,
     ) -> bytes:
-        """DELETE; Conflict unless uid and resource version, where given, are the object's."""
+        """DELETE; raises Conflict if a given uid or resource version is not the object's."""
         conditions = {"uid": uid, "resourceVersion": resource_version}
         options: dict[str, object] = {
             "apiVersion": "v1",
@@ -364,7 +364,7 @@ class KubeClient:
         return answer.user_info.username
 
     async def may(self, right: Right) -> bool:
-        """The API server would let us do this, or the ServiceAccount whose right it is."""
+        """The API server would allow this request to us, or to the given ServiceAccount."""
         if right.account:
             return await self.may_user(subject_of(right.account), right)
         answer = await self._review(ACCESS_REVIEWS, {"resourceAttributes": attributes(right)})

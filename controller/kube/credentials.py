@@ -1,4 +1,4 @@
-"""Where credentials are looked for, and the token that goes with each request.
+"""The places of credentials, and the token that is sent with each request.
 
 Invariants: a token that can change is read again, every minute and at once after a 401; a request that was
 refused for its token is repeated only with another one; many refusals at once cause one renewal. Nothing here
@@ -91,7 +91,7 @@ class Token:
         return self._value
 
     async def after_refusal(self, refused: str) -> str | None:
-        """Another token than the one that was refused, if there is one."""
+        """A token that differs from the refused one, if there is one."""
         if self._path and self._value == refused:
             self._read()
         elif self._renew:

@@ -118,7 +118,7 @@ class DynamicKinds:
         return KindWatch(kind, self._around, self._wake_holders)
 
     def _mind_crds(self) -> None:
-        """CRDs matter to kinds whose group may be one of theirs: it has a dot."""
+        """CRDs matter only to kinds whose group can be declared by a CRD: its name has a dot."""
         if any("." in kind[0].partition("/")[0] for kind, _ in self._watches.items()):
             self._crds.ask()
         else:

@@ -24,7 +24,7 @@ class Note(msgspec.Struct, frozen=True):
 
     @property
     def namespace(self) -> str:
-        """Where the Event lives; those of cluster-scoped objects live in `default`."""
+        """The namespace of the Event; Events of cluster-scoped objects are in `default`."""
         return self.metadata.namespace or "default"
 
     @property

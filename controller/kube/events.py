@@ -100,7 +100,7 @@ class EventRecorder:
             self._put(note)
 
     def _set_timer(self) -> None:
-        """Look again when something that is held back is due."""
+        """Wake up when a held Event is due."""
         if self._timer is not None:
             return
         wait = self._gathering.wait(self._clock.monotonic())

@@ -126,7 +126,7 @@ _E = TypeVar("_E", Cluster, User, Context)
 
 
 def read(kubeconfig: str) -> Kubeconfig:
-    """The files of a list like $KUBECONFIG; those that do not exist are left out, but one has to."""
+    """The files of a list like $KUBECONFIG; missing files are left out, but at least one must exist."""
     clusters: dict[str, Cluster] = {}
     users: dict[str, User] = {}
     contexts: dict[str, Context] = {}
@@ -143,7 +143,7 @@ def read(kubeconfig: str) -> Kubeconfig:
 def choose(
     config: Kubeconfig, context: str | None, cluster: str | None = None, user: str | None = None
 ) -> Chosen:
-    """The cluster and the user of a context, or those that were named instead."""
+    """The cluster and the user of a context, or the named ones instead."""
     name = context or config.current_context
     if not name and not cluster:
         raise BadConfiguration(

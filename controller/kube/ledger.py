@@ -1,4 +1,4 @@
-"""Read your own writes: no decision on a cache that does not yet show what we wrote.
+"""Read your own writes: no decision on a cache that does not yet show our own writes.
 
 The rule. A write returns a resource version. The cache has caught up with it when a watch event delivers
 exactly that version for that object, or a deletion of the object, or when either was delivered *before* the
@@ -37,7 +37,7 @@ class _Awaited(msgspec.Struct, frozen=True):
 
 
 class LateEvents:
-    """The events that watches delivered lately: those of all ledgers of a process are the same.
+    """The events that watches delivered lately; all ledgers of a process share them.
 
     Each is one text: as tuples thousands of them would be four times as large, and work for the garbage collector.
     """

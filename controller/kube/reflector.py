@@ -54,15 +54,15 @@ from controller.runtime.backoff import Backoff
 SHORTEST_PAUSE = 0.2
 LONGEST_PAUSE = 30.0
 PROBE = 8.0
-"""Seconds at most until a list that was forbidden, or whose kind is not served, is tried again."""
+"""The longest time in seconds until a forbidden list, or a list of a kind that is not served, is tried again."""
 STALE = 30.0
 """Seconds for which a complete store is relied on while its watch is interrupted."""
 GOOD_WATCH_SECONDS = (
     5.0  # a watch that lasted this many seconds was a good one, also without events
 )
 EVENTS_BETWEEN_YIELDS = 40
-"""Events between two looks at what else the process has to do: a millisecond or two, and at the start ten watches take
-in theirs at the same time."""
+"""Events that are handled before other work of the process gets a turn: a millisecond or two, and at the start ten
+watches take in theirs at the same time."""
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ class ReflectorMetrics(Protocol):
         ...
 
     def watched(self, resource: str, events: int, cached: int) -> None:
-        """So many events were taken in; the store holds so many objects."""
+        """Report the number of handled events, and of objects in the store."""
         ...
 
     def unwatched(self, resource: str) -> None:
@@ -175,7 +175,7 @@ class Reflector(Generic[V]):
         """List and watch until cancelled."""
         while True:
             missing = await self.follow()
-            # when the kind is served again, its versions may have started again
+            # when the kind is served again, its resource versions may have begun again
             self._list_again("not_served")
             text = f"{self.resource.name} is not served: {missing}"
             await self._pause(NotServed(text), at_most=PROBE)
@@ -223,7 +223,7 @@ class Reflector(Generic[V]):
         await asyncio.sleep(max(min(self._backoff.next(), at_most), at_least))
 
     def _stands(self, trouble: Unavailable | None) -> None:
-        """Take note of what keeps the store from being complete, and tell who wants to know."""
+        """Record why the store is not complete, and tell the listener."""
         before = self.availability
         if self._trouble is None and trouble is not None:
             self._troubled_since = _now()
@@ -359,7 +359,7 @@ class Reflector(Generic[V]):
         self._version = version or self._version
 
     def _view(self, raw: msgspec.Raw) -> V:
-        # A raw field of a view keeps the bytes that it was read from, and those would be a whole page of a list.
+        # A raw field of a view refers to the bytes from which it was decoded; these would be a whole page of a list.
         view = self._read_view(raw.copy())
         return self._transform(view) if self._transform else view
 

@@ -4,7 +4,7 @@ Versions of a group change: one cluster serves HTTPRoute as v1, another one as v
 not break with the upgrade of a CRD. So the version of the reference is tried first, then the group's other versions,
 the preferred one first: for the server they are the same object.
 Invariant: group and kind are never guessed; a kind that no version of its group has is not served; a tenant's text
-becomes part of an address only where it has the form of a group and a version.
+becomes part of an address only if it has the form of a group and a version.
 """
 
 from typing import Protocol

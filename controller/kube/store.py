@@ -74,7 +74,7 @@ class Store(Generic[V]):
         return known is not None and not _differs(known, view)
 
     def put(self, view: V) -> None:
-        """Take in an object; one that is already known in this version changes nothing."""
+        """Store an object; an object that is already known in this version changes nothing."""
         old = self._views.get(view.metadata.key)
         if old is None or _differs(old, view):
             self._set(view.metadata.key, old, view)

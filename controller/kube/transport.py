@@ -25,7 +25,7 @@ SocketOption = tuple[int, int, int]
 TLS_BUFFER = 16 * 1024
 """Bytes. asyncio keeps 256 KiB for each encrypted connection; a TLS record has 16 KiB at most."""
 NOT_BY_ITSELF = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
-"""Headers that aiohttp would add where the request has none."""
+"""Headers that aiohttp would add if the request has none."""
 
 
 def save_memory_of_tls() -> None:
@@ -62,7 +62,7 @@ class Exchange(msgspec.Struct, frozen=True):
     timeout: aiohttp.ClientTimeout
     server_name: str | None = None
     fence: Callable[[], None] | None = None
-    """Asked when the body is handed to the kernel; where it raises, the server never gets the whole request."""
+    """Called when the body is handed to the kernel; if it raises, the server never gets the whole request."""
 
     def body(self) -> bytes | Payload | None:
         """The body that aiohttp sends."""
@@ -177,7 +177,7 @@ class Connections:
             auto_decompress=False,
         )
         # The caller knows which requests may be repeated. aiohttp has no public setting for it; tests/component/kube/
-        # test_transport.py fails where this one has no effect any more.
+        # test_transport.py fails if this setting has no effect any more.
         self._session._retry_connection = False
 
     async def exchange(self, request: Exchange) -> Answer:
@@ -188,7 +188,8 @@ class Connections:
 
     @contextlib.asynccontextmanager
     async def stream(self, request: Exchange) -> AsyncIterator[Answer]:
-        """The same, as soon as the answer's headers are there; leaving hangs up where not all was read."""
+        """The same, as soon as the answer's headers arrive; leaving the block closes the connection if the body was
+        not read to its end."""
         with _as_transport_failures():
             answer = await self._session.request(
                 request.method,

@@ -34,7 +34,7 @@ class Replaces(Protocol):
 
 
 class Deletes(Protocol):
-    """DELETE; raises Conflict unless `uid`, where given, is the object's."""
+    """DELETE; raises Conflict if a given `uid` is not the object's."""
 
     async def delete(
         self,

@@ -1,4 +1,4 @@
-"""Where a gate may send a request: an allow-list of addresses, and what a name may resolve to.
+"""The addresses to which a gate may send a request: an allow-list, and rules about the IP addresses of a name.
 
 Why: tenants write addresses into Rollouts, and the controller can reach more addresses than they can (metadata
 services, the API server, pods of others). Invariant: fails closed. An address is asked only when an entry of the
@@ -86,7 +86,7 @@ class Anywhere(AllowList):
     """Every address: for a person's own program, which reaches no more than that person does."""
 
     def refusal(self, namespace: str, url: URL) -> str:
-        """Why this is no address; empty if it is one."""
+        """Why this text is no address; empty if it is one."""
         if url.scheme not in _PORTS or not url.host:
             return f"{url} is no address of the form http(s)://host[:port]"
         return ""

@@ -49,7 +49,7 @@ def texts_of(request: Request) -> tuple[str, ...]:
 
 
 class Secrets(Protocol):
-    """Where Secrets of a Rollout's namespace are read."""
+    """Reads Secrets of a Rollout's namespace."""
 
     async def read(self, namespace: str, name: str) -> Mapping[str, str]:
         """The Secret's values as text. Raises `Failed` if it cannot be read."""

@@ -10,7 +10,7 @@ from controller.domain.decision import Measure, Value
 
 
 class Ran(Value, frozen=True):
-    """A Job that came to its end; `said` is how, in words."""
+    """An ended Job; `said` describes how it ended."""
 
     succeeded: bool
     said: str

@@ -13,7 +13,7 @@ from controller.measure.fetching import Failed, Fetching, Request
 async def ask(
     fetching: Fetching, namespace: str, page: WebQuery
 ) -> tuple[float | None, float | None]:
-    """The value and, where `samplesPath` asks for it, the number of samples. Raises `Failed`."""
+    """The value and, if `samplesPath` asks for it, the number of samples. Raises `Failed`."""
     request = Request(
         namespace,
         page.url,

@@ -14,13 +14,14 @@ from typing import Protocol
 MADE_UP = 0.05
 """How much faster or slower than time `now` goes while it makes up for a jump: an hour takes twenty."""
 JUMP_SECONDS = 60.0
-"""A difference from which on a jump is told."""
+"""The smallest difference that is reported as a jump."""
 
 _log = logging.getLogger(__name__)
 
 
 def _since_boot() -> float:
-    """Seconds that nobody can set; they go on while the machine is suspended, where the system can tell."""
+    """Seconds of a clock that nobody can set; it also runs while the machine is suspended, if the system offers such
+    a clock."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -37,7 +38,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's clock. After a jump of it the date is corrected slowly, and never goes back."""
+    """The machine's clock. After a jump, the date is corrected slowly and never goes back."""
 
     def __init__(
         self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = _since_boot

@@ -13,7 +13,7 @@ STOPPING_TAKES = 5.0
 
 
 class Farewell:
-    """The part of the process that holds up the end of those that were started before it."""
+    """A part of the process that delays the end of the parts that were started before it."""
 
     def __init__(self, delay: float) -> None:
         """`delay` in seconds; 0 if nobody is told of the end (a process on one machine)."""

@@ -15,7 +15,7 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def seconds_asleep_or_awake() -> float:
-    """Seconds since an arbitrary instant, those in which the machine slept included."""
+    """Seconds since an arbitrary instant, including the time in which the machine was suspended."""
     return time.clock_gettime(_CLOCK)
 
 

@@ -37,7 +37,7 @@ class LeaseRecord(msgspec.Struct, frozen=True):
 
 
 class LeaseStore(Protocol):
-    """Where the lease is kept."""
+    """The store of the Lease."""
 
     async def read(self) -> LeaseRecord | None:
         """The lease as it is, or None."""

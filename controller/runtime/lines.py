@@ -51,7 +51,7 @@ class Lines(Generic[K]):
         (self._urgent if urgent else self._ordinary)[key] = now
 
     def hurry(self, key: K, now: float) -> bool:
-        """An ordinary key becomes urgent, and waits as one from now on; False if it was no such key."""
+        """Make an ordinary key urgent; False if it was not an ordinary key."""
         if self._ordinary.pop(key, None) is None:
             return False
         self._urgent[key] = now

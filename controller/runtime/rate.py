@@ -32,7 +32,7 @@ class TokenBucket:
             raise
 
     def try_take(self) -> bool:
-        """Take a token that is there now; False, and none is taken, where there is none."""
+        """Take a token if one is available now; otherwise take none and return False."""
         if self._reserve() <= 0:
             return True
         self._tokens += 1

@@ -22,7 +22,7 @@ from controller.runtime.lines import Lines
 K = TypeVar("K", bound=Hashable)
 
 URGENT = "-urgent"
-"""Behind the name of a queue: its urgent turns, where metrics tell how long keys have waited."""
+"""Suffix of a queue's name in the metrics of waiting times, for its urgent turns."""
 
 
 class QueueMetrics(Protocol):
@@ -132,7 +132,7 @@ class WorkQueue(Generic[K]):
             self._arm()
 
     def retry(self, key: K, at_least: float = 0.0) -> float:
-        """Bring a failed key back later each time; returns the delay in seconds."""
+        """Queue a failed key again, each time after a longer delay; returns the delay in seconds."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         delay = jittered(growing_delay(failures, self._base, self._cap), self._random)
@@ -160,7 +160,7 @@ class WorkQueue(Generic[K]):
         return key
 
     def done(self, key: K, *, answered: bool = True) -> None:
-        """The worker is finished with `key`; where it did not answer who asked, the key stays as urgent as it was."""
+        """The worker is finished with `key`; if it did not answer an urgent request, the key stays urgent."""
         turn = self._running.pop(key)
         if turn.urgent and not answered:
             self._urgent.add(key)
@@ -215,7 +215,8 @@ class WorkQueue(Generic[K]):
             raise
 
     def _wake_one(self) -> None:
-        """Wake who takes any key; who takes urgent ones only, where there is no other and it is one."""
+        """Wake a worker that takes any key; a worker for urgent keys only if no other worker waits and the key is
+        urgent."""
         lines = (self._waiters, self._urgent_waiters) if self._ready.urgent else (self._waiters,)
         for waiters in lines:
             while waiters:

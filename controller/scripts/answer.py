@@ -18,7 +18,7 @@ class Executed(msgspec.Struct, frozen=True):
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """The script gave no usable answer. `code` is a name of the protocol's enum; `line` is 0 if none is known."""
+    """The script gave no usable answer. `code` is a name of the protocol's enum; `line` is 0 if it is not known."""
 
     code: str
     message: str

@@ -32,7 +32,7 @@ _OPTIONS: Sequence[tuple[str, int | str]] = (
 
 
 class Address:
-    """Where the worker is, checked."""
+    """The checked address of the worker."""
 
     def __init__(self, target: str, tls_dir: str = "") -> None:
         if not target.startswith(_SCHEMES):

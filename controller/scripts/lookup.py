@@ -126,7 +126,7 @@ class ScriptLibrary:
 
     @property
     def packaged(self) -> tuple[Script, ...]:
-        """All packaged scripts, by path; one that is the same as another goes by the other's name."""
+        """All packaged scripts, by path; a script that equals another one has the other's name."""
         return tuple(item for item in self._packaged.values() if isinstance(item, Script))
 
     def configured(self, key: str, text: str) -> Script | MissingScript:

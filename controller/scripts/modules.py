@@ -49,7 +49,8 @@ class Modules:
         return tuple(self._texts)
 
     def asked_for(self, uses: tuple[str, ...]) -> tuple[Module, ...] | UnknownModule:
-        """The modules to send with a script that asks for these; each comes after those that it uses itself."""
+        """The modules to send with a script that asks for these; each module comes after the modules that it uses
+        itself."""
         for name in uses:
             if name not in self._texts:
                 known = ", ".join(self._texts) or "no module at all"

@@ -44,7 +44,7 @@ class NamedKinds:
         self._changed = changed
         self._stores: dict[Kind, Store[RawObject]] = {}
         self.unreadable: dict[Kind, Unavailable] = {}
-        """Kinds whose objects are not known, and why."""
+        """Kinds whose objects cannot be read, and why."""
 
     def keep_watched(self, owner: Key, kinds: Iterable[Kind]) -> None:
         """`owner` needs these kinds."""

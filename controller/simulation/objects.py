@@ -154,7 +154,7 @@ def _tree(obj: HasMetadata) -> JsonObject:
 
 
 def _overlaid(old: JsonObject, new: JsonObject) -> JsonObject:
-    """`old` with the fields of a view: those of metadata and spec one by one, all others whole."""
+    """`old` with the fields of a view: the fields of metadata and spec one by one, all others whole."""
     result = dict(old)
     for name, value in new.items():
         if name == "metadata" and isinstance(value, dict):

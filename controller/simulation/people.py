@@ -181,7 +181,7 @@ class People:
     # --- pods -----------------------------------------------------------------------------------
 
     def fail_pods(self, uids: frozenset[str], waiting: ContainerStatus | None = None) -> None:
-        """These pods become unready and stay so; their container says why where it knows."""
+        """These pods become unready and stay unready; their containers give a reason if there is one."""
         self._cluster.broken |= uids
         if waiting is not None:
             self._cluster.waiting |= dict.fromkeys(uids, waiting)
@@ -213,7 +213,7 @@ class People:
         self._cluster.pods.delete(key)
 
     def orphan_pod(self, key: Key) -> None:
-        """The labels of a pod are taken off: no Service selects it, and its owner makes another."""
+        """Remove the labels of a pod: no Service selects it, and its owner creates another."""
         pod = self._cluster.pods[key]
         meta = structs.replace(pod.metadata, labels={}, owner_references=())
         self._cluster.pods.put(structs.replace(pod, metadata=meta))

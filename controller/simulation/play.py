@@ -96,7 +96,7 @@ class StepPlayed(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Played(msgspec.Struct, frozen=True, rename="camel"):
-    """The whole release. `left` are gateway objects that are not as they were in the end."""
+    """The whole release. `left` are the gateway objects that were not restored at the end."""
 
     steps: tuple[StepPlayed, ...] = ()
     left: tuple[RouteChange, ...] = ()

@@ -149,7 +149,7 @@ def _application(routes: Routes) -> web.Application:
 async def listen(
     runner: web.AppRunner, address: tuple[str | None, int], tls: ssl.SSLContext | None = None
 ) -> int:
-    """The port that is listened on, over TLS where a context is given. Raises BadConfiguration."""
+    """Listen, with TLS if a context is given; returns the port. Raises BadConfiguration."""
     host, port = address
     await runner.setup()
     try:

@@ -15,7 +15,7 @@ import msgspec
 
 HIDDEN = "(hidden)"
 
-# what every LogRecord carries; anything else came by `extra`
+# the attributes of every LogRecord; all others came through `extra`
 _BUILT_IN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 _SECRET_KEY = re.compile(r"authorization|token|password|secret|bearer|credential|private_key", re.I)
 _SECRET_TEXT = re.compile(
@@ -79,7 +79,8 @@ class NoHttp(logging.Filter):
 def configure_logging(
     level: str = "info", *, stream: TextIO | None = None, json_lines: bool | None = None
 ) -> None:
-    """Send everything from `level` up to `stream`; JSON unless it is a terminal or told otherwise."""
+    """Write every record from `level` up to `stream`, as JSON unless `stream` is a terminal or another format is
+    asked for."""
     stream = stream or sys.stderr
     if json_lines is None:
         json_lines = not stream.isatty()

@@ -53,7 +53,7 @@ class OtlpTracer:
         return tuple(carrier.items())
 
     def trace_id(self) -> str:
-        """The trace of the present span, where a collector will have it."""
+        """The trace of the present span, if a collector will receive it."""
         context = trace.get_current_span().get_span_context()
         recorded = context.is_valid and context.trace_flags.sampled
         return trace.format_trace_id(context.trace_id) if recorded else ""

@@ -33,7 +33,7 @@ CODES = {
     Verdict.BUSY: 429,
     Verdict.UNCHECKED: 503,
 }
-"""Codes of the answers, as those of the API server."""
+"""The status codes of the answers, the same as the API server's."""
 
 
 class Judge(Protocol):

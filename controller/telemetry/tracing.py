@@ -1,4 +1,4 @@
-"""Spans of the work of a pass: the door to a tracer that is there only where somebody asked for one.
+"""Spans of the work of a pass: access to a tracer, which exists only if tracing was asked for.
 
 Why the process keeps the tracer, and no constructor takes it: like a log, a trace is about the process, and a client of
 the API server or of the worker must not be built differently for it. Invariant: without a tracer nothing of
@@ -62,7 +62,7 @@ def span(name: str, **attributes: str) -> AbstractContextManager[object]:
 
 
 def part(name: str, **attributes: str) -> AbstractContextManager[object]:
-    """A span within the present one; nothing if there is none: the Lease is renewed in no pass."""
+    """A span within the present span; nothing if there is none (the Lease is renewed outside of passes)."""
     if _tracer is None or not _tracer.within():
         return _NO_SPAN
     return _tracer.span(name, attributes)

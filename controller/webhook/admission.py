@@ -87,7 +87,7 @@ class Authors(Protocol):
     """The rights of the author of a Rollout or TrafficRouting."""
 
     async def refuses(self, user: User, namespace: str, found: PutToWork) -> str:
-        """Why the author may not put a ServiceAccount to work; empty if he may."""
+        """Why the author may not use a ServiceAccount; empty if the author may."""
         ...
 
 
@@ -140,7 +140,7 @@ class Admission:
         }
 
     async def rollout(self, request: AdmissionRequest) -> Answer:
-        """Field rules, one Rollout per workload, and what must not change during a release."""
+        """Field rules, one Rollout per workload, and the fields that must not change during a release."""
         if request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
             return ALLOWED
         old, new = await self._trees(request)
@@ -178,7 +178,7 @@ class Admission:
         return Answer(warnings=(*verdict.warnings, *about))
 
     async def _refused_accounts(self, request: AdmissionRequest, found: Sequence[PutToWork]) -> str:
-        """Why the author may not put one of these accounts to work; empty if he may."""
+        """Why the author may not use one of these accounts; empty if the author may use all."""
         for one in found:
             if self._authors is None:
                 return f"{one.path}: scripts of a namespace are not served here"
@@ -256,7 +256,7 @@ class Admission:
         return governing(new, await self._rollouts.latest(namespace))
 
     async def service(self, request: AdmissionRequest) -> Answer:
-        """Puts the pin back that an owner's apply took off."""
+        """Restores the pin that an owner's apply removed."""
         objects = await self._update(request)
         if objects is None or pin_of(objects[0]) is None:
             return ALLOWED
@@ -286,7 +286,7 @@ class Admission:
 
 
 def _no_scripts(reference: Reference) -> None:
-    """Used where scripts are not known."""
+    """Used if scripts are not known."""
 
 
 def _labels(workload: JsonObject) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""The webhook endpoint, put together from settings: handlers, certificates, where both are kept.
+"""The webhook endpoint, assembled from the settings: handlers, certificates, and the places where certificates are
+kept.
 
 Invariant: certificates are in a Secret of the controller's namespace; in a folder only for a controller outside
 the cluster (a URL and a folder were given, and no word that replicas share them). Decides nothing else.

@@ -152,7 +152,8 @@ class Door:
                 handshake.cancel()
 
     async def _look(self) -> None:
-        """Let clients in for which idle connections make room by now, and close those that have waited too long."""
+        """Accept waiting clients if idle connections can be closed for them, and close connections that have waited
+        too long."""
         loop = asyncio.get_running_loop()
         while True:
             await self._anybody.wait()

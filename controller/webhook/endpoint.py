@@ -67,7 +67,7 @@ class Endpoint:
         self._healed: deque[float] = deque()
 
     def note(self) -> str | None:
-        """How the served certificate differs from the one that was asked for; None if it does not."""
+        """How the served certificate differs from the requested one; None if it does not differ."""
         return self._keeper.note
 
     async def run(self) -> None:

@@ -29,7 +29,7 @@ class Impersonation:
         self._live = Allowance()
 
     async def refuses(self, user: User, namespace: str, found: PutToWork) -> str:
-        """Why the author may not put the account to work; empty if he may."""
+        """Why the author may not use the account; empty if the author may."""
         account = f"ServiceAccount {namespace}/{found.account}"
         subject = Subject(user.username, user.uid, user.groups, user.extra)
         right = Right("impersonate", "", "serviceaccounts", "", namespace, found.account)

@@ -75,7 +75,7 @@ class Intake:
 
     @contextlib.asynccontextmanager
     async def body(self, request: web.Request) -> AsyncIterator[memoryview]:
-        """The body, for the length of a block; an answer in words is raised where there is none."""
+        """The body, for the duration of a block; raises an answer with the reason if there is no body."""
         _check_head(request)
         announced = request.content_length
         small = announced is not None and announced <= self._limits.small

@@ -21,7 +21,7 @@ LIVE_AT_ONCE = 8
 LIVE_PER_SECOND = 20
 """Lists a second for admission; the controller's own requests may be 200."""
 LIVE_SECONDS = 2.0
-"""How long a live read may take where a filled cache can answer; a review has to be answered within 8 s."""
+"""How long a live read may take if a filled cache can answer instead; a review has to be answered within 8 s."""
 OWNER = "owner"
 """Index of the ReplicaSet cache: UID of the controller."""
 
@@ -79,7 +79,7 @@ class CachedReader:
         return [r for r in self._rollouts.values() if r.metadata.namespace == namespace]
 
     async def latest(self, namespace: str) -> Sequence[Rollout]:
-        """All present Rollouts of a namespace, also those that no watch has delivered yet."""
+        """All present Rollouts of a namespace, also Rollouts that no watch has delivered yet."""
         if not self._live.take() and self._filled():
             return self._cached(namespace)
         try:

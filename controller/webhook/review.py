@@ -25,7 +25,7 @@ class Resource(msgspec.Struct, frozen=True):
 
 
 class User(msgspec.Struct, frozen=True):
-    """The user of the request, with all that an authorizer goes by."""
+    """The user of the request, with all attributes that an authorizer uses."""
 
     username: str = ""
     uid: str = ""
@@ -120,7 +120,7 @@ class ConversionReview(msgspec.Struct, frozen=True, rename="camel"):
 def conversion_response(
     review: ConversionReview, objects: tuple[msgspec.Raw, ...], failure: str
 ) -> bytes:
-    """The converted objects, or why there are none: one that fails makes the whole review fail."""
+    """The converted objects, or why there are none: if one object fails, the whole review fails."""
     result: dict[str, object] = {"status": "Success"}
     if failure:
         result = {"status": "Failure", "message": failure}

@@ -214,7 +214,8 @@ async def serving(
     tls: ssl.SSLContext | None,
     limits: ConnectionLimits | None = None,
 ) -> AsyncIterator[int]:
-    """Serve `app` on all addresses, or on those of `host`, while the block runs; gives the port (0 asks for any).
+    """Serve `app` on all addresses, or on the addresses of `host`, while the block runs; yields the port (0 means any
+    free port).
 
     On leaving, no new connection is taken and requests in flight get a few seconds to finish.
     """
@@ -245,7 +246,7 @@ async def serving(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket that listens on one address; without a host on all of them, of both families where there are two."""
+    """A socket that listens on one address; without a host on all addresses, of both families if there are two."""
     both = not host and socket.has_dualstack_ipv6()
     found = socket.create_server(
         (host, port),

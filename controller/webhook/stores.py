@@ -1,4 +1,4 @@
-"""Where certificates and webhook configurations are kept: the API server, or a folder outside a cluster.
+"""The places of certificates and webhook configurations: the API server, or a folder outside a cluster.
 
 Invariant: values of Secrets are never logged; a write carries the version that was read, so two replicas share one
 authority instead of overwriting each other's.
@@ -79,7 +79,7 @@ class FolderSecrets:
         await asyncio.to_thread(write_files, self._folder / name, data)
 
     async def replace(self, name: str, data: Mapping[str, bytes], resource_version: str) -> None:
-        """Write the files, and drop what is no longer among them; a folder has one writer."""
+        """Write the files, and delete all other files; a folder has one writer."""
         await self.create(name, data)
         present = await asyncio.to_thread(read_files, self._folder / name)
         for gone in present.keys() - data.keys():

@@ -29,7 +29,7 @@ class Kinds(Protocol):
     """The kinds that are watched while a Rollout names them."""
 
     def find(self, kind: Kind, key: Key) -> RawObject | Unavailable | None:
-        """The object, None if there is none, or why that is not known."""
+        """The object; None if it does not exist; or why that is not known."""
         ...
 
 
@@ -130,7 +130,7 @@ class Surroundings:
         return There() if key in self._caches.traffic_routings else Absent()
 
     async def _read(self, namespace: str, one: Named, otherwise: Seen | None) -> Seen:
-        """The object as it is on the server; `otherwise` where that cannot be asked."""
+        """The object on the server; `otherwise` if the server cannot be asked."""
         unknown = otherwise or Unknown()
         try:
             resource = _FROM_THE_START.get((one.identity[0], one.kind))

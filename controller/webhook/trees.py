@@ -62,7 +62,8 @@ def values_in(raw: msgspec.Raw | memoryview) -> int:
 
 
 def tree(raw: msgspec.Raw) -> JsonObject | None:
-    """The object as rules read it; None for null. TooManyValues, or an error of msgspec, where it is none."""
+    """The object as rules read it; None for null. Raises TooManyValues, or an error of msgspec if the text is no
+    object."""
     if raw == NOTHING:
         return None
     parts = _present(msgspec.json.decode(raw, type=_Object))

@@ -54,7 +54,7 @@ class WaitingRoom(Generic[C]):
         return address in self._queues
 
     def fewest_first(self, places: Mapping[str, int]) -> list[str]:
-        """The addresses that wait; those with the fewest places first."""
+        """The waiting addresses, ordered by their number of places, the fewest first."""
         return sorted(self._queues, key=lambda one: places.get(one, 0))
 
     def expire(self, now: float) -> int:

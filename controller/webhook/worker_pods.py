@@ -1,6 +1,6 @@
 """The pods of the script worker, found by the label of its Deployment in the controller's own namespace.
 
-Invariant: only the annotation is written, and a pod that is gone meanwhile is no failure.
+Invariant: only the annotation is written, and it is no failure if a pod was deleted in the meantime.
 """
 
 import msgspec

@@ -71,7 +71,7 @@ def approve(
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """Which step, and why; no step is the one that waits."""
+    """The step to approve, and the reason; no step means the waiting step."""
 
     step: int | None
     message: str

@@ -160,7 +160,7 @@ def at_the_end(rollout: Rollout | None, last: int) -> bool | Failure | None:
 
 
 def _ended(rollout: Rollout) -> bool | Failure:
-    """Whether the release is past its steps; a Failure where it ended otherwise than by success."""
+    """Whether the release is past its steps; a Failure if it did not succeed."""
     status, key = rollout.status, rollout.metadata.key
     goal = moonshift_status(status).goal
     if under_way(status) and goal in ("", Goal.SUCCESS):

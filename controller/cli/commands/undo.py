@@ -59,7 +59,7 @@ def undo(words: tuple[str, ...], dry_run: bool, yes: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Let the API server check it; change nothing.")
 @connection_options
 def abort(words: tuple[str, ...], dry_run: bool) -> None:
-    """Take the release back that is under way, as `undo` does; where there is none, change nothing.
+    """Roll back the release under way, as `undo` does; without a release, change nothing.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`version`: of this program, the API server, and the controller where it can be found."""
+"""`version`: the version of this program, of the API server, and of the controller if it can be found."""
 
 import click
 import msgspec
@@ -45,7 +45,7 @@ class Program(msgspec.Struct, frozen=True):
 
 
 class Versions(View, frozen=True):
-    """All three; a sentence where one is not known."""
+    """All three versions; a sentence in place of an unknown one."""
 
     client: str
     server: str

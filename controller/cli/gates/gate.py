@@ -156,7 +156,7 @@ def _values(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Gates with all that is known of them; the client of the cluster where there is one."""
+    """Gates with all that is known about them, and the cluster's client if there is one."""
 
     given: Given
     namespace: str
@@ -164,7 +164,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def _run(name: str | None, given: Given, work: Callable[[Place], Awaitable[ExitCode]]) -> ExitCode:
-    """With a cluster where the live Rollout is wanted, else without any."""
+    """With a cluster if the live Rollout is wanted, else without one."""
     if name is None:
         own = connection_of(click.get_current_context()).namespace
 

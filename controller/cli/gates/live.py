@@ -22,7 +22,7 @@ from controller.kube.resources import ANALYSIS_TEMPLATES, CLUSTER_ANALYSIS_TEMPL
 
 
 async def completed(session: Session, given: Given, name: str) -> Given:
-    """The gates with the release that is live; its own gates where the files hold none."""
+    """The gates with the live release; the live Rollout's own gates if the files contain none."""
     rollout = await read_rollout(session, name)
     gates = given.gates or gates_of(rollout)
     templates = dict(given.templates)
@@ -53,6 +53,6 @@ async def _workload(session: Session, rollout: Rollout) -> ObjectMeta:
         resource = await look_up(session.client, (ref.api_version, ref.kind))
         body = await session.client.get(resource, session.namespace, ref.name)
     except MoonshiftError:
-        # only arguments read it, and they say what label they miss
+        # only arguments read it, and their error names the missing label
         return ObjectMeta(name=ref.name)
     return msgspec.json.decode(body, type=AnyWorkload).metadata

@@ -81,7 +81,7 @@ def span_of(length: timedelta, lasts: timedelta) -> Span:
 async def played(
     sources: Sources, namespace: str, gate: Gate, asked: tuple[Asked, ...], span: Span
 ) -> GateReplayed:
-    """The gate over the range; a problem where a query has no history."""
+    """The gate over the range; a problem if a query has no history."""
     view = GateReplayed(gate.named, span.since, span.until)
     for one in asked:
         if not queries(one):

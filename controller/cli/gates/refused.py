@@ -1,4 +1,4 @@
-"""The API server's refusals of a gate: the schema of the CRDs, and their rules in CEL said in Python.
+"""The API server's refusals of a gate: the schema of the CRDs, and their CEL rules written in Python.
 
 Why: a gate that is tried from a file has met no API server yet; one that would be refused must not look measured.
 Invariant: the rules and their words are those of the CRDs, which a test compares. The schema alone judges each field by
@@ -79,7 +79,7 @@ _PLACE_OF_STEPS = (
 
 
 def analysis_problems(item: Tree) -> tuple[str, ...]:
-    """The refusals of what would stand under `analysis:` of a step."""
+    """The refusals of the content of `analysis:` of a step."""
     written: JsonObject = {
         name: value for name, value in item.items() if name not in ("kind", "apiVersion")
     }

@@ -51,7 +51,7 @@ def words_of(
 def said(
     words: Mapping[str, str], values: Mapping[str, str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """The words with the values of the command line; its other values are arguments."""
+    """The variables, with the values of the command line; its other values are arguments."""
     own = {name: value for name, value in values.items() if name in _KNOWN}
     arguments = {name: value for name, value in values.items() if name not in _KNOWN}
     return {**words, **own}, arguments

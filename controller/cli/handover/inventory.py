@@ -1,7 +1,7 @@
 """Everything that coming and leaving are about, as it is now.
 
-Invariant: reads only. A kind that the cluster does not serve has no objects; one that may not be listed is a gap with a
-sentence, never an empty list.
+Invariant: reads only. A kind that the cluster does not serve has no objects; a kind that may not be listed is a gap
+with a sentence, never an empty list.
 """
 
 import msgspec

@@ -154,7 +154,7 @@ def _canary(seen: Inventory, workload: JsonObject) -> Finding:
 
 
 def _commands_to_release(workload: JsonObject) -> tuple[str, ...]:
-    """The owner's values, from where the original keeps them, and none of its marks."""
+    """Restore the owner's values from the place where the original keeps them, and remove its marks."""
     kind = workload_kind(
         text(workload, "apiVersion").partition("/")[0],
         text(workload, "kind"),

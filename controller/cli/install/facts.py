@@ -45,9 +45,9 @@ class Need(NamedTuple):
     rollout: str
     """One Rollout that needs it, `namespace/name`."""
     account: str = ""
-    """The ServiceAccount of a namespace's script that needs it, `namespace/name`; the controller where empty."""
+    """The ServiceAccount of a namespace's script that needs it, `namespace/name`; the controller itself if empty."""
     name: str = ""
-    """The object, where the right is needed by name."""
+    """The object, if the right is needed by name."""
 
 
 class Facts(msgspec.Struct, frozen=True):

@@ -177,7 +177,7 @@ async def gather(client: KubeClient, namespace: str) -> Facts:
 
 
 class _Looked:
-    """One look; `gaps` and `unserved` fill meanwhile."""
+    """One collection of facts; it fills `gaps` and `unserved`."""
 
     def __init__(self, client: KubeClient, namespace: str) -> None:
         self._client = client

@@ -28,7 +28,7 @@ REQUIRED = (
 )
 """Group versions that the manifests are written in, or the controller reads."""
 STORAGE = {"rollouts.rollouts.kruise.io": "v1beta1"}
-"""The version in which objects have to be stored, where there is more than one."""
+"""The version in which objects have to be stored, if the CRD has more than one."""
 _VERSION = re.compile(r"v?1\.(\d+)")
 
 

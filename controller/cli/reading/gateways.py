@@ -174,7 +174,7 @@ def _raw(found: GatewayObject | PodSet) -> RawObject:
 
 
 async def look_up(client: KubeClient, kind: Kind) -> Resource:
-    """How a kind is addressed; NotFound where it is not served."""
+    """How a kind is addressed; raises NotFound if it is not served."""
     api_version, name = kind
     found = await served(client, api_version, name)
     if found is None:

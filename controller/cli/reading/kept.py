@@ -113,7 +113,7 @@ async def _selected(session: Session, keeper: Resource, workload: AnyWorkload) -
 
 
 def _template(kind: WorkloadKind, item: msgspec.Raw, owner: str) -> tuple[str, msgspec.Raw]:
-    """A revision's name and template; no name where it is of another owner."""
+    """A revision's name and template; no name if it belongs to another owner."""
     if kind is WorkloadKind.DEPLOYMENT:
         kept = msgspec.json.decode(item, type=ReplicaSet)
         name, meta, template = kept.revision, kept.metadata, kept.spec.template

@@ -53,7 +53,7 @@ async def _who_is_missing(session: Session, name: str) -> str:
 
 
 def suggestion(name: str, namespace: str, present: tuple[Rollout, ...]) -> str:
-    """The line for a name that does not exist, given those that do."""
+    """The line for a name that does not exist, with similar existing names."""
     here = f"there is no Rollout {name} in namespace {namespace}"
     for rollout in present:
         ref = rollout.spec.workload_ref

@@ -10,7 +10,7 @@ from controller.cli.views.view import Remedy, RolloutView
 
 
 class Case:
-    """The facts, and the spelling of commands; `reason` and `message` are those of the condition Stalled."""
+    """The facts, and the spelling of commands; `reason` and `message` come from the condition Stalled."""
 
     def __init__(self, view: RolloutView, program: str) -> None:
         self.view = view
@@ -22,7 +22,7 @@ class Case:
 
     @property
     def namespace(self) -> str:
-        """Where everything of the Rollout is."""
+        """The namespace of the Rollout and its objects."""
         return self.summary.namespace
 
     @property
@@ -41,7 +41,7 @@ class Case:
         return Remedy(f"kubectl {words} -n {self.namespace}", purpose)
 
     def describe(self, purpose: str = "everything that is known of it") -> Remedy:
-        """Where nothing better is known."""
+        """The default remedy."""
         return self.ours("describe", purpose)
 
     def approve(self, purpose: str = "let the step go on") -> Remedy:
@@ -49,11 +49,11 @@ class Case:
         return self.ours("approve", purpose)
 
     def undo(self) -> Remedy:
-        """The way back."""
+        """The command that rolls back."""
         return self.ours("undo", "go back to the old version")
 
     def back(self) -> tuple[Remedy, ...]:
-        """The way back, while there is one."""
+        """The command that rolls back, while a rollback is possible."""
         return () if mentions.ending(self.message) else (self.undo(),)
 
     def edit(self, purpose: str = "correct the Rollout") -> Remedy:

@@ -76,7 +76,7 @@ def remedies(view: RolloutView, program: str) -> tuple[Remedy, ...]:
 
 
 def _possible(case: Case, found: tuple[Remedy, ...]) -> tuple[Remedy, ...]:
-    """Where the old version's template is kept nowhere, its owner's manifest is the way back."""
+    """If the old version's template is kept nowhere, only its owner's manifest can restore it."""
     undo = case.undo()
     if not case.view.no_way_back or undo not in found:
         return found

@@ -108,5 +108,5 @@ def crashed(message: str) -> bool:
 
 
 def ending(message: str) -> bool:
-    """The release is at its end, so that nothing can be taken back any more."""
+    """The release is ending, so a rollback is no longer possible."""
     return "the end of the release (" in message

@@ -115,7 +115,7 @@ def worker(_case: Case) -> tuple[Remedy, ...]:
 
 
 def listed(words: str) -> Answer:
-    """Another object is named in the Rollout; `words` list those there are."""
+    """Name another object in the Rollout; `words` list the existing ones."""
     return lambda case: (case.kubectl(f"get {words}", "what there is"), case.edit())
 
 

@@ -71,5 +71,5 @@ def owners_values(case: Case) -> tuple[Remedy, ...]:
 
 
 def given_up(case: Case) -> tuple[Remedy, ...]:
-    """The template was taken back before."""
+    """The template was rolled back before."""
     return (case.ours("retry", "try this version again"),)

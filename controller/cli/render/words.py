@@ -15,7 +15,7 @@ def age(since: datetime | None, now: datetime) -> str:
 
 
 def lasting(since: datetime | None, now: datetime) -> str:
-    """`  for 90s`; nothing in the first second, and where the instant is not known."""
+    """`  for 90s`; nothing in the first second, or if the instant is not known."""
     length = age(since, now)
     return "" if length in ("-", "0s") else f"  for {length}"
 

@@ -122,7 +122,7 @@ Breach = Ignored | Unable
 
 
 def breach(word: str, answers: ProbeAnswers, *, independent: bool) -> Breach | None:
-    """How a claim is not kept on one original; None if it is.
+    """How the script breaks a claim on one original; None if it keeps the claim.
 
     `independent` says that no step at all makes a difference on this original.
     """

@@ -13,7 +13,7 @@ from controller.api.rollout import HttpRouteMatch, PathMatch, ValueMatch
 _PATHS = {"=": "Exact", "~=": "RegularExpression", "": "PathPrefix"}
 _PAIR = re.compile(r"(?P<name>[^=~]+)(?P<sign>~?=)(?P<value>.*)\Z", re.DOTALL)
 _COOKIE = "canary-by-cookie"
-"""The header that stands for a cookie whose name is the value, by the original's convention."""
+"""The header that means a cookie, by the original's convention; the header's value is the cookie's name."""
 
 
 def parse_match(text: str) -> HttpRouteMatch:

@@ -66,7 +66,7 @@ def convert(paths: tuple[Path, ...], out: Path | None) -> None:
 
 
 def _folder(path: Path, subject: Subject, asked: tuple[Path, ...], out: Path | None) -> Path:
-    """Where a case's file goes: two kinds may have cases of one name."""
+    """The folder of a case's file: cases of two kinds may have the same name."""
     if out is None:
         return path.parent
     return out if path in asked else out / subject.name.removesuffix(".lua")
@@ -85,7 +85,7 @@ def _cases(paths: tuple[Path, ...]) -> list[tuple[Path, Subject]]:
 
 
 def subject_of_case(path: Path) -> Subject:
-    """The script a case is about, by where the case lies."""
+    """The script of a case, found by the folder of the case."""
     for folder in path.resolve().parents:
         if folder.name != TEST_DATA:
             continue
@@ -117,7 +117,7 @@ def as_lua(subject: Subject, script: Script, case: Case) -> str:
 
 
 def _modules(script: Script) -> list[str]:
-    """How a plain Lua gets the modules: those that modules ask for themselves come first."""
+    """The lines with which a plain Lua loads the modules; each module comes after the modules that it uses."""
     if not script.modules:
         return []
     files = (FOLDER / LIBRARY / f"{module.name}.lua" for module in script.modules)

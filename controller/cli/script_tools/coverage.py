@@ -92,7 +92,7 @@ def instrumented(script: Script) -> Instrumented | None:
 
 
 def marked(log: tuple[str, ...]) -> frozenset[int] | None:
-    """The numbers of the marks that the copy's log names; None if it names none."""
+    """The numbers of the marks in the copy's log; None if there are none."""
     said = next((line for line in reversed(log) if line.startswith(_SAYS)), None)
     if said is None:
         return None

@@ -85,7 +85,7 @@ def worker_command(address: str, *, filtered: bool) -> list[str]:
 
 @asynccontextmanager
 async def private_worker(*, filtered: bool = True, workers: int = 1) -> AsyncIterator[Engine]:
-    """A worker of one's own. Raises WorkerUnavailable if it cannot be started.
+    """A private worker. Raises WorkerUnavailable if it cannot be started.
 
     Two workers take calls in turn. An answer that depends on addresses in memory (the order of tables that are keys)
     is the same within one worker and differs in the next, so a script that is not deterministic is noticed.
@@ -174,7 +174,7 @@ def _message(line: str) -> tuple[str, str]:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Stop the worker; with force where it does not stop."""
+    """Stop the worker; kill it if it does not stop."""
     with suppress(ProcessLookupError):
         process.terminate()
     try:

@@ -58,7 +58,7 @@ async def evaluate(
     controller; its calls are not recorded then.
     """
     if not step.routed:
-        # The controller calls no script then: the object has, or gets back, its owner's content.
+        # The controller calls no script at such a step: the object keeps its owner's content, or is restored to it.
         return Outcome(case.content)
     recorder = Recorder(engine)
     question = Question(

@@ -41,7 +41,7 @@ def lua_literal(value: Json, indent: int = 0) -> str:
 
 
 def lua_key(key: str) -> str:
-    """A key of a table constructor: bare where Lua allows it."""
+    """A key of a table constructor: without brackets and quotes if Lua allows that."""
     bare = _IDENTIFIER.match(key) is not None and key not in _KEYWORDS
     return key if bare else f"[{lua_string(key)}]"
 

@@ -1,4 +1,4 @@
-"""Where the statements of a script begin, and which global names it uses.
+"""Finds the lines at which statements of a script begin, and the global names that it uses.
 
 The coverage of tests and the notes of the linter need positions, which the worker does not report. The text is parsed
 by tree-sitter's Lua grammar; only the worker decides whether a script compiles. Invariant: a position is the first byte

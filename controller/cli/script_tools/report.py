@@ -1,4 +1,4 @@
-"""The report about test cases: one line per step, a difference where something is wrong, coverage, a sum.
+"""The report about test cases: one line per step, the difference of a failed step, coverage, totals.
 
 Invariant: a line that says `ok` is about a step that ran and gave exactly what is expected.
 """

@@ -37,7 +37,8 @@ class Subject(msgspec.Struct, frozen=True):
         return complete(self.name, text, "packaged", packaged_texts(), Modules.read(FOLDER))
 
     def read(self) -> Script:
-        """The script, which can be used. Raises OSError, and Failure where it asks for something that is not there."""
+        """The script, checked for use. Raises OSError, and Failure if the script asks for something that does not
+        exist."""
         script = self.complete()
         if isinstance(script, MissingScript):
             raise Failure(script.reason)
@@ -56,11 +57,11 @@ class Subject(msgspec.Struct, frozen=True):
         return (*beside, *_yaml_files(folder / self.class_type))
 
     def references(self, all_of: tuple[Reference, ...], original: Tree) -> tuple[Reference, ...]:
-        """The references that lead to `original` through this script. Raises ValueError if none does."""
+        """The references to `original` that use this script. Raises ValueError if there is none."""
         mine = [item for item in all_of if self._serves(item)]
         metadata = original.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else None
-        # The original's cases do not care about names; where one fits, it is meant.
+        # OpenKruise's own cases have arbitrary names; if one reference's name matches, that reference is meant.
         named = [item for item in mine if item.name == name]
         if not mine:
             served = ", ".join(sorted({f"{item.kind} of {item.group}" for item in all_of}))
@@ -104,7 +105,7 @@ def subject_at(path: Path) -> Subject:
     if path.parent.name == INGRESS_FOLDER:
         return Subject(path, f"{INGRESS_FOLDER}/{path.name}", class_type=path.stem)
     kind, group = path.resolve().parent.name, path.resolve().parent.parent.name
-    # A group is a DNS name; the core group goes by its version.
+    # A group is a DNS name; for the core group, its version is used.
     if path.name == FILE and ("." in group or group == "v1"):
         return Subject(path, f"{group}/{kind}", group=group, kind=kind)
     return Subject(path, str(path))

@@ -170,7 +170,7 @@ def _count_problem(case: Case) -> str:
 def verdict(
     subject: Subject, result: Tree | Refusal, expected: Json
 ) -> tuple[str, tuple[str, ...]]:
-    """The mistake, and the difference as lines; an empty text where there is none."""
+    """The mistake, and the difference as lines; an empty text if there is none."""
     if expected is None:
         return "nothing is expected here: write the object as it has to be (--update does)", ()
     if not isinstance(expected, dict):

@@ -49,7 +49,7 @@ class Trial:
         self._end = 1 if script.about else _last_line(self._text)
         self._header = script.header
         self._places = asyncio.Semaphore(AT_ONCE)
-        # Steps of test data are run twice each; of those that are made up, the first.
+        # Each step of the test data is run twice; of the generated steps only the first.
         self._answers = Answers(engine)
         self._told: set[str] = set()
 

@@ -38,7 +38,8 @@ def replaced(text: str, expected: list[Json]) -> str:
 
 
 async def update(engine: Engine, subject: Subject, wanted: str = "") -> list[Path | BadCase]:
-    """Rewrite the cases of a script that expect something else; the files written, and those that cannot be.
+    """Rewrite the cases of a script that expect another result; returns the written files, and the files that cannot
+    be written.
 
     Raises WorkerUnavailable.
     """

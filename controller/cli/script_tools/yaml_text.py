@@ -26,7 +26,7 @@ _FLOAT = re.compile(
 _NOT_READ = tuple(f"tag:yaml.org,2002:{name}" for name in ("timestamp", "value", "int", "float"))
 
 
-# libyaml's reader where PyYAML was built with it, as its wheels are: ten times as fast
+# libyaml's reader if PyYAML was built with it, as its wheels are: ten times as fast
 _SAFE: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -88,7 +88,7 @@ def read_documents(text: str) -> list[Json]:
 
 
 def read_yaml(text: str) -> Json:
-    """The one document in `text`, null if there is none. Raises ValueError like `read_documents`."""
+    """The only document in `text`; null if there is none. Raises ValueError like `read_documents`."""
     documents = [document for document in read_documents(text) if document is not None]
     if len(documents) > 1:
         raise ValueError(f"{len(documents)} YAML documents where one is expected")

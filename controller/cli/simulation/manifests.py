@@ -56,7 +56,7 @@ def _documents(file: Path) -> list[Tree]:
 
 
 def text_of(obj: Tree, *path: str) -> str:
-    """A word in an object; empty if there is none."""
+    """A string field of an object; empty if it is missing."""
     value: object = obj
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None

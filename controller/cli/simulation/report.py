@@ -43,7 +43,7 @@ class StepReport(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Report(msgspec.Struct, frozen=True, rename="camel"):
-    """All of it. `refusals` are admission's, `restored` says that every gateway object came back as it was."""
+    """The whole report. `refusals` are admission's; `restored` says that every gateway object was restored."""
 
     rollout: str
     refusals: tuple[str, ...] = ()

@@ -78,7 +78,7 @@ def simulate(
     metrics: tuple[str, ...],
     form: str | None,
 ) -> None:
-    """Play a release through: pods, Services and the diff of every route, step by step, and back.
+    """Play a whole release: pods, Services and the diff of every route, step by step, and the restored objects.
 
     Nothing is written, and without --from-cluster no cluster is used. Exit code 0 means that the release would
     succeed and restore every gateway object; 1 that it would not, and the output says why.

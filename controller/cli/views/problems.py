@@ -59,7 +59,7 @@ def problems_of(view: RolloutView) -> tuple[str, ...]:
 
 
 _WHENCE = re.compile(r"(?:[\w./-]+: |not found: |step\(\d+\): )+(?=\S+ \S)")
-"""Words before a sentence that say where it comes from."""
+"""Words before a sentence that name its source."""
 
 
 def gist(said: str) -> str:

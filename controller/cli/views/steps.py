@@ -67,7 +67,7 @@ def pause_text(rollout: Rollout, index: int) -> str:
 
 
 def goes_on_by_itself(rollout: Rollout, index: int) -> bool:
-    """The controller's own rule about a last step of all pods; it asks for nothing but the plan."""
+    """The controller's own rule about a last step of all pods; it depends only on the plan."""
     if rollout.spec.strategy.canary is None:
         return False
     plan = ReleaseContext(seen=Observation(rollout=rollout, plan_hash=""), now=_NEVER)

@@ -1,7 +1,7 @@
 """Label and field selectors, as lists and watches take them.
 
-Invariant: a selector that is not understood is refused, never ignored: a list that selects too much looks like one that
-works.
+Invariant: a selector that is not understood is refused, never ignored: a list that selects too much looks like a list
+that works.
 """
 
 import re

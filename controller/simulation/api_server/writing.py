@@ -24,7 +24,7 @@ SERVER_DECIDES = (
 def created(
     resource: Resource, namespace: str, body: JsonObject, uid: str, now: datetime, *, status: bool
 ) -> JsonObject:
-    """A new object as it is stored; the status that a client sends with it is dropped where it is a subresource."""
+    """A new object as it is stored; a status that the client sends is dropped if status is a subresource."""
     metadata = {
         **child(body, "metadata"),
         "uid": uid,

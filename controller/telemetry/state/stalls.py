@@ -114,6 +114,6 @@ def stall_class(reason: str) -> StallClass:
 
 
 def stall_of(conditions: Iterable[Condition]) -> StallClass | None:
-    """The class of the trouble that an object is stalled by; None if it is not."""
+    """The class of the problem that stalls an object; None if it is not stalled."""
     found = find_condition(tuple(conditions), STALLED)
     return stall_class(found.reason) if found is not None and found.status == "True" else None

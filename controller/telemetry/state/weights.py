@@ -19,7 +19,7 @@ _EVERYTHING = Step(traffic="100%")
 
 
 def desired_weight(rollout: Rollout) -> float | None:
-    """Percent that the present step asks for; None if no release is under way or it asks for none."""
+    """Percent that the present step asks for; None if no release is under way, or the step asks for no weight."""
     ours, plan = moonshift_status(rollout.status), rollout.spec.strategy.plan
     if not ours.release or plan is None or not plan.traffic_routings:
         return None
