@@ -83,7 +83,7 @@ def _add_flags(add: Callable[..., object]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the worker; the exit status is 2 where it could not be set up."""
+    """Runs the worker; the exit status is 2 if the settings cannot be used."""
     flags = _parser().parse_args(arguments)
     logs.configure(flags.log_level)
     settings = Settings(

@@ -1,7 +1,8 @@
 """Counts the bytes of waiting and running requests, and limits them.
 
 Why: a queue that is bounded by calls alone could be full of the largest objects, which exceed the pod's memory.
-Invariant: a tenant without a request here is always accepted, so that no flood of others excludes it.
+Invariant: a tenant without a waiting or running request is always accepted, so other tenants' requests cannot exclude
+it.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ class Carried:
 
     @property
     def size(self) -> int:
-        """All that is held."""
+        """The sum of all tenants."""
         return self._held.total()
 
     @contextmanager

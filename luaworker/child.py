@@ -1,10 +1,11 @@
-"""The life of a child: wait for a call, lock every door, run it, answer, end.
+"""The life of a child: wait for a call, close every lock of the sandbox, run the script, answer, end.
 
-Invariant: from the first byte of the script that is read to the end of the process there is no descriptor but the
-channel, no right to any system call outside the filter, a timer for CPU and one for wall time whose signals kill, and a
-bound on memory. A child serves one call; its memory never contains data of another tenant. The server asks for the one
-exception with the first call: a child that serves one tenant's calls of one packaged script, each in a fresh
-Lua state. It runs in a copy of the zygote: import nothing here that was not imported before the fork.
+Invariant: from the moment when it reads the first byte of the script, the process has no file descriptor except its
+channel, may make no system call outside the filter, has a timer for CPU time and one for wall time whose signals kill
+it, and has a memory limit. A child serves one call; its memory never contains data of another tenant. There is one
+exception, for which the server asks with the first call: the child then serves several calls, all of one tenant and
+one packaged script, each in a new Lua state. It runs in a copy of the zygote: import nothing here that was not
+imported before the fork.
 """
 
 import _signal  # type: ignore[import-not-found] # it has no stubs, and only this file imports it
@@ -46,7 +47,7 @@ class Locks(NamedTuple):
 
 
 def locks(without: frozenset[Layer]) -> Locks:
-    """All but those that a test leaves open."""
+    """All locks except those that a test leaves open."""
     return Locks(
         Layer.FILE_RLIMITS not in without,
         Layer.CPU_TIMER not in without,
@@ -67,7 +68,7 @@ class Inherited(NamedTuple):
     lock_with_timers: Filter | None
     cpu_timer: CpuTimer
     base_memory: int  # virtual size of the zygote
-    zygote: int  # its pid, by which a child knows whether it still lives
+    zygote: int  # the zygote's pid: a child checks that the zygote still lives
     prctl: Callable[..., int]
     locks: Locks
 
@@ -94,7 +95,7 @@ def _write_all(data: bytes) -> None:
 
 
 def _forget_everything(channel: int, inherited: Inherited) -> None:
-    """Descriptors, signals and rights that came with the fork."""
+    """Drop the descriptors, signal handlers and rights that the fork copied."""
     signal.set_wakeup_fd(-1)
     _handle(_SIGCHLD, _DEFAULT)
     inherited.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0)
@@ -116,7 +117,8 @@ def _timer_seconds(limits: Limits) -> float:
 
 
 def _arm(limits: Limits, inherited: Inherited) -> None:
-    """The timers of one call. The count hook speaks first, with a line; these are for code it cannot interrupt."""
+    """Start the timers of one call. The engine's count hook ends a script earlier and names the line; the timers end
+    code that the hook cannot interrupt."""
     if inherited.locks.cpu_timer:
         inherited.cpu_timer.arm(_timer_seconds(limits))
     if inherited.locks.wall_timer:
@@ -129,11 +131,13 @@ def _disarm(inherited: Inherited) -> None:
 
 
 def _bound(call: Call, inherited: Inherited) -> None:
-    """Bounds of the process that stay; one that serves again is ready for the largest object."""
+    """Set the limits that stay for the life of the process; a child that serves again must be able to hold the
+    largest object."""
     limits, closed = call.limits, inherited.locks
     if closed.cpu_rlimit and not call.again:
         seconds = math.ceil(_timer_seconds(limits))
-        # At the hard limit the kernel sends SIGKILL, which could be anybody's: the soft one comes first.
+        # At the hard limit the kernel sends SIGKILL, which another process could also send. So the soft limit is
+        # reached first.
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     if closed.address_space:
         carried = 2 * (_CARRIED_AT_MOST if call.again else call.size)
@@ -154,7 +158,7 @@ def _probe(task: Task) -> Answer:
         while True:
             pass
     elif task is Task.PROBE_WALL:
-        # A read of a channel on which nothing comes: time passes, CPU does not.
+        # Read from a channel that gets no data: wall time passes, but no CPU time.
         _read_exactly(1)
     return Answer(Code.OK, b"{}")
 
@@ -176,7 +180,7 @@ def _answer(call: Call, sandbox: Sandbox) -> Answer:
 
 
 def _work(call: Call, sandbox: Sandbox, closed: Locks) -> bytes:
-    """One call's reply."""
+    """Run one call and return its reply."""
     if closed.lua_memory:
         sandbox.limit_memory(call.limits.memory_bytes)
     started = time.process_time_ns()
@@ -197,7 +201,7 @@ def _work(call: Call, sandbox: Sandbox, closed: Locks) -> bytes:
 
 
 def _serve_once(call: Call, inherited: Inherited) -> None:
-    """The timers come before the filter, which then keeps everybody from touching them."""
+    """Timers are started before the filter is switched on; the filter then prevents changes of the timers."""
     inherited.cpu_timer.make()
     _arm(call.limits, inherited)
     _bound(call, inherited)
@@ -207,7 +211,8 @@ def _serve_once(call: Call, inherited: Inherited) -> None:
 
 
 def _serve_again(call: Call, inherited: Inherited) -> None:
-    """Calls of one tenant and one packaged script, each in a state of its own, until the server has enough."""
+    """Serve calls of one tenant and one packaged script, each in a Lua state of its own, until the server closes the
+    channel."""
     inherited.cpu_timer.make()
     _bound(call, inherited)
     if inherited.lock_with_timers is not None:
@@ -226,15 +231,15 @@ def _serve_again(call: Call, inherited: Inherited) -> None:
 def rehearse(kit: Kit, call: Call, closed: Locks) -> None:
     """The part of a child's work that its zygote can do beforehand, over a call that we trust.
 
-    An interpreter specialises its code while it runs, and writes that into memory. Code that is specialised before the
-    fork costs no child pages of its own.
+    CPython specialises bytecode while it runs, which writes to memory. Bytecode that is specialised before the fork
+    stays on shared pages.
     """
     whole = io.BytesIO(pack_call(call))
     _work(read_call(whole.read), kit.build(), closed)
 
 
 def live(channel: int, inherited: Inherited) -> NoReturn:
-    """Everything a child does; never returns into the zygote's code."""
+    """Everything that a child does; never returns into the zygote's code."""
     status = FAILED
     try:
         _forget_everything(channel, inherited)

@@ -1,4 +1,4 @@
-"""Makes a call that uses much CPU yield to all others.
+"""Gives a call that uses much CPU a lower priority than all others.
 
 Why: a script that loops may do so until its limit; the neighbours should not notice. A call on a child that serves no
 other call yields in two stages. Most honest calls end before the first stage, which takes most of a core from the call;
@@ -32,8 +32,8 @@ class Demotion:
         staged: bool,
         heavy: bool = False,
     ) -> None:
-        """`heavy`: the last call of its tenant was over its time."""
-        self.over = False  # it used as much CPU as none but a heavy call does
+        """`heavy`: the tenant's last call was heavy."""
+        self.over = False  # it used so much CPU that it counts as heavy
         self._child = child
         self._on_demoted = on_demoted
         first = after * _FIRST_STAGE

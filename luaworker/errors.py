@@ -1,10 +1,10 @@
-"""Failures of the service itself; a failure of a script is an outcome, never one of these.
+"""Failures of the service itself. A failure of a script is an outcome, not one of these exceptions.
 
 ServiceTrouble
 ├── Overloaded        no child became free in time, or too many calls wait
 ├── TooLate           the caller's deadline passed before the script was done
 ├── NotReady          no zygote, or a sandbox that could not be proven
-├── BrokenChild       a child failed in our own code, or died without anybody's doing
+├── BrokenChild       a child failed in our own code, or died although nobody killed it
 └── BadSetup          flags or files the process was started with
 """
 
@@ -18,7 +18,7 @@ class Overloaded(ServiceTrouble):
 
 
 class TooLate(ServiceTrouble):
-    """The call was given up for the caller's sake; it says nothing about the script."""
+    """The call was ended because its caller's deadline passed; this says nothing about the script."""
 
 
 class NotReady(ServiceTrouble):
@@ -26,8 +26,8 @@ class NotReady(ServiceTrouble):
 
 
 class BrokenChild(ServiceTrouble):
-    """One call is lost without a fault of its script."""
+    """One call is lost, and its script did not cause that."""
 
 
 class BadSetup(ServiceTrouble):
-    """Told to the operator at start; the process ends."""
+    """Reported to the operator at the start; the process ends."""

@@ -52,13 +52,13 @@ async def _converse(
 
 
 async def _report(child: Child) -> wire.Exit:
-    """How the child ended. One that only closed its channel, or talks nonsense, is killed after a moment."""
+    """How the child ended. A child that only closed its channel, or broke the protocol, is killed after a moment."""
     for patience in (_DYING_SECONDS, _REPORT_SECONDS):
         try:
             async with asyncio.timeout(patience):
                 return await asyncio.shield(child.exited)
         except TimeoutError:
-            # One that is dead already died of something else: on a busy machine the report takes its time.
+            # A child that is dead already had another cause of death: on a busy machine its report comes late.
             child.kill("garbled" if child.alive else "")
     raise BrokenChild("no report about the end of a child")
 
@@ -81,7 +81,7 @@ async def converse(
         watchdog.cancel()
     reply = None
     try:
-        # The kill closes the channel; should even that not end the wait, this does.
+        # Killing the child closes the channel; this time limit ends the wait if even that does not help.
         async with asyncio.timeout(patience + _REPORT_SECONDS if watched else None):
             checked = Layer.REPLY_CHECKS not in without
             reply = await _converse(child, call, library=library, checked=checked)

@@ -2,8 +2,9 @@
 
 Invariant: never more than `running` places are taken, never more than `per_tenant` by one tenant, never more than
 `limit` callers wait; a place that becomes free goes to the tenant that has waited for its turn longest, and when the
-queue is full the longest line loses its last, not the newcomer of a shorter one; tenants whose calls are heavy share a
-part of the places, so that the others always have the rest. A flood of one tenant, or of several, costs the others at
+queue is full, the last call of the longest line is refused, not a new call of a shorter line; all tenants with heavy
+calls share a part of the places, so the other places are always free for other tenants. A flood of one tenant, or of
+several, costs the others at
 most one call's time. Does not know children or scripts.
 """
 
@@ -16,7 +17,7 @@ from luaworker.errors import Overloaded
 
 
 class FairQueue:
-    """Places for calls, handed out fairly. For one event loop."""
+    """Places for calls, given to tenants in turn. For one event loop."""
 
     def __init__(
         self,
@@ -26,7 +27,7 @@ class FairQueue:
         heavy: int | None = None,
         is_heavy: Callable[[str], bool] = lambda _tenant: False,
     ) -> None:
-        """`heavy` places at most are taken by tenants that are heavy now, all of them together."""
+        """All heavy tenants together take at most `heavy` places."""
         self._free = running
         self._per_tenant = per_tenant
         self._heavy = running if heavy is None else heavy
@@ -81,7 +82,8 @@ class FairQueue:
         return self._heavy > sum(n for name, n in self._taken.items() if self._is_heavy(name))
 
     def _make_room(self, tenant: str) -> None:
-        """Sends the last of the longest line away, where that is clearly longer than this tenant's; else refuses."""
+        """Refuses the last call of the longest line if that line is clearly longer than this tenant's; otherwise
+        refuses this call."""
         longest = max(self._waiting, key=lambda name: len(self._waiting[name]), default=tenant)
         refusal = Overloaded(f"{self.waiting} calls are waiting already")
         if len(self._waiting.get(longest, ())) <= len(self._waiting.get(tenant, ())) + 1:
@@ -94,7 +96,7 @@ class FairQueue:
     def _leave_queue(self, tenant: str, turn: asyncio.Future[None]) -> None:
         line = self._waiting.get(tenant, deque())
         if turn not in line:
-            return  # it was its turn, but it had given up already
+            return  # it was its turn, but its caller had given up already
         line.remove(turn)
         self.waiting -= 1
         if not line:

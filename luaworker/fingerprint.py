@@ -1,7 +1,7 @@
-"""Tells whether server and zygote have the same library of modules, so that a call need not carry its texts.
+"""Shows whether server and zygote have the same library of modules; then a call does not carry the modules' texts.
 
-Invariant: both compute it from the product's files that they read themselves. It need not resist attacks: only two
-versions have to differ. The zygote loads this module, so it uses no hash that needs OpenSSL.
+Invariant: both compute it from the product's files that they read themselves. It does not have to resist attacks: it
+only has to differ between two versions. The zygote loads this module, so it uses no hash that needs OpenSSL.
 """
 
 import zlib
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 
 def fingerprint(library: Iterable[tuple[bytes, bytes]]) -> int:
-    """Of names and texts, in any order; never 0."""
+    """The fingerprint of names and texts, in any order; never 0."""
     mark = 1
     for name, text in sorted(library):
         mark = zlib.crc32(b"%b %d %b" % (name, len(text), text), mark)

@@ -67,7 +67,7 @@ async def serve(address: str, pages: Pages) -> asyncio.Server | None:
                 writer.write(_respond(head, pages))
                 await writer.drain()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
-            pass  # a client that does not finish its question gets no answer
+            pass  # a client that does not finish its request gets no answer
         finally:
             with suppress(OSError):
                 writer.close()

@@ -1,4 +1,4 @@
-"""Takes the file system and TCP away from the zygote and all it forks, where the kernel offers Landlock.
+"""Denies the file system and TCP to the zygote and all its forks, if the kernel offers Landlock.
 
 A second lock behind the system call filter. Invariant: its absence is reported and tolerated (kernels before 5.13,
 some container runtimes); it is never the only lock.

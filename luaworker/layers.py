@@ -9,22 +9,22 @@ from enum import StrEnum
 
 
 class Layer(StrEnum):
-    """One lock each. The order is that in which a script meets them."""
+    """One member for each lock, in the order in which a script meets them."""
 
-    ALLOW_LIST = "allow-list"  # the script's world holds nothing that reaches out
+    ALLOW_LIST = "allow-list"  # the script's globals contain no access to the outside
     BOUNDS = "bounds"  # library calls of the engine that crash or explode are checked first
     PYTHON_DOOR = "python-door"  # the engine's bridge refuses every attribute
-    PROTECTED_CALL = "protected-call"  # every error becomes a message
+    PROTECTED_CALL = "protected-call"  # every error is converted to a message
     COUNT_HOOK = "count-hook"  # CPU time, with the script's line
     CPU_TIMER = "cpu-timer"  # CPU time in calls that no hook interrupts: SIGPROF
-    CPU_RLIMIT = "cpu-rlimit"  # the same, in whole seconds, where a timer failed: SIGXCPU
+    CPU_RLIMIT = "cpu-rlimit"  # the same, in whole seconds, if a timer failed: SIGXCPU
     WALL_TIMER = "wall-timer"  # time on the wall: SIGALRM
     WATCHDOG = "watchdog"  # the parent's SIGKILL by pidfd
     LUA_MEMORY = "lua-memory"  # memory that the engine may allocate
     ADDRESS_SPACE = "address-space"  # memory that the process may allocate
     FILE_RLIMITS = "file-rlimits"  # descriptors, file sizes, processes
     LANDLOCK = "landlock"  # no file, no TCP
-    SECCOMP = "seccomp"  # no system call but those of computing
+    SECCOMP = "seccomp"  # no system calls except those that computing needs
     RESULT_CHECKS = (
         "result-checks"  # values that JSON cannot express, or that are too large, are not written
     )

@@ -1,7 +1,7 @@
 """The limits of this container, which differ from those of the machine.
 
 Why: a pod with two cores on a machine of sixty-four must not start two hundred children. Invariant: reads files of
-the kernel only; where a limit cannot be read there is none.
+the kernel only; a limit that cannot be read counts as no limit.
 """
 
 import math

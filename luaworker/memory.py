@@ -17,7 +17,7 @@ _ENTRY_BYTES = 256  # the size of an entry without its text: otherwise tiny text
 _BREAKER_SCRIPTS = 1024
 _FAILURES = 3
 _OPEN_SECONDS = 30.0
-# Outcomes that cost a child its life, or all of its budget; the others are cheap to repeat.
+# Outcomes after which a child is dead or has used its whole budget; the others are cheap to repeat.
 _COSTLY = frozenset({Code.TIMEOUT, Code.MEMORY_LIMIT, Code.CRASHED, Code.SANDBOX_VIOLATION})
 
 
@@ -69,9 +69,9 @@ class _Record:
 
 
 class Breaker:
-    """Refuses, for a while, a script that costs a child its life again and again.
+    """Refuses, for a while, a script whose calls kill their children again and again.
 
-    Per tenant: an object that makes a good script slow must not close that script to everybody.
+    Counted per tenant: one tenant's object that makes a good script slow must not stop that script for other tenants.
     """
 
     def __init__(self) -> None:

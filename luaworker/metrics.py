@@ -100,11 +100,11 @@ class Metrics:
         self._output_bytes.observe(len(outcome.result))
 
     def call_answered(self, code: Code, backend: str) -> None:
-        """An answer that took no child."""
+        """An answer for which no child was needed."""
         self._calls.labels(code.name, backend).inc()
 
     def call_failed(self, trouble: Exception) -> None:
-        """One call that ended in a trouble of the service."""
+        """One call that ended with a failure of the service."""
         self._troubles.labels(type(trouble).__name__).inc()
 
     def child_ended(self, status: int) -> None:
@@ -128,13 +128,13 @@ class Metrics:
         self._selftest.labels("landlock_abi").set(landlock)
 
     def watch_pool(self, spares: Callable[[], int], queue: FairQueue) -> None:
-        """Where the pool's state is read from when somebody scrapes."""
+        """Set the source of the pool's state, which is read for each scrape."""
         self._ready.set_function(lambda: float(spares()))
         self._running.set_function(lambda: float(queue.running))
         self._waiting.set_function(lambda: float(queue.waiting))
 
     def watch_circuits(self, opened: Callable[[], int]) -> None:
-        """Where the number of scripts that are refused is read from when somebody scrapes."""
+        """Set the source of the number of refused scripts, which is read for each scrape."""
         self._open_circuits.set_function(lambda: float(opened()))
 
     def render(self) -> bytes:

@@ -1,6 +1,6 @@
 """The outcome of one call, from the child's reply, or from the way the child ended.
 
-Invariant: total over all wait statuses. A status that no script can cause (a kill by a stranger, our own failure)
+Invariant: every wait status has a result. A status that no script can cause (a kill by a stranger, our own failure)
 is not an outcome: it says nothing about the script, and the caller gets `BrokenChild`.
 """
 
@@ -15,7 +15,7 @@ from luaworker.wire import FAILED, Exit, Limits, Reply
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One call's result; `reason` is a short word for logs and metrics where the child was stopped."""
+    """One call's result; if the child was stopped, `reason` is a short word for logs and metrics."""
 
     code: Code
     result: bytes = b""
@@ -72,7 +72,7 @@ _SIGNALS = {
     signal.SIGILL: (Code.CRASHED, "crash", "the script's process crashed (SIGILL)"),
     signal.SIGFPE: (Code.CRASHED, "crash", "the script's process crashed (SIGFPE)"),
 }
-_PANIC = 1  # the engine's unprotected "not enough memory" ends the process so
+_PANIC = 1  # the engine's unprotected "not enough memory" ends the process in this way
 
 
 def of_exit(report: Exit, limits: Limits, name: str, killed_for: str) -> Outcome:

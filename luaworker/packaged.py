@@ -28,24 +28,25 @@ class Packaged:
     texts: Mapping[bytes, bytes] | None = None  # of the modules
 
     def digest(self, name: bytes, text: bytes) -> bytes:
-        """The hash of a module's text; of one of ours without hashing it again, which takes longer than comparing."""
+        """The hash of a module's text. For our own modules it is looked up, because comparing texts is faster than
+        hashing."""
         if self.texts is not None and self.modules is not None and self.texts.get(name) == text:
             return self.modules[name]
         return hashlib.sha256(text).digest()
 
     def has(self, name: bytes, digest: bytes) -> bool:
-        """Whether the module of that name is ours."""
+        """Whether this text is our module of that name."""
         return self.modules is not None and self.modules.get(name) == digest
 
     def trusts(self, script: bytes, modules: Iterable[Module]) -> bool:
-        """Whether the script, given by its hash, and all that travels with it are ours."""
+        """Whether the script (given by its hash) and all its modules are ours."""
         return script in self.scripts and all(
             self.has(module.name, module.digest) for module in modules
         )
 
 
 def hashes(folder: Path = FOLDER) -> Packaged:
-    """Of everything that is packaged; nothing if the folder is not installed."""
+    """The hashes of everything that is packaged; none if the folder is not installed."""
     library = folder / LIBRARY
     texts = {path.stem.encode(): path.read_bytes() for path in library.glob("*.lua")}
     return Packaged(

@@ -1,10 +1,10 @@
-"""Children in stock, and the zygote they come from.
+"""The ready children, and the zygote that forks them.
 
 Invariant: a child serves one call and is killed after it, independent of its answer, unless the call says that its
 script may have a recycled one (`recycled.py` keeps those apart); no call waits longer than the queue wait; a zygote
-that dies is replaced, with a growing pause, and no call is lost to it that can be repeated; nothing runs before the
-self-test has proven the sandbox. Spare children are forked after a reply, not before it, so that no call waits for a
-fork.
+that dies is replaced, with a growing pause, and a call that can be repeated is not lost by that; nothing runs before
+the self-test has proven the sandbox. Spare children are forked after a reply, not before it, so that no call waits
+for a fork.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _PAUSES = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _STEADY_SECONDS = 30.0
 _LOOK_SECONDS = 5.0
 _SELFTEST_SECONDS = 20.0
-# Reasons of a timeout that say nothing about the script where the time was cut short.
+# Reasons of a timeout that say nothing about the script if the caller's time was shorter than the limit.
 _BY_THE_CLOCK = ("wall", "native")
 
 
@@ -130,7 +130,8 @@ class Pool:
                 return await self._attempt(call, tenant, key, began, wait, patience)
             except BrokenChild as problem:
                 # A script is a pure function of its object: running it again cannot do harm.
-                # Take a child that is forked from now on: the cause of this one's end may have killed all waiting ones.
+                # Take a child that is forked from now on: the cause that ended this child may have killed all waiting
+                # children.
                 _log.warning("call repeated", extra={"problem": str(problem)})
                 spent = time.monotonic() - began
                 left = max(0.0, patience - spent)
@@ -140,7 +141,7 @@ class Pool:
                 self._disturb()
 
     def _key(self, call: Call, tenant: str, packaged: bytes) -> Key | None:
-        """Whom a child of this call may serve again; None if it may not."""
+        """The key under which a child of this call may serve again; None if it may not."""
         if Layer.SINGLE_USE in self._settings.without:
             return Key("", b"", Limits(0, 0, 0, 0))
         # The process keeps its bounds, so unusual ones get a child of their own.
@@ -185,7 +186,7 @@ class Pool:
         return Demotion(child, after, self._metrics.demotions.inc, staged=staged, heavy=heavy)
 
     async def _converse(self, child: Child, call: Call, key: Key | None, left: float) -> Outcome:
-        """The call, cut off when its caller stops listening."""
+        """The call; it is ended when its caller stops waiting."""
         child.served += 1
         limits = call.limits
         cut = left * 1000 < limits.wall_ms
@@ -203,7 +204,7 @@ class Pool:
         return outcome
 
     def _may_return(self, outcome: Outcome, child: Child) -> bool:
-        """A child that did anything but answer well, or was demoted, is not used again."""
+        """A child is used again only if it answered without an error and was not demoted."""
         if Layer.SINGLE_USE in self._settings.without:
             return child.alive
         current = self._zygote is not None and child.zygote == self._zygote.pid
@@ -216,7 +217,7 @@ class Pool:
         asyncio.get_running_loop().call_soon(self._replenish)
 
     async def _take(self, seconds: float) -> Child:
-        """A ready child; waits for one to be born where there is none."""
+        """A ready child; waits for a new one if there is none."""
         while self._spares:
             child = self._spares.popleft()
             if child.alive:
@@ -225,7 +226,7 @@ class Pool:
         return await self._born(seconds)
 
     async def _born(self, seconds: float) -> Child:
-        """The next child to be born."""
+        """The next child that the zygote forks."""
         wanted: asyncio.Future[Child] = asyncio.get_running_loop().create_future()
         self._wanted.append(wanted)
         self._replenish()
@@ -252,7 +253,7 @@ class Pool:
 
     @property
     def _stock(self) -> int:
-        """Spares there should be."""
+        """The number of spare children that there should be."""
         resting = self._rest is not None and self._rest.resting
         return self._settings.spares_at_rest if resting else self._settings.spares
 
@@ -338,7 +339,7 @@ class Pool:
                 continue
 
     async def _renew(self) -> None:
-        """A new zygote, proven, takes the place of the old one, which ends with its last call."""
+        """Replace the zygote by a new one that has passed the self-test; the old zygote ends with its last call."""
         fresh: asyncio.Queue[Child] = asyncio.Queue()
         settled = False
 

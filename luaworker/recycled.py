@@ -1,9 +1,10 @@
 """Children that may serve again: one tenant's calls of one packaged script, and nothing else.
 
 Why: a fork costs more than the script does, and a packaged script is our own; only the object is foreign.
-Invariant: a child is given out for exactly the key it first served, and for no other, ever; only one that answered OK,
-in time, comes back; it has served at most `calls`; at most `most` wait, and the one unused longest ends first; one
-that is unused for long ends, too. The Lua state of a call is never that of another (the child sees to that).
+Invariant: a child serves only calls of the key that it served first. It is kept only if it answered OK and in time,
+and has served fewer than `calls` calls. At most `most` children wait; the child that was unused for the longest time
+ends first, and a child that is unused for long ends, too. Each call has a Lua state of its own (the child ensures
+this).
 """
 
 from collections import OrderedDict
@@ -14,7 +15,8 @@ from luaworker.wire import Limits
 
 
 class Key(NamedTuple):
-    """Whom a child serves; the limits belong to it because those of the process stay."""
+    """The tenant and the script that a child serves, with the limits, because the limits of its process cannot be
+    changed."""
 
     tenant: str
     digest: bytes
@@ -27,7 +29,7 @@ class Recycled:
     def __init__(self, most: int, calls: int) -> None:
         self._most = most
         self._calls = calls
-        # By age: the one that came back last is at the end, and is the first to be used again.
+        # Ordered by age: the child that was used last is at the end, and is used first.
         self._idle: OrderedDict[Child, tuple[Key, float]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -43,7 +45,7 @@ class Recycled:
         return None
 
     def offer(self, key: Key, child: Child, now: float) -> bool:
-        """Keeps the child, unless it has served enough; says whether it did."""
+        """Keeps the child unless it has served enough calls; returns whether it was kept."""
         if child.served >= self._calls or self._most <= 0:
             return False
         self._idle[child] = (key, now)
@@ -67,7 +69,7 @@ class Recycled:
             child.discard()
 
     def clear(self) -> None:
-        """Ends all of them."""
+        """Ends all children."""
         while self._idle:
             child, _ = self._idle.popitem()
             child.discard()

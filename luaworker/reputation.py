@@ -1,4 +1,5 @@
-"""Remembers tenants whose last call used more CPU than an honest one: their next call yields from its beginning.
+"""Remembers tenants whose last call used more CPU than a normal call: their next call has low priority from its
+beginning.
 
 Why: a tenant whose scripts loop begins a new call as soon as one was stopped, and each call has some milliseconds at
 full weight before it is recognised. Invariant: one call that ends in time clears the tenant; the number of

@@ -29,7 +29,7 @@ class Rest:
             self._next = self._loop.call_later(self._seconds, self._look)
 
     def end(self) -> None:
-        """No more looks."""
+        """Stop checking."""
         if self._next is not None:
             self._next.cancel()
 

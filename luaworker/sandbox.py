@@ -1,10 +1,11 @@
-"""The prepared Lua state: engine, codec, runner and the stripped world, inherited by every child.
+"""The prepared Lua state: engine, codec, runner and the reduced set of globals; every child inherits it.
 
 Invariant: no Python callable and no Python exception ever enters the state, and after a script has started the host
-calls into it exactly once and takes only byte strings and numbers out. A state serves one script; the `Kit` makes the
-next from our own compiled parts, never from anything that was near a script. The packaged library is one of these: a
-module of a call that is, byte for byte, a file of ours is loaded as the zygote compiled it, or was loaded by the zygote
-already; any other is compiled in its child, like the script. lupa alone is no sandbox; the process (child.py) confines
+calls into it exactly once and takes only byte strings and numbers out. A state serves one script. The `Kit` makes the
+next state from our own compiled files, never from data that a script could reach. The packaged library is part of
+these files: if a module of a call is, byte for byte, one of our files, the code that the zygote compiled is used, or
+the module is loaded already; every other module is compiled in the child, like the script. lupa alone is no sandbox;
+the process (child.py) confines
 a script.
 """
 
@@ -52,7 +53,7 @@ def _runtime(*, open_door: bool = False) -> lua51.LuaRuntime:
         register_builtins=False,
         unpack_returned_tuples=False,
         attribute_handlers=None if open_door else (_refuse_attribute, _refuse_attribute),
-        max_memory=0,  # counts, without a bound; the bound comes per call
+        max_memory=0,  # counts, without a limit; each call sets the limit
     )
 
 
@@ -63,7 +64,7 @@ def _read(folder: str, name: str) -> bytes:
 
 
 def _texts(folder: str | None) -> Iterator[tuple[str, bytes]]:
-    """Name and text of each Lua file of a folder that there is."""
+    """Name and text of each Lua file of a folder; none if the folder does not exist."""
     found = os.listdir(folder) if folder is not None and os.path.isdir(folder) else []
     for name, extension in map(os.path.splitext, sorted(found)):
         if folder is not None and extension == ".lua":
@@ -95,11 +96,11 @@ class Kit:
 
     @property
     def compiled(self) -> frozenset[tuple[bytes, bytes]]:
-        """Names and texts of the modules that no call has to compile."""
+        """Names and texts of the modules that are compiled already."""
         return frozenset(self._library)
 
     def build(self, *, stocked: bool = False) -> "Sandbox":
-        """A fresh state. One that is `stocked` has all our modules loaded, and takes longer to make."""
+        """A new state. If it is `stocked`, all our modules are loaded, and it takes longer to make."""
         parts = self._parts, self._without
         stock = self._by_name if stocked else {}
         known = self._library, self._by_name
@@ -137,7 +138,8 @@ class Sandbox:
         return int(self._lua.get_memory_used())
 
     def _loadable(self, modules: Sequence[Module]) -> list[bytes | bool]:
-        """Of each module its name, its code, whether that is ours and compiled, and whether the script is to see it."""
+        """For each module: its name, its code, whether this is our compiled code, and whether the script may see the
+        module."""
         loadable: list[bytes | bool] = []
         for name, text, hidden, _, is_ours in modules:
             ours = self._by_name[name] if is_ours else self._library.get((name, text))
@@ -154,7 +156,8 @@ class Sandbox:
         output: int,
         modules: Sequence[Module] = (),
     ) -> Answer:
-        """Runs the script over the object; compiles only where there is none. May end the process instead."""
+        """Runs the script over the object; without an object it only compiles the script. May end the process
+        instead."""
         clean = object_json is not None and not object_json.translate(None, _NOT_CONTROL)
         try:
             if object_json is not None and not object_json.isascii():

@@ -25,7 +25,7 @@ _PR_SET_SECCOMP = 22
 _MODE_FILTER = 2
 _X32_BIT = 0x40000000
 
-CHANNEL = 3  # the one descriptor a child has
+CHANNEL = 3  # the only descriptor of a child
 
 
 class Architecture(NamedTuple):
@@ -92,7 +92,7 @@ def _only_anonymous_data() -> list[bytes]:
 
 
 def assemble(machine: Architecture, *, timers: bool = False) -> bytes:
-    """The whole program for one architecture; with `timers`, those may be set again."""
+    """The whole program for one architecture; with `timers`, the process may set its timers again."""
     kill = _op(_RET, 0, 0, _KILL)
     program = [
         _op(_LD_ABS, 0, 0, _OFFSET_ARCH),
@@ -146,5 +146,5 @@ class Filter:
         self._address = ctypes.addressof(self._program)
 
     def switch_on(self) -> None:
-        """From here on the calling process is filtered, for good."""
+        """Filter the calling process from now on; this cannot be undone."""
         _prctl(self._call, _PR_SET_SECCOMP, _MODE_FILTER, self._address)

@@ -15,7 +15,7 @@ from luaworker.layers import Layer
 from luaworker.spawn import Child
 from luaworker.wire import Call, Limits, Task
 
-# Time is long: on a machine that starts everything at once a probe may wait for seconds until it gets any CPU.
+# The times are long: on a machine that starts everything at once, a probe may wait for seconds until it gets any CPU.
 _LIMITS = Limits(cpu_ms=20, wall_ms=10_000, memory_bytes=16 << 20, output_bytes=4096)
 _SHORT_WALL = Limits(cpu_ms=1_000, wall_ms=20, memory_bytes=16 << 20, output_bytes=4096)
 _MARGIN = 1.0
@@ -38,7 +38,7 @@ _PROBES = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The proven locks, and the problem of the first one that was not."""
+    """The locks that passed, and the problem of the first lock that did not."""
 
     proven: tuple[Layer, ...]
     problem: str = ""
@@ -64,7 +64,7 @@ async def _probe(child: Child, layer: Layer) -> str:
 async def prove(
     take_child: Callable[[], Awaitable[Child]], *, without: frozenset[Layer], complete: bool
 ) -> Verdict:
-    """Runs the probes: all of them, or, where the machine is already known, only filter and canary."""
+    """Runs the probes: all of them, or only filter and canary if this machine was tested before."""
     layers = [
         layer for layer in _PROBES if layer not in without and (complete or layer is Layer.SECCOMP)
     ]

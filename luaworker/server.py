@@ -40,7 +40,7 @@ _OPTIONS = (
     ("grpc.max_receive_message_length", RECEIVE_BYTES),
     ("grpc.max_send_message_length", _SEND_BYTES),
     ("grpc.so_reuseport", 0),
-    # A connection lives half an hour, so that clients spread over replicas that came later.
+    # A connection lasts half an hour, so that clients also connect to replicas that were added later.
     ("grpc.max_connection_age_ms", 30 * 60 * 1000),
     ("grpc.max_connection_age_grace_ms", 20 * 1000),
     ("grpc.keepalive_permit_without_calls", 1),
@@ -49,7 +49,7 @@ _OPTIONS = (
 
 
 def _bind(server: grpc.aio.Server, settings: Settings) -> int:
-    """Opens the port; the number where it is TCP."""
+    """Opens the port; returns its number if it is a TCP port."""
     local = settings.listen.startswith("unix:")
     if not local and not settings.tls_dir:
         _log.warning("listening without TLS: whoever reaches this port can run scripts")
@@ -76,7 +76,7 @@ def _awaited(tls_dir: str) -> str:
 
 
 async def _certified(tls_dir: str, stopping: asyncio.Task[str]) -> bool:
-    """Wait for the certificates, where there have to be any; False when a stop was asked for meanwhile."""
+    """Wait for the certificates if they are required; False if a stop was requested in the meantime."""
     if not tls_dir:
         return True
     if awaited := _awaited(tls_dir):
@@ -138,7 +138,7 @@ def _keep() -> None:
 def _protect(parent: int) -> None:
     """No process may read this one's memory, and it ends with the command that started it."""
     prctl = ctypes.CDLL(None).prctl
-    # A hostile child least of all may read this process' memory or attach to it.
+    # Above all, no hostile child may read this process' memory or attach to it.
     prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     if parent:
         prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)

@@ -2,7 +2,7 @@
 
 Invariant: frozen after start. A caller's limits are clamped to the maxima here, so no request can ask for more than
 the pod was sized for: memory limit of the pod >= 80 MB + concurrency x (memory limit of a script + 32 MB), which
-is also how the number of scripts at a time is found where none is given.
+also gives the default number of scripts at a time.
 """
 
 from dataclasses import dataclass
@@ -53,10 +53,10 @@ class Settings:
     probe_address: str = ":8081"
     # Locks that are left open, for tests that open one and check which attacks succeed.
     without: frozenset[Layer] = frozenset()
-    parent: int = 0  # the process with whose end this one ends; 0 if there is none
+    parent: int = 0  # this process ends when the process with this pid ends; 0: none
     queue_limit: int = 64
     queue_wait: float = 0.5
-    # A large object takes an honest script longer: one that yielded for that could starve beside busy neighbours.
+    # A large object takes a normal script longer: if such a call got low priority, it could starve beside busy calls.
     demote_after: float = 0.03
     demote_per_byte: float = 0.5e-6
     kill_margin: float = 0.1
@@ -73,14 +73,15 @@ class Settings:
 
     @property
     def running_per_tenant(self) -> int:
-        """One tenant's part of these, with and without waiting tenants: a bad script never has all of them."""
+        """The places that one tenant may take, with and without waiting tenants: a bad script never takes all
+        places."""
         if Layer.TENANT_SHARE in self.without:
             return self.running
         return max(1, (self.running + 1) // 2)
 
     @property
     def running_heavy(self) -> int:
-        """The part of all tenants together whose calls use much CPU: about one for each core."""
+        """The places for all tenants whose calls use much CPU, together: about one for each core."""
         if Layer.TENANT_SHARE in self.without:
             return self.running
         return max(1, self.running // 3)
@@ -97,7 +98,7 @@ class Settings:
 
     @property
     def limits(self) -> Limits:
-        """Bounds of a call that asks for none."""
+        """The limits of a call that asks for none."""
         return self.clamp(Limits(0, 0, 0, 0))
 
     def clamp(self, asked: Limits) -> Limits:

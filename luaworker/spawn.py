@@ -1,4 +1,4 @@
-"""The server's end of a zygote: starting it, asking for children, hearing how they ended.
+"""The server's side of a zygote: starts it, asks for children, and receives the reports of their ends.
 
 Invariant: every child that was announced has a `Child` whose `exited` will be resolved, by the zygote's report or
 by the zygote's end, whichever comes first; the announcement always precedes the report on the control socket, so no
@@ -34,7 +34,7 @@ _START_SECONDS = 10.0
 _STUCK_SECONDS = 10.0
 _PROCESS_CLOCK = 2  # the kernel's id for the CPU clock of the process with the pid above it
 _DATAGRAM = 1024
-_YIELDING = 10  # steps of niceness: a tenth of the weight of one that does not
+_YIELDING = 10  # nice value: a tenth of the CPU weight of a process without it
 
 
 class Child:
@@ -80,13 +80,14 @@ class Child:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def yield_most(self) -> None:
-        """Leaves most of a core to others from now on; for good, so only a child that serves once may."""
+        """Reduce the child's share of a core from now on. This cannot be undone, so it is for children that serve
+        only once."""
         with suppress(OSError):
             own = os.getpriority(os.PRIO_PROCESS, 0)
             os.setpriority(os.PRIO_PROCESS, self.pid, min(own + _YIELDING, 19))
 
     def demote(self) -> bool:
-        """Lets everybody else go first. Says whether it was still there to be demoted."""
+        """Give the child the lowest priority. Returns whether the child still existed."""
         if self.exited.done():
             return False
         self.demoted = True
@@ -99,7 +100,7 @@ class Child:
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU time the process has used; infinite where it is gone."""
+        """CPU time that the process has used; infinite if the process is gone."""
         try:
             return time.clock_gettime(~self.pid << 3 | _PROCESS_CLOCK)
         except OSError:
@@ -115,7 +116,7 @@ class Child:
 
 
 def _import_roots() -> list[str]:
-    """Where a bare interpreter finds this package and lupa; the rest of site-packages stays out of the zygote."""
+    """The folders in which the zygote's interpreter finds this package and lupa, without the rest of site-packages."""
     package = Path(__file__).resolve().parent.parent
     lupa = importlib.util.find_spec("lupa")
     if lupa is None or not lupa.submodule_search_locations:
@@ -168,7 +169,8 @@ class Zygote:
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 env={},
-                # Not a session: the kernel may weigh sessions, not processes, and a priority would count for nothing.
+                # No new session: the kernel may divide CPU among sessions instead of processes, and then a priority
+                # would have no effect.
                 process_group=0,
             )
         ours.setblocking(False)
@@ -231,7 +233,7 @@ class Zygote:
         self._process.wait()
         self._fail_start("the zygote ended while it started")
         for child in list(self._children.values()):
-            # Its channel may still hold a complete answer: the socket is the caller's to read and close.
+            # Its channel may still contain a complete answer: the caller reads and closes the socket.
             child.kill("the zygote ended")
             if not child.exited.done():
                 child.exited.set_result(wire.Exit(child.pid, signal.SIGKILL, 0, 0, 0))

@@ -18,7 +18,7 @@ _ITIMERSPEC = struct.Struct("<qqqq")
 
 
 class CpuTimer:
-    """Sends SIGPROF when the process has used so much CPU. Prepared in the zygote, made in the child."""
+    """Sends SIGPROF when the process has used a given CPU time. Prepared in the zygote, created in the child."""
 
     def __init__(self) -> None:
         machine = os.uname().machine
@@ -30,7 +30,8 @@ class CpuTimer:
         event = struct.pack("<qii", 0, signal.SIGPROF, _SIGEV_SIGNAL)
         self._event = ctypes.create_string_buffer(event, _SIGEVENT_BYTES)
         self._id = ctypes.c_int()
-        # Once for all children: to make one in a child makes a type, which writes on dozens of pages that it shares.
+        # Created once for all children: creating it in a child would create a ctypes type, which writes to dozens of
+        # shared pages.
         self._spec = ctypes.create_string_buffer(_ITIMERSPEC.size)
         self._spec_address = ctypes.addressof(self._spec)
         self._made_at = ctypes.addressof(self._event), ctypes.addressof(self._id)
@@ -40,7 +41,7 @@ class CpuTimer:
         self._call(self._create, _CLOCK_PROCESS_CPUTIME_ID, *self._made_at, 0)
 
     def arm(self, seconds: float) -> None:
-        """The signal comes after so much more CPU time; never with 0."""
+        """Send the signal after this additional CPU time; never with 0."""
         whole = int(seconds)
         _ITIMERSPEC.pack_into(self._spec, 0, 0, 0, whole, int((seconds - whole) * 1e9))
         self._call(self._settime, self._id.value, 0, self._spec_address, 0)
@@ -52,5 +53,5 @@ class CpuTimer:
 
 
 def arm_clock(seconds: float) -> None:
-    """SIGALRM after so much time on the clock; never with 0."""
+    """Send SIGALRM after this time on the clock; never with 0."""
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -1,7 +1,8 @@
 """The protocol between server, zygote and children, byte for byte.
 
 Invariant: a length that comes from a child is checked against what that child may send before anything is read;
-nothing is ever unpickled or evaluated. The zygote loads this too, so it imports little: no dataclasses, above all.
+nothing is ever unpickled or evaluated. The zygote loads this module, too, so it imports little, and above all no
+dataclasses.
 """
 
 import struct
@@ -54,7 +55,7 @@ class Module(NamedTuple):
     name: bytes
     text: bytes
     hidden: bool = False  # only other modules see it
-    digest: bytes = b""  # SHA-256 of the text, where the server has to know it
+    digest: bytes = b""  # SHA-256 of the text, if the server needs it
     ours: bool = False  # the text is that of our own library
 
 
@@ -186,7 +187,7 @@ def parse_reply_header(header: bytes, output_bytes: int, *, checked: bool = True
 
 
 def parse_reply_body(header: ReplyHeader, body: bytes) -> Reply:
-    """Cuts the body up."""
+    """Splits the body into its fields."""
     parts, start = [], 0
     for size in header.lengths:
         parts.append(body[start : start + size])
@@ -217,7 +218,7 @@ class Exit(NamedTuple):
 
 
 def pack_born(pid: int) -> bytes:
-    """The zygote's word for a new child; its socket and pidfd travel along."""
+    """The zygote's message about a new child; its socket and pidfd are sent with it."""
     return _BORN.pack(BORN, pid)
 
 
@@ -227,7 +228,7 @@ def unpack_born(datagram: bytes) -> int:
 
 
 def pack_exited(report: Exit) -> bytes:
-    """The zygote's word for a child that it reaped."""
+    """The zygote's message about a child that has ended."""
     return _EXITED.pack(
         EXITED, report.pid, report.status, report.user_us, report.system_us, report.max_rss_kb
     )

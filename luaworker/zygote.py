@@ -81,7 +81,7 @@ def _prepare(without: frozenset[Layer]) -> tuple[Inherited, int]:
 
 
 def _fork(control: _socket.socket, prepared: Inherited) -> None:
-    """One more child; its end of the channel goes to the server."""
+    """Fork one child; the other end of its channel goes to the server."""
     ours, theirs = _socket.socketpair()
     try:
         pid = os.fork()

@@ -39,8 +39,8 @@ class Relevance(Enum):
 def of_rollout(old: Rollout | None, new: Rollout | None) -> Relevance:
     """During a step, a status that a pass wrote is no reason for another pass.
 
-    At a release's beginning and end a pass may go on from the position that was written. What a person changes is
-    urgent, and not asked here.
+    At a release's beginning and end, a pass may continue from the position that was written. Changes by people are
+    urgent and are not decided here.
     """
     if old is None or new is None:
         return Relevance.NOW
@@ -48,7 +48,7 @@ def of_rollout(old: Rollout | None, new: Rollout | None) -> Relevance:
 
 
 def is_in_a_step(rollout: Rollout) -> bool:
-    """Whether a step is worked on, or waited in; not so at a release's beginning and end."""
+    """Whether the release is in a step, at work or waiting; not at its beginning or end."""
     release = rollout.status.of_release
     in_a_step = release is not None and release.current_step_state in IN_A_STEP
     return in_a_step and rollout.status.phase == Phase.PROGRESSING
@@ -57,8 +57,8 @@ def is_in_a_step(rollout: Rollout) -> bool:
 def waits_for_single_pods(rollout: Rollout | None) -> bool:
     """Whether a pass may wait for each single pod to become ready.
 
-    So it is in a step, and until the end of a release that moves the pods of the workload itself. Where new pods are
-    made beside, its end waits for the whole workload, which tells when all of its pods are there.
+    True in a step, and until the end of a release that replaces the workload's own pods. If new pods are created
+    beside the old ones, the end waits for the whole workload, whose status shows when all of its pods are there.
     """
     if rollout is None or rollout.status.phase in AT_REST:
         return False
@@ -75,7 +75,7 @@ def _makes_pods_beside(rollout: Rollout) -> bool:
 def of_pod(old: Pod | None, new: Pod | None) -> Relevance:
     """Steps wait for pods that become ready or stop being ready, and for the label of their batch.
 
-    Where pods are ready before a pass labels them, the label is the last event of the step.
+    If pods are ready before a pass labels them, the label is the last event of the step.
     """
     labelled = old is not None and new is not None and old.metadata.labels != new.metadata.labels
     changed = labelled or _readiness(old) != _readiness(new)
@@ -89,7 +89,7 @@ def of_slice(old: EndpointSlice | None, new: EndpointSlice | None) -> Relevance:
 
 
 def of_replica_set(old: ReplicaSet | None, new: ReplicaSet | None) -> Relevance:
-    """A revision comes or goes, or has all of its pods; on the way there its pods tell of themselves."""
+    """A revision is created or deleted, or has all of its pods; before that, the pods' own events are enough."""
     if old is None or new is None or old.metadata.deleting != new.metadata.deleting:
         return Relevance.NOW
     has_all_now = _has_all_pods(new) and not _has_all_pods(old)
@@ -97,7 +97,7 @@ def of_replica_set(old: ReplicaSet | None, new: ReplicaSet | None) -> Relevance:
 
 
 def of_deployment(old: Deployment | None, new: Deployment | None) -> Relevance:
-    """Somebody changed it, its controller has acted on the last change, or it has all of its pods."""
+    """Somebody changed it, its controller has observed the last change, or it has all of its pods."""
     if old is None or new is None or _asked(old) != _asked(new):
         return Relevance.NOW
     acted = new.observed and not old.observed

@@ -93,7 +93,7 @@ class MissingRights:
         if not allowed:
             awaited.missing = True
         elif awaited.missing or awaited.trying is not None:
-            # granted; or the one that tried was not refused again
+            # the right was granted, or the repeated write was not refused again
             self._wake_all(right)
         else:
             self._try_one(right, awaited)

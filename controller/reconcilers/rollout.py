@@ -213,7 +213,7 @@ def _uncounted(status: RolloutStatus) -> RolloutStatus:
 
 
 def _settled_in_a_pause(before: RolloutStatus, after: RolloutStatus) -> bool:
-    """Whether the pods of the new revision are others than counted before, and all of them are ready."""
+    """Whether the number of new pods differs from the stored count, and all of them are ready."""
     old, new = before.of_release, after.of_release
     if old is None or new is None or new.current_step_state != StepState.STEP_PAUSED:
         return False
