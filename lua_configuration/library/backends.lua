@@ -1,4 +1,4 @@
--- How a kind says which Service an entry of its lists leads to.
+-- How a kind names the Service of an entry in its lists of backends.
 --@use tables, steps
 
 local backends = {}
@@ -15,20 +15,20 @@ local function one_of(value, allowed)
     return false
 end
 
----Backends that name a Service in a field, from a description. What a description does not say is not asked for:
+---Backends that name a Service in a field, made from a description. A field that the description omits is not used:
 ---
----* `name`: the field with the Service's name; `port`: the field with its port, where one Service may stand there twice
+---* `name`: the field with the Service's name; `port`: the field with its port, if one list may name a Service twice
 ---* `namespace`: the field with a namespace; an entry of another namespace is not the Service
----* `kinds`, `groups`: what the entry's `kind` and `group` may be; leaving them out is always fine
+---* `kinds`, `groups`: the allowed values of the entry's `kind` and `group`; an entry may always omit them
 ---* `only`: a function that says whether an entry is a backend at all
----* `drop`: fields that belong to the old version alone
----* `without_weight`: what an entry without a weight counts as, a number or a function of the list
----* `most`: the greatest weight that the kind takes
----* `exact`: the new version is named at 0 % too, weights grow only where a share is no whole number, and one may be 0
----* `headers`: a function `(entry, modifier)` that changes headers of what goes to one entry, or why that cannot be
----* `is_stable`, `canary`, `address`: functions of an entry for kinds that say it in another way: whether it leads to the
----  stable Service; a copy that leads to the new version, without a weight; a text that two entries share if they lead to
----  the same
+---* `drop`: fields that belong only to the old version
+---* `without_weight`: the weight of an entry that has none: a number, or a function of the list
+---* `most`: the greatest weight that the kind accepts
+---* `exact`: the new version is also named at 0 %; weights grow only if a share is not a whole number; a weight may be 0
+---* `headers`: a function `(entry, modifier)` that changes the headers of requests to one entry, or a text why it cannot
+---* `is_stable`, `canary`, `address`: functions of an entry, for kinds that name Services differently: whether the entry
+---  leads to the stable Service; a copy, without a weight, that leads to the new version; a text that is equal for two
+---  entries that lead to the same backend
 ---@param step moonshift.Step
 ---@param description moonshift.BackendDescription
 ---@return moonshift.Backends
@@ -62,8 +62,8 @@ function backends.of(step, description)
     }
 end
 
----What an entry without a weight counts as, for kinds where several entries without any have the same share, and one beside
----others with a weight has none. To be given as `without_weight`.
+---The weight of an entry without one, for kinds in which several entries without weights share equally, but an entry
+---without a weight beside others with weights gets nothing. Use it as `without_weight`.
 ---@param entries table[]
 ---@return number
 function backends.even_or_nothing(entries)

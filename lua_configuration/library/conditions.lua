@@ -1,5 +1,5 @@
--- The matches of a step as conditions, each in the same form whatever it is about, and as regular expressions where a gateway
--- needs them.
+-- The matches of a step as conditions, in one form for headers, query parameters, cookies and methods; and as regular
+-- expressions for gateways that need them.
 --@use tables
 
 local conditions = {}
@@ -49,9 +49,9 @@ local function alternative_of(step, need, match)
     return {conditions = result, path = path}
 end
 
----The step's matches: of the alternatives one has to hold, of an alternative's conditions all. A condition has `what`
----(header, query, cookie or method), `name`, `value`, and `regex` where the value is an expression; a path has `type` and
----`value`. What the kind cannot match is an error in words.
+---The step's matches. One of the alternatives has to hold, with all of its conditions. A condition has `what`
+---(header, query, cookie or method), `name`, `value`, and `regex` if the value is an expression; a path has `type` and
+---`value`. A condition that the kind cannot match is an error with a message.
 ---@param step moonshift.Step
 ---@param can string words of `--@can`: header, header-regex, query, cookie, method, path
 ---@return moonshift.Alternative[]
@@ -72,8 +72,8 @@ function conditions.wanted(step, can)
     return result
 end
 
----Name and value of the cookie that a match on `canary-by-cookie` means: `name=value`, or a name alone for the cookie that
----says "always".
+---Name and value of the cookie that a match on `canary-by-cookie` means: `name=value`; a name alone means the cookie
+---with the value "always".
 ---@param text string
 ---@return string name
 ---@return string value
@@ -82,14 +82,14 @@ function conditions.cookie(text)
     return name or text, value or "always"
 end
 
----A text as a regular expression that means it letter by letter.
+---A regular expression that matches exactly this text.
 ---@param text string
 ---@return string
 function conditions.escape(text)
     return (text:gsub("[%^%$%(%)%.%[%]%*%+%?{}|\\]", "\\%0"))
 end
 
----A cookie as an expression for the header that carries all of them.
+---A cookie as an expression for the header that contains all cookies.
 ---@param condition moonshift.Condition
 ---@param ends? boolean for gateways that search: the expression need not match the whole header
 ---@return string
@@ -99,14 +99,14 @@ function conditions.cookie_pattern(condition, ends)
     return ends and "(^|;\\s*)" .. cookie .. "(;|$)" or "(^|.*;\\s*)" .. cookie .. "(;.*|$)"
 end
 
----A condition as an expression that matches the whole value, for gateways that search for it.
+---A condition as an expression that matches the whole value, for gateways that search in the value.
 ---@param condition moonshift.Condition|{value: string, regex: boolean}
 ---@return string
 function conditions.whole(condition)
     return "^" .. (condition.regex and "(?:" .. condition.value .. ")" or conditions.escape(condition.value)) .. "$"
 end
 
----The condition for a gateway that has no word for cookies: one on the header that carries them.
+---The condition for a gateway without conditions on cookies: a condition on the header that contains all cookies.
 ---@param condition moonshift.Condition
 ---@return moonshift.Condition
 function conditions.cookie_as_header(condition)
@@ -116,7 +116,7 @@ function conditions.cookie_as_header(condition)
     return {what = "header", name = "cookie", value = conditions.cookie_pattern(condition), regex = true}
 end
 
----Adds a condition to a list of named ones, unless it is there; false where it can never hold together with one of them.
+---Adds a condition to a list of named conditions, unless it is there; false if it can never hold together with one of them.
 ---@param list moonshift.NameValue[]
 ---@param condition moonshift.Condition
 ---@param form {exact: (fun(known: table): string?), write: (fun(condition: moonshift.Condition): table)} `exact`: the value
@@ -135,7 +135,7 @@ function conditions.add(list, condition, form)
     return true
 end
 
----Leaves one method in `holder.methods`; false where it was not among those that were there.
+---Keeps only one method in `holder.methods`; false if the method was not in the list.
 ---@param holder {methods?: string[]}
 ---@param method string
 ---@return boolean

@@ -3,8 +3,8 @@
 
 local consul = {}
 
----What destinations and splits lead to. Without a name, the Service is the one that the object is named after. Where both
----versions share one Service, a subset of a ServiceResolver tells the new one (`params.subset`, else "canary").
+---The backends in destinations and splits. An entry without a name means the Service after which the object is named. If
+---both versions share one Service, a subset of a ServiceResolver is the new version (`params.subset`, else "canary").
 ---@param step moonshift.Step
 ---@return moonshift.Backends
 function consul.destinations(step)
@@ -51,7 +51,7 @@ function consul.change_headers(holder, modifier)
     end
 end
 
----Whether the release has the object of another kind that stands for the same Service.
+---Whether the release also names the object of another kind for the same Service.
 ---@param step moonshift.Step
 ---@param kind string
 ---@return boolean

@@ -1,4 +1,4 @@
--- The conditions of Contour's routes: what they mean, and which of two routes wins. The most specific one does, whatever their
+-- The conditions of Contour's routes: their meaning, and which of two routes wins. The most specific route wins, whatever the
 -- order.
 --@use tables, conditions
 
@@ -12,7 +12,7 @@ local TYPES = {
     notpresent = "6",
 }
 
----The conditions with another path in the place of their own.
+---The conditions with another path in place of their own.
 ---@param list table[]
 ---@param path {type: string, value: string}
 ---@return table[]
@@ -27,7 +27,7 @@ function contour.with_path(list, path)
     return result
 end
 
----Adds a condition; false where it can never hold together with what is there.
+---Adds a condition; false if it can never hold together with the others.
 ---@param list table[]
 ---@param condition moonshift.Condition
 ---@return boolean
@@ -48,7 +48,7 @@ function contour.add(list, condition)
     return true
 end
 
--- A condition as it is compared with others where their number is the same: by name, sort and value, the plain before the not.
+-- A condition as routes with equal numbers of conditions compare it: by name, sort and value, plain before negated.
 local function text_of(named)
     for kind, order in pairs(TYPES) do
         local value = named[kind]
@@ -70,7 +70,7 @@ local function path_of(list)
     return {type = "PathPrefix", value = "/"}
 end
 
--- What decides between routes that hold for one request, in this order.
+-- The criteria between two routes that match one request, in this order.
 local function rank(list)
     local path, texts = path_of(list), {header = {}, queryParameter = {}}
     for _, condition in ipairs(list) do
@@ -87,7 +87,7 @@ local function rank(list)
     }
 end
 
--- Whether two conditions on one header or parameter never hold together.
+-- Whether two conditions on one header or parameter can never hold together.
 local function excludes(a, b)
     if a == nil or b == nil or a.name:lower() ~= b.name:lower() or a.ignoreCase or b.ignoreCase then
         return false
@@ -96,7 +96,7 @@ local function excludes(a, b)
     return (a.exact and b.exact and a.exact ~= b.exact) or (missing and (missing.exact ~= nil or missing.present)) or false
 end
 
--- The conditions of a route with a copy's path and conditions on top; nil where the two never hold together.
+-- The conditions of a route with a copy's path and conditions in addition; nil if the two can never hold together.
 local function joined(known, made)
     local result = tables.copy(known.match)
     if not tables.same(path_of(result), path_of(made.match)) then
@@ -120,7 +120,7 @@ local function joined(known, made)
     return result
 end
 
----Which of two lists of conditions wins, as `precedence` asks for it.
+---Which of two lists of conditions wins, in the form that `precedence` needs.
 ---@return moonshift.Precedence
 function contour.precedence()
     return {

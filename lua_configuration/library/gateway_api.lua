@@ -1,9 +1,9 @@
--- The words of the Gateway API's routes, which other kinds borrow: backendRefs, matches, and filters that change headers.
+-- The fields of the Gateway API's routes, which other kinds also have: backendRefs, matches, and filters that change headers.
 --@use tables, backends, conditions, routes
 
 local gateway_api = {}
 
----Backends of a rule: references to Services, with a weight of 1 where none is written.
+---Backends of a rule: references to Services; the default weight is 1.
 ---@param step moonshift.Step
 ---@param headers? fun(entry: table, modifier: moonshift.HeaderModifier) for routes that can change headers for one backend
 ---@return moonshift.Backends
@@ -14,7 +14,7 @@ function gateway_api.backends(step, headers)
     })
 end
 
----Puts changes of headers into the filter that is there: a second one of its kind would be refused.
+---Adds changes of headers to the existing filter: a second filter of its kind would be refused.
 ---@param holder {filters?: table[]} a rule, or a backend
 ---@param modifier moonshift.HeaderModifier
 function gateway_api.change_headers(holder, modifier)
@@ -37,7 +37,7 @@ function gateway_api.change_headers(holder, modifier)
     end
 end
 
----The matches of a rule, of which one without any has all requests.
+---The matches of a rule; a rule without matches gets all requests.
 ---@param rule {matches?: table[]}
 ---@return table[]
 function gateway_api.matches_of(rule)
@@ -46,7 +46,7 @@ end
 
 local FIELDS = {header = "headers", query = "queryParams"}
 
----Adds a condition to a match; false where it can never hold together with what is there.
+---Adds a condition to a match; false if it can never hold together with the others.
 ---@param match table
 ---@param condition moonshift.Condition
 ---@return boolean
@@ -60,7 +60,7 @@ function gateway_api.add(match, condition)
     end
     local field, kind = FIELDS[what], condition.regex and "RegularExpression" or "Exact"
     for _, known in ipairs(match[field] or {}) do
-        -- Names of headers know no case.
+        -- Names of headers are compared without regard to case.
         if known.name == condition.name or (what == "header" and known.name:lower() == condition.name:lower()) then
             local known_kind = known.type or "Exact"
             if known_kind ~= kind or (kind ~= "Exact" and known.value ~= value) then
@@ -74,8 +74,8 @@ function gateway_api.add(match, condition)
     return true
 end
 
----A match with one more for each condition of another on top; nil where the two never hold together. Of headers and
----query parameters.
+---A match with each header and query condition of another match in addition; nil if the two can never hold
+---together.
 ---@param match table changed in place
 ---@param other table
 ---@return table?
@@ -91,7 +91,7 @@ function gateway_api.joined(match, other)
     return possible and match or nil
 end
 
----Each of the given matches with an alternative of the step on top; a path of the step takes the place of the match's own.
+---Each of the given matches with an alternative of the step in addition; a path of the step replaces the match's own.
 ---@param step moonshift.Step
 ---@param sources table[]
 ---@param alternative moonshift.Alternative

@@ -5,7 +5,7 @@ local gateway_rules = {}
 
 local MAX_RULES, MAX_IN_ALL = 16, 128
 
----Whether a rule has a filter that replaces the matched prefix: it wants exactly one match, and that by prefix.
+---Whether a rule has a filter that replaces the matched prefix: such a rule must have exactly one match, by prefix.
 ---@param rule {filters?: table[]}
 ---@return boolean
 function gateway_rules.replaces_prefix(rule)
@@ -53,7 +53,7 @@ local function path_of(match)
     return {type = path.type or "PathPrefix", value = path.value or "/"}
 end
 
--- What decides between matches that hold for one request, in this order; then the order of the rules does.
+-- The criteria between matches that fit one request, in this order; after them the order of the rules decides.
 local function rank(match)
     local path = path_of(match)
     return {
@@ -62,7 +62,7 @@ local function rank(match)
     }
 end
 
--- The match of a rule with a copy's path and conditions on top; nil where the two never hold together.
+-- The match of a rule with a copy's path and conditions in addition; nil if the two can never hold together.
 local function joined(known, made)
     local result = tables.copy(known.match)
     if made.match.path then
@@ -95,8 +95,8 @@ function gateway_rules.by_specificity()
     }
 end
 
----Puts copies of the rules that lead to the stable Service before them, bound to the step's matches, and guards for other
----rules. Alternatives share one rule where they can: a route has few.
+---Puts copies of the stable Service's rules before them, with the step's matches, and guards for other rules.
+---Alternatives share one rule if possible, because a route may have only few rules.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param kind moonshift.Precedence which match wins; the rest of it is added here

@@ -35,7 +35,7 @@ local function address(step, entry)
     return (destination.upstream or {}).name
 end
 
----Changes headers by the options of a route or of a weighted destination, which are alike.
+---Changes headers in the options of a route or of a weighted destination, which have the same fields.
 ---@param holder {options?: table}
 ---@param modifier moonshift.HeaderModifier
 function gloo.change_headers(holder, modifier)
@@ -63,7 +63,7 @@ function gloo.change_headers(holder, modifier)
     end
 end
 
----Weighted destinations; one without a weight has nothing.
+---Weighted destinations; a destination without a weight gets nothing.
 ---@param step moonshift.Step
 ---@return moonshift.Backends
 function gloo.destinations(step)

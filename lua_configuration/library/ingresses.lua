@@ -1,4 +1,4 @@
--- Ingress classes: annotations of a canary Ingress, and Ingresses that stand beside the owner's.
+-- Ingress classes: annotations of a canary Ingress, and additional Ingresses beside the owner's.
 --@use tables
 
 local ingresses = {}
@@ -6,7 +6,7 @@ local ingresses = {}
 local CANARY = {"", "-by-cookie", "-by-header", "-by-header-pattern", "-by-header-value", "-weight", "-weight-total"}
 local PATH_TYPES = {Exact = "Exact", PathPrefix = "Prefix"}
 
----Takes away how an owner's annotations choose the new version: that is the step's to say.
+---Removes the annotations with which an owner chooses the new version: the step decides that.
 ---@param annotations table<string, string>
 ---@param prefix string
 function ingresses.clear_canary(annotations, prefix)
@@ -15,7 +15,7 @@ function ingresses.clear_canary(annotations, prefix)
     end
 end
 
----Annotations of a canary Ingress as ingress-nginx has them, with the step's share.
+---Annotations of a canary Ingress in the form of ingress-nginx, with the step's share.
 ---@param obj moonshift.IngressObj
 ---@param kind string what messages call the Ingress
 ---@param prefix string
@@ -37,7 +37,7 @@ function ingresses.canary_annotations(obj, kind, prefix, headers)
     return annotations
 end
 
----The one header or cookie of a step; an error where there is more.
+---The only header or cookie of a step; an error if there are more conditions.
 ---@param matches moonshift.Match[]
 ---@param kind string
 ---@return moonshift.ValueMatch
@@ -56,7 +56,7 @@ function ingresses.one_header(matches, kind)
     return headers[1]
 end
 
----The name of a cookie whose value says always or never; an error where a step asks for another value.
+---The name of a cookie with the values `always` and `never`; an error if a step asks for another value.
 ---@param header moonshift.ValueMatch
 ---@param kind string
 ---@return string
@@ -67,8 +67,8 @@ function ingresses.cookie_name(header, kind)
     return header.value
 end
 
----Adds the annotations for one header or cookie, as ingress-nginx has them. An expression is written as it is, which is what it
----has always meant there: it is searched for, so whoever means the whole value says ^ and $.
+---Adds the annotations for one header or cookie, in the form of ingress-nginx. An expression is written as it is: the
+---gateway searches for it in the value, so the author writes ^ and $ to match the whole value.
 ---@param annotations table<string, string>
 ---@param kind string
 ---@param prefix string
@@ -86,7 +86,7 @@ function ingresses.match_header(annotations, kind, prefix, header)
     end
 end
 
----Adds the annotations that change headers, as MSE and Higress have them: one header in a line.
+---Adds the annotations that change headers, in the form of MSE and Higress: one header on each line.
 ---@param annotations table<string, string>
 ---@param prefix string
 ---@param modifier? moonshift.HeaderModifier
@@ -106,8 +106,8 @@ function ingresses.change_headers(annotations, prefix, modifier)
     end
 end
 
----An Ingress for one alternative of the step, to stand beside the owner's: the first is called <name>-canary, the next
----<name>-canary-1. A path of the alternative takes the place of the rules' own.
+---An additional Ingress for one alternative of the step: the first is called <name>-canary, the next
+---<name>-canary-1. A path of the alternative replaces the rules' own paths.
 ---@param obj moonshift.IngressObj
 ---@param kind string
 ---@param number integer
@@ -126,7 +126,7 @@ function ingresses.beside(obj, kind, number, match)
             error("no " .. kind .. " can match paths by type " .. path.type)
         end
         for _, rule in ipairs(result.spec.rules or {}) do
-            -- Once, however many paths the rule has.
+            -- Only once, even if the rule has several paths.
             local first = rule.http.paths[1]
             first.path, first.pathType = path.value or "/", path_type
             rule.http.paths = {first}
@@ -136,7 +136,7 @@ function ingresses.beside(obj, kind, number, match)
     return result
 end
 
----The value of an annotation that holds JSON; nil where there is none.
+---The value of an annotation that contains JSON; nil if there is none.
 ---@param annotations table<string, string>
 ---@param key string
 ---@return any

@@ -5,8 +5,8 @@ local istio = {}
 
 local PATH_KEYS = {Exact = "exact", PathPrefix = "prefix", RegularExpression = "regex"}
 
----An alternative of the step in Istio's words. Header names are lower case on the wire; claims (@…) and :pseudo headers are
----not names.
+---An alternative of the step in Istio's fields. Header names are written in lower case; claims (@…) and :pseudo headers
+---keep their case.
 ---@param alternative moonshift.Alternative
 ---@return table
 function istio.match_of(alternative)
@@ -32,7 +32,7 @@ end
 
 local NOUNS = {headers = "header ", queryParams = "query parameter "}
 
--- Adds wanted conditions on headers or query parameters to an entry's; false where both can never hold.
+-- Adds the wanted conditions on headers or query parameters to an entry's; false if they can never hold together.
 local function add_named(entry, kind, wanted)
     local present = {}
     for name in pairs(entry[kind] or {}) do
@@ -65,8 +65,8 @@ local function add_method(entry, wanted)
     return possible
 end
 
----A rule's own match entries, each with the step's conditions on top; those that can never hold are left out. A path of the
----step takes the place of the rule's own.
+---A rule's own match entries, each with the step's conditions in addition; an entry that could never match is left out.
+---A path of the step replaces the rule's own.
 ---@param source table[]?
 ---@param wanted table what `match_of` gave
 ---@return table[]

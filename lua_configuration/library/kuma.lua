@@ -3,8 +3,8 @@
 
 local kuma = {}
 
--- A MeshService goes by its name, by <service>_<namespace>_svc_<port>, or by labels. These parts of a reference say which:
--- the holder, the key in it, and what follows the Service's name.
+-- A MeshService is named by its name, by <service>_<namespace>_svc_<port>, or by labels. These parts of a reference show
+-- the form: the holder, the key in it, and the text after the Service's name.
 local function named_by(step, ref)
     if ref.kind ~= "MeshService" and ref.kind ~= "MeshServiceSubset" then
         return nil
@@ -19,7 +19,7 @@ local function named_by(step, ref)
     return steps.here(step, owner) and ref or nil, "name", "_" .. owner .. "_svc" .. port
 end
 
----References to Services of the mesh, with a weight of 1 where none is written.
+---References to Services of the mesh; the default weight is 1.
 ---@param step moonshift.Step
 ---@param headers? string why headers cannot be changed for one backend
 ---@return moonshift.Backends
@@ -43,7 +43,7 @@ function kuma.backends(step, headers)
     })
 end
 
----What a rule leads to. Without references of its own that is the target of its list.
+---The backends of a rule. A rule without references has the target of its list.
 ---@param rule table
 ---@param target table
 ---@return table[]
@@ -52,7 +52,7 @@ function kuma.refs_of(rule, target)
     return refs and #refs > 0 and refs or {tables.copy(target)}
 end
 
----Divides the stable Service's share of every rule.
+---Divides the stable Service's share in every rule.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 function kuma.divide(step, services)

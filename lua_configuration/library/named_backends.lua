@@ -1,11 +1,11 @@
--- For kinds whose routes lead to backends by names of their own, which are declared elsewhere in the object with their Service:
+-- For kinds whose routes refer to backends by their own names, and which declare these backends elsewhere in the object:
 -- the new version gets a copy of each backend of the stable Service.
 --@use tables
 
 local named_backends = {}
 
----Looks through the declared backends. For each of the stable Service there is one of the new version: the one that stands
----there, else a copy called `<name>-canary`.
+---Looks through the declared backends. For each backend of the stable Service there is one of the new version: the
+---declared one if there is one, otherwise a copy called `<name>-canary`.
 ---@param step moonshift.Step
 ---@param declared table[]?
 ---@param fields {service: string, port: string, noun: string, only?: fun(backend: table): boolean} where a backend has its

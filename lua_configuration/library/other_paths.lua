@@ -1,5 +1,5 @@
--- Paths of other Services that win over those of the stable Service by being more specific. Where conditions come before
--- paths and hosts, an Ingress with conditions would take requests of them along: there they stand in it as well.
+-- Paths of other Services that win over the stable Service's paths, because they are more specific. If a gateway evaluates
+-- conditions before paths and hosts, an Ingress with conditions would take their requests; so it repeats these paths.
 --@use tables
 
 local other_paths = {}
@@ -12,7 +12,7 @@ local function bare(path)
     return ((path.path or "/"):gsub("/+$", ""))
 end
 
--- Whether what one path fits is a part of what the other does.
+-- Whether every request for the one path also matches the other.
 local function covers(outer, inner)
     local start, text = bare(outer), bare(inner)
     if outer.pathType == "Exact" then
@@ -21,12 +21,12 @@ local function covers(outer, inner)
     return text:sub(1, #start + 1) == start .. "/" or (start == text and inner.pathType == "Exact")
 end
 
--- Whether another's path is more specific than that of a rule, or, where its host is, the two have any requests in common.
+-- Whether another's path is more specific than a rule's; or, if its host is more specific, whether they share requests.
 local function wins(path, outer, other_host)
     return covers(outer, path) or (other_host and (covers(path, outer) or bare(path) == bare(outer)))
 end
 
--- Whether a rule for one host has requests of the other: the same one, every host, or *.example.com.
+-- Whether a rule for one host also gets requests of the other host: the same host, every host, or *.example.com.
 local function has_host(rule, host)
     local own = rule.host or ""
     return own == "" or own == host or (own:sub(1, 2) == "*." and (host or ""):sub(1 - #own) == own:sub(2))
@@ -65,7 +65,7 @@ local function add_path(rules, host, path)
     table.insert(rules, 1, {host = host, http = {paths = {path}}})
 end
 
----Adds those paths to an Ingress beside the owner's, leading where they lead.
+---Adds those paths to an Ingress beside the owner's, with their own backends.
 ---@param obj moonshift.IngressObj
 ---@param ingress table
 function other_paths.keep(obj, ingress)
@@ -78,7 +78,7 @@ function other_paths.keep(obj, ingress)
             end
         end
     end
-    -- What is added may win over others in turn.
+    -- An added path may win over further paths.
     while added do
         added = false
         for index = #others, 1, -1 do

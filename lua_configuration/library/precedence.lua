@@ -1,14 +1,14 @@
--- For gateways where the most specific rule wins, not the first: keeps the requests of other rules with them.
+-- For gateways in which the most specific rule wins, not the first: other rules keep their requests.
 --
--- A copy of a rule may win over a rule that came before its source. Such a rule gets a guard: a copy of it with the other's
--- conditions on top of its own, which leads where the rule leads.
+-- A copy of a rule may win over a rule that won over the copied rule. Such a rule gets a guard: a copy of itself with the
+-- conditions of the first copy in addition to its own, and with its own backends.
 --@use tables
 
 local precedence = {}
 
 local MAX_GUARDS = 128
 
--- Whether everything below one path is below the other; of expressions only that they are the same can be told.
+-- Whether every path below the one path is also below the other. For expressions, only equality can be recognised.
 local function covers(outer, inner)
     local start = outer.value:gsub("/$", "")
     if (outer.type == inner.type and outer.value == inner.value) or (outer.type == "PathPrefix" and start == "") then
@@ -19,7 +19,7 @@ local function covers(outer, inner)
     return inner.value == start or inner.value:sub(1, #start + 1) == start .. "/"
 end
 
--- Which of two ranks wins; nil where the order of the rules decides. Of texts the first in the alphabet.
+-- Which of two ranks wins; nil if the order of the rules decides. For texts, the first in the alphabet wins.
 local function higher(one, other)
     for at, value in ipairs(one) do
         if value ~= other[at] then
@@ -39,7 +39,7 @@ local function known_match(kind, index, match, ours, replaces)
     }
 end
 
--- A match that goes before the rule of this number, made of one of the rule's, with the step's path where it has one.
+-- A match before the rule with this number, made from one of the rule's matches, with the step's path if it has one.
 local function made_match(kind, index, base, match, path)
     local result = known_match(kind, index, match, true)
     result.path, result.base_rank = path, kind.rank(base)
@@ -47,7 +47,7 @@ local function made_match(kind, index, base, match, path)
     return result
 end
 
--- Whether a match won over what was copied, by more than a path in whose place the step puts its own.
+-- Whether a match won over the copied match, for another reason than a path that the step's path replaces.
 local function came_before(known, made)
     local one, other = known.rank, made.base_rank
     local first = higher(one, other)
@@ -57,7 +57,7 @@ local function came_before(known, made)
     return (first and one[1] == other[1] and one[2] == other[2]) or higher(one, made.asked_rank) == true
 end
 
--- Whether one wins over the other; `even` where they are even and the kind gives no order to such.
+-- Whether one match wins over the other; `even` if they are equal and the kind has no order for equal matches.
 local function wins(kind, one, other, even)
     local first = higher(one.rank, other.rank)
     if first ~= nil then
@@ -68,7 +68,7 @@ local function wins(kind, one, other, even)
     return one.index < other.index
 end
 
--- Whether whatever one match asks for, another asks for as well.
+-- Whether one match includes every condition of the other.
 local function within(part, all)
     if type(part) ~= "table" or type(all) ~= "table" then
         return part == all
@@ -82,7 +82,7 @@ local function within(part, all)
     return true
 end
 
--- Whether a copy of the same rule wins by itself already.
+-- Whether a copy of the same rule wins already by itself.
 local function is_settled(kind, list, new, made)
     for _, one in ipairs(list) do
         if one.index == new.index and not one.idle and within(one.match, new.match)
@@ -102,12 +102,12 @@ local function guard_for(kind, other, made)
         return nil
     end
     local guard = made_match(kind, other.index, other.match, match, made.path)
-    -- A copy under which nobody's requests are left is idle.
+    -- A copy without any remaining requests has no effect.
     guard.ours, made.idle = other.ours, kind.size(match) == kind.size(made.match)
     return (other.ours or not tables.same(match, other.match)) and guard or nil
 end
 
--- The matches of all rules, and those of the copies that the step asks for of the stable Service's rules.
+-- The matches of all rules, and of the copies of the stable Service's rules that the step asks for.
 local function known_and_made(step, kind, rules, wanted)
     local known, made = {}, {}
     for index, rule in ipairs(rules) do
@@ -127,7 +127,7 @@ local function known_and_made(step, kind, rules, wanted)
     return known, made
 end
 
--- Adds the guards to a list of copies. A guard may win over others in turn, so this goes on until nothing is missing.
+-- Adds the guards to a list of copies. A guard may win over further rules, so this repeats until no guard is missing.
 local function add_guards(kind, list, known)
     local at, copies, by_place = 1, #list, {}
     for _, one in ipairs(known) do
@@ -137,7 +137,7 @@ local function add_guards(kind, list, known)
     end
     while list[at] do
         local made = list[at]
-        -- Rules of other paths win or lose as they did, unless the step has a path of its own.
+        -- Rules with other paths win or lose as before, unless the step has a path of its own.
         for _, other in ipairs(made.path and known or by_place[made.place.type .. made.place.value]) do
             local guard = guard_for(kind, other, made)
             if guard and not is_settled(kind, list, guard, made) then
@@ -152,7 +152,7 @@ local function add_guards(kind, list, known)
     end
 end
 
--- The matches of copies and guards that go before the rule of a number.
+-- The matches of copies and guards that stand before the rule with a number.
 local function before(step, list, index)
     local result = {}
     for _, made in ipairs(list) do
@@ -164,7 +164,7 @@ local function before(step, list, index)
     return result
 end
 
----The rules with copies of those that lead to the stable Service before them, and with guards before others.
+---The rules, with copies of the stable Service's rules before them, and with guards before other rules.
 ---@param step moonshift.Step
 ---@param kind moonshift.Precedence which match wins, and how a rule is copied
 ---@param rules table[]

@@ -1,9 +1,9 @@
--- Rules for the new version alone: copies of the rules that lead to the stable Service, bound to the step's matches.
+-- Rules only for the new version: copies of the rules that lead to the stable Service, with the step's matches.
 --@use tables, steps, weights, conditions
 
 local routes = {}
 
----Whether a value is seen for the first time at this step: what a rule further up was given is not said again.
+---Whether a value is seen for the first time at this step: a copy that an earlier rule got is not made again.
 ---@param step moonshift.Step
 ---@param value any
 ---@return boolean
@@ -15,8 +15,8 @@ function routes.first_time(step, value)
     return true
 end
 
----Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions. What was
----made for another rule already is left out.
+---Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions.
+---A copy that was already made for another rule is left out.
 ---@param step moonshift.Step
 ---@param rule table
 ---@param wanted moonshift.Alternative[]
@@ -44,7 +44,7 @@ function routes.copies(step, rule, wanted, ways)
     return result
 end
 
----The rules with their copies, each right before the rule it comes from.
+---The rules with their copies, each copy directly before the rule from which it was made.
 ---@param step moonshift.Step
 ---@param rules table[]?
 ---@param is_ours fun(rule: table): boolean whether a rule leads to the stable Service
@@ -67,8 +67,8 @@ end
 
 ---Carries the step out on an ordinary kind: `spec` has a list of rules, each rule has a list of backends, and the first rule
 ---that fits wins. `rules` and `backends` are the names of the two lists, `can` the words of `--@can` about matches; without it
----a step with matches is an error. The rest is how a copy of a rule is bound to an alternative of the step, as in
----`routes.copies`; a copy leads to the new version alone, with the weight `alone` where that is given.
+---a step with matches is an error. The other fields say how a copy of a rule gets an alternative's conditions, as in
+---`routes.copies`; a copy leads only to the new version, with the weight `alone` if it is given.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param kind moonshift.OrdinaryKind

@@ -1,4 +1,4 @@
--- Arithmetic of shares: percentages as whole numbers whose sum stays what it was.
+-- Arithmetic of shares: percentages as whole numbers with an unchanged sum.
 
 local shares = {}
 
@@ -6,7 +6,7 @@ local function whole(value)
     return math.abs(value - math.floor(value + 0.5)) < 1e-9
 end
 
----Whole numbers with the sum `total`, as near to its parts as can be.
+---Whole numbers with the sum `total`, as close to the given parts as possible.
 ---@param parts number[] shares of 1
 ---@param total number
 ---@param least? number what a part that is more than nothing has at least; 1 where nothing is given, and the total is enough
@@ -29,8 +29,8 @@ function shares.largest_remainder(parts, total, least)
     return result
 end
 
--- Whether whole numbers say the step's share of `total` well enough: not wrong by more than half a percent of `sum`, or half
--- a hundredth where parts of a percent are asked for, and not nothing for something.
+-- Whether whole numbers can express the step's share of `total`: the error is at most half a percent of `sum` (half a
+-- hundredth if the share has parts of a percent), and a share above 0 does not become 0.
 local function says(step, scale, total, sum)
     local all = total * scale
     local share = all * step.weight / 100
@@ -39,7 +39,7 @@ local function says(step, scale, total, sum)
     return not lost and math.abs(share - rounded) * (whole(step.weight) and 200 or 20000) <= sum * scale + 1e-9
 end
 
--- What the weights are multiplied by: nothing if possible, else a hundred, or what makes their sum 100 or 10000.
+-- The factor for the weights: 1 if possible, otherwise 100, or the factor that makes their sum 100 or 10000.
 local function best_scale(step, most, total, sum)
     local scales, asked = {1, 100}, step.params.scale
     if sum < 100 then
@@ -59,7 +59,7 @@ local function best_scale(step, most, total, sum)
     return 1
 end
 
----What the weights of a list are multiplied by, so that they can say the step's share. `params.scale` of the reference wins.
+---The factor for the weights of a list, so that they can express the step's share. `params.scale` has precedence.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param total number what the stable Service and the new version have together

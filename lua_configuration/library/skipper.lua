@@ -1,10 +1,10 @@
--- The conditions of Skipper's routes: what they mean, and which of two routes wins. The tree of paths is asked first, then the
--- number of conditions decides, whatever the order.
+-- The conditions of Skipper's routes: their meaning, and which of two routes wins. The tree of paths decides first, then the
+-- number of conditions; the order of routes has no effect.
 --@use tables, conditions
 
 local skipper = {}
 
----A predicate or a filter: its name with texts.
+---A predicate or a filter: a name with text arguments.
 ---@param name string
 ---@param texts string[]
 ---@return string
@@ -28,10 +28,10 @@ local function predicate_of(condition)
     return skipper.call("Header", {condition.name, condition.value})
 end
 
--- What a route says about its requests.
+-- The conditions of a route.
 skipper.FIELDS = {"path", "pathSubtree", "pathRegexp", "predicates", "methods"}
 
----The part of a route that says which requests it has.
+---The conditions of a route, without its backends.
 ---@param route table
 ---@return table
 function skipper.match_of(route)
@@ -55,7 +55,7 @@ local function with_path(match, path)
     return result
 end
 
----Adds a condition; false where it can never hold together with what is there.
+---Adds a condition; false if it can never hold together with the others.
 ---@param match table
 ---@param condition moonshift.Condition
 ---@return boolean
@@ -75,7 +75,7 @@ local function excludes(one, other)
     return name ~= nil and other_name ~= nil and name:lower() == other_name:lower() and value ~= other_value
 end
 
--- The match of a route with a copy's path and conditions on top; nil where the two never hold together.
+-- The match of a route with a copy's path and conditions in addition; nil if the two can never hold together.
 local function joined(known, made)
     local result, methods = tables.copy(known.match), {}
     result.path, result.pathSubtree = made.match.path, made.match.pathSubtree
@@ -120,7 +120,7 @@ local function rank(match)
     return {path.type == "Exact" and 1 or 0, tree, size(match) + (match.pathRegexp and 1 or 0)}
 end
 
----Which of two matches wins, as `precedence` asks for it. Of as many conditions either may.
+---Which of two matches wins, in the form that `precedence` needs. With equal numbers of conditions, either may win.
 ---@return moonshift.Precedence
 function skipper.precedence()
     return {

@@ -1,9 +1,9 @@
--- What a step asks for, and the frame in which a script carries it out: either its matches, or its share of the traffic.
+-- A step, and the way in which a script carries it out: by its matches, or by its share of the traffic.
 
 local steps = {}
 
----A step, as the other modules want it. An error where the old and the new version share one Service, unless the kind can
----tell them apart there.
+---A step, in the form that the other modules need. An error if both versions share one Service, unless the kind can
+---distinguish them.
 ---@param obj moonshift.Obj
 ---@param kind? string what messages call the object; its kind where nothing is given
 ---@param one_service? boolean the kind can tell the versions of one Service apart
@@ -22,7 +22,7 @@ function steps.of(obj, kind, one_service)
     return step
 end
 
----Whether a reference's namespace is the object's own; a reference without one means that.
+---Whether a reference's namespace is the object's own; a reference without a namespace means the object's namespace.
 ---@param step moonshift.Step
 ---@param namespace string?
 ---@return boolean
@@ -30,7 +30,7 @@ function steps.here(step, namespace)
     return namespace == nil or namespace == "" or step.namespace == nil or namespace == step.namespace
 end
 
----An error where the step has a share that is no whole number of percent.
+---An error if the step's share is not a whole percentage.
 ---@param step moonshift.Step
 function steps.only_whole_percents(step)
     if step.weight ~= math.floor(step.weight) then
@@ -38,9 +38,9 @@ function steps.only_whole_percents(step)
     end
 end
 
----Carries the step out: `match` for its matches, `divide` for its share. Matches win over a share; with `params.both` the
----reference asks for the two at once. The two functions set `step.found` where a rule points at the stable Service, and
----`step.done` where the step could be carried out on one; it is an error where they did not.
+---Carries the step out: `match` for its matches, `divide` for its share. Matches have precedence over a share; with
+---`params.both` both are carried out. The two functions set `step.found` if a rule leads to the stable Service, and
+---`step.done` if the step could be carried out on such a rule. If one of them is not set, that is an error.
 ---@param step moonshift.Step
 ---@param ways {match?: fun(), divide: fun()} without `match` a step with matches is an error
 function steps.carry_out(step, ways)

@@ -2,7 +2,7 @@
 
 local tables = {}
 
----A copy of a value with everything in it.
+---A deep copy of a value.
 ---@param value any
 ---@return any
 function tables.copy(value)
@@ -16,7 +16,7 @@ function tables.copy(value)
     return result
 end
 
----Whether two values are equal, with everything in them.
+---Whether two values are deeply equal.
 ---@param a any
 ---@param b any
 ---@return boolean
@@ -50,7 +50,7 @@ function tables.contains(list, value)
     return false
 end
 
----Puts an item into the place of its namesake, or at the end. Upper and lower case make no difference.
+---Replaces the item with the same name, or appends the item. Upper and lower case make no difference.
 ---@param list table[] items with a name, or names
 ---@param item table|string
 function tables.put(list, item)

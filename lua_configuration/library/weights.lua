@@ -1,9 +1,9 @@
--- Shares as whole numbers: what the stable Service has in a list is divided between it and the new version.
+-- Shares as whole numbers: divides the stable Service's weight in a list between it and the new version.
 --@use shares
 
 local weights = {}
 
--- The stable Service's entries by what stands for them in the new version: a copy, or what is there under its address.
+-- The stable Service's entries, each with the new version's entry: a copy, or the entry that has its address already.
 local function groups_of(services, entries, absent)
     local groups = {}
     for _, entry in ipairs(entries) do
@@ -29,7 +29,7 @@ local function groups_of(services, entries, absent)
     return groups
 end
 
--- Who gets which part: first the stable Service's entries, then the new version's.
+-- The parts of the entries: first the stable Service's entries, then the new version's.
 local function portions_of(step, groups, absent, stable_total)
     local holders, portions, ours = {}, {}, {}
     local function hold(entry, part, percent)
@@ -39,7 +39,7 @@ local function portions_of(step, groups, absent, stable_total)
     end
     for _, group in ipairs(groups) do
         for _, entry in ipairs(group.stables) do
-            -- Where all is declared to be the new version's already, nothing says how stable was divided.
+            -- If everything is declared to be the new version's, the stable Service's division is not known.
             local part = stable_total > 0 and (entry.weight or absent) / stable_total or 1 / #group.stables / #groups
             hold(entry, part, 100 - step.weight)
         end
@@ -60,9 +60,9 @@ local function insert_new(entries, groups)
     end
 end
 
----Divides what the stable Service has in a list of backends. The sum stays. At 0 % nothing is added: some gateways drop a
----route over a backend that is not ready. Others want to get to know a backend before it has a share (`obj.announce`, or
----`exact` in the description).
+---Divides the stable Service's weight in a list of backends. The sum does not change. At 0 % nothing is added: some
+---gateways drop a route if a backend is not ready. Other kinds must name a backend before it has a share (`obj.announce`,
+---or `exact` in the description).
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param entries table[] changed in place
@@ -87,7 +87,7 @@ function weights.divide(step, services, entries, parts)
         return false
     end
     if sum == total and total < 100 and not exact then
-        -- Nobody else has a share: percentages are what a reader expects.
+        -- No other Service has a share: readers expect percentages.
         total, sum = 100, 100
     end
     local scale = shares.scale_for(step, services, total, sum)
@@ -112,7 +112,7 @@ function weights.divide(step, services, entries, parts)
     return #entries > before
 end
 
----Divides what the stable Service has in every rule of a list.
+---Divides the stable Service's weight in every rule of a list.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param rules table[]?
@@ -136,8 +136,8 @@ function weights.has_stable(services, entries)
     return false
 end
 
----What a rule for the new version alone leads to: its entries for those of the stable Service. Other Services have no part in
----it. Of several entries each has what the stable Service's had there.
+---The backends of a rule only for the new version: its entries in place of the stable Service's. Other Services get no
+---share. If there are several entries, each has the weight of the stable Service's entry.
 ---@param services moonshift.Backends
 ---@param entries table[]
 ---@param alone? number the weight of an entry that is the only one; none where nothing is given

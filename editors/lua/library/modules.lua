@@ -93,77 +93,77 @@
 ---@field replaces? boolean
 ---@field path? table the step's own
 
----How a kind says which Service an entry of its lists leads to.
+---How a kind names the Service of an entry in its lists of backends.
 ---For scripts with the line `--@use backends`.
 backends = {}
 
----Backends that name a Service in a field, from a description. What a description does not say is not asked for:
+---Backends that name a Service in a field, made from a description. A field that the description omits is not used:
 ---
----* `name`: the field with the Service's name; `port`: the field with its port, where one Service may stand there twice
+---* `name`: the field with the Service's name; `port`: the field with its port, if one list may name a Service twice
 ---* `namespace`: the field with a namespace; an entry of another namespace is not the Service
----* `kinds`, `groups`: what the entry's `kind` and `group` may be; leaving them out is always fine
+---* `kinds`, `groups`: the allowed values of the entry's `kind` and `group`; an entry may always omit them
 ---* `only`: a function that says whether an entry is a backend at all
----* `drop`: fields that belong to the old version alone
----* `without_weight`: what an entry without a weight counts as, a number or a function of the list
----* `most`: the greatest weight that the kind takes
----* `exact`: the new version is named at 0 % too, weights grow only where a share is no whole number, and one may be 0
----* `headers`: a function `(entry, modifier)` that changes headers of what goes to one entry, or why that cannot be
----* `is_stable`, `canary`, `address`: functions of an entry for kinds that say it in another way: whether it leads to the
----  stable Service; a copy that leads to the new version, without a weight; a text that two entries share if they lead to
----  the same
+---* `drop`: fields that belong only to the old version
+---* `without_weight`: the weight of an entry that has none: a number, or a function of the list
+---* `most`: the greatest weight that the kind accepts
+---* `exact`: the new version is also named at 0 %; weights grow only if a share is not a whole number; a weight may be 0
+---* `headers`: a function `(entry, modifier)` that changes the headers of requests to one entry, or a text why it cannot
+---* `is_stable`, `canary`, `address`: functions of an entry, for kinds that name Services differently: whether the entry
+---  leads to the stable Service; a copy, without a weight, that leads to the new version; a text that is equal for two
+---  entries that lead to the same backend
 ---@param step moonshift.Step
 ---@param description moonshift.BackendDescription
 ---@return moonshift.Backends
 function backends.of(step, description) end
 
----What an entry without a weight counts as, for kinds where several entries without any have the same share, and one beside
----others with a weight has none. To be given as `without_weight`.
+---The weight of an entry without one, for kinds in which several entries without weights share equally, but an entry
+---without a weight beside others with weights gets nothing. Use it as `without_weight`.
 ---@param entries table[]
 ---@return number
 function backends.even_or_nothing(entries) end
 
----The matches of a step as conditions, each in the same form whatever it is about, and as regular expressions where a gateway
----needs them.
+---The matches of a step as conditions, in one form for headers, query parameters, cookies and methods; and as regular
+---expressions for gateways that need them.
 ---For scripts with the line `--@use conditions`.
 conditions = {}
 
----The step's matches: of the alternatives one has to hold, of an alternative's conditions all. A condition has `what`
----(header, query, cookie or method), `name`, `value`, and `regex` where the value is an expression; a path has `type` and
----`value`. What the kind cannot match is an error in words.
+---The step's matches. One of the alternatives has to hold, with all of its conditions. A condition has `what`
+---(header, query, cookie or method), `name`, `value`, and `regex` if the value is an expression; a path has `type` and
+---`value`. A condition that the kind cannot match is an error with a message.
 ---@param step moonshift.Step
 ---@param can string words of `--@can`: header, header-regex, query, cookie, method, path
 ---@return moonshift.Alternative[]
 function conditions.wanted(step, can) end
 
----Name and value of the cookie that a match on `canary-by-cookie` means: `name=value`, or a name alone for the cookie that
----says "always".
+---Name and value of the cookie that a match on `canary-by-cookie` means: `name=value`; a name alone means the cookie
+---with the value "always".
 ---@param text string
 ---@return string name
 ---@return string value
 function conditions.cookie(text) end
 
----A text as a regular expression that means it letter by letter.
+---A regular expression that matches exactly this text.
 ---@param text string
 ---@return string
 function conditions.escape(text) end
 
----A cookie as an expression for the header that carries all of them.
+---A cookie as an expression for the header that contains all cookies.
 ---@param condition moonshift.Condition
 ---@param ends? boolean for gateways that search: the expression need not match the whole header
 ---@return string
 function conditions.cookie_pattern(condition, ends) end
 
----A condition as an expression that matches the whole value, for gateways that search for it.
+---A condition as an expression that matches the whole value, for gateways that search in the value.
 ---@param condition moonshift.Condition|{value: string, regex: boolean}
 ---@return string
 function conditions.whole(condition) end
 
----The condition for a gateway that has no word for cookies: one on the header that carries them.
+---The condition for a gateway without conditions on cookies: a condition on the header that contains all cookies.
 ---@param condition moonshift.Condition
 ---@return moonshift.Condition
 function conditions.cookie_as_header(condition) end
 
----Adds a condition to a list of named ones, unless it is there; false where it can never hold together with one of them.
+---Adds a condition to a list of named conditions, unless it is there; false if it can never hold together with one of them.
 ---@param list moonshift.NameValue[]
 ---@param condition moonshift.Condition
 ---@param form {exact: (fun(known: table): string?), write: (fun(condition: moonshift.Condition): table)} `exact`: the value
@@ -171,19 +171,19 @@ function conditions.cookie_as_header(condition) end
 ---@return boolean
 function conditions.add(list, condition, form) end
 
----Leaves one method in `holder.methods`; false where it was not among those that were there.
+---Keeps only one method in `holder.methods`; false if the method was not in the list.
 ---@param holder {methods?: string[]}
 ---@param method string
 ---@return boolean
 function conditions.only_method(holder, method) end
 
----For kinds whose routes lead to backends by names of their own, which are declared elsewhere in the object with their Service:
+---For kinds whose routes refer to backends by their own names, and which declare these backends elsewhere in the object:
 ---the new version gets a copy of each backend of the stable Service.
 ---For scripts with the line `--@use named_backends`.
 named_backends = {}
 
----Looks through the declared backends. For each of the stable Service there is one of the new version: the one that stands
----there, else a copy called `<name>-canary`.
+---Looks through the declared backends. For each backend of the stable Service there is one of the new version: the
+---declared one if there is one, otherwise a copy called `<name>-canary`.
 ---@param step moonshift.Step
 ---@param declared table[]?
 ---@param fields {service: string, port: string, noun: string, only?: fun(backend: table): boolean} where a backend has its
@@ -192,24 +192,24 @@ named_backends = {}
 ---@return table[] complete the declared backends with the copies
 function named_backends.with_copies(step, declared, fields) end
 
----Paths of other Services that win over those of the stable Service by being more specific. Where conditions come before
----paths and hosts, an Ingress with conditions would take requests of them along: there they stand in it as well.
+---Paths of other Services that win over the stable Service's paths, because they are more specific. If a gateway evaluates
+---conditions before paths and hosts, an Ingress with conditions would take their requests; so it repeats these paths.
 ---For scripts with the line `--@use other_paths`.
 other_paths = {}
 
----Adds those paths to an Ingress beside the owner's, leading where they lead.
+---Adds those paths to an Ingress beside the owner's, with their own backends.
 ---@param obj moonshift.IngressObj
 ---@param ingress table
 function other_paths.keep(obj, ingress) end
 
----For gateways where the most specific rule wins, not the first: keeps the requests of other rules with them.
+---For gateways in which the most specific rule wins, not the first: other rules keep their requests.
 ---
----A copy of a rule may win over a rule that came before its source. Such a rule gets a guard: a copy of it with the other's
----conditions on top of its own, which leads where the rule leads.
+---A copy of a rule may win over a rule that won over the copied rule. Such a rule gets a guard: a copy of itself with the
+---conditions of the first copy in addition to its own, and with its own backends.
 ---For scripts with the line `--@use precedence`.
 precedence = {}
 
----The rules with copies of those that lead to the stable Service before them, and with guards before others.
+---The rules, with copies of the stable Service's rules before them, and with guards before other rules.
 ---@param step moonshift.Step
 ---@param kind moonshift.Precedence which match wins, and how a rule is copied
 ---@param rules table[]
@@ -217,18 +217,18 @@ precedence = {}
 ---@return table[]
 function precedence.with_copies(step, kind, rules, wanted) end
 
----Rules for the new version alone: copies of the rules that lead to the stable Service, bound to the step's matches.
+---Rules only for the new version: copies of the rules that lead to the stable Service, with the step's matches.
 ---For scripts with the line `--@use routes`.
 routes = {}
 
----Whether a value is seen for the first time at this step: what a rule further up was given is not said again.
+---Whether a value is seen for the first time at this step: a copy that an earlier rule got is not made again.
 ---@param step moonshift.Step
 ---@param value any
 ---@return boolean
 function routes.first_time(step, value) end
 
----Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions. What was
----made for another rule already is left out.
+---Copies of one rule, one for each alternative of the step that can hold together with the rule's own conditions.
+---A copy that was already made for another rule is left out.
 ---@param step moonshift.Step
 ---@param rule table
 ---@param wanted moonshift.Alternative[]
@@ -236,7 +236,7 @@ function routes.first_time(step, value) end
 ---@return table[]
 function routes.copies(step, rule, wanted, ways) end
 
----The rules with their copies, each right before the rule it comes from.
+---The rules with their copies, each copy directly before the rule from which it was made.
 ---@param step moonshift.Step
 ---@param rules table[]?
 ---@param is_ours fun(rule: table): boolean whether a rule leads to the stable Service
@@ -246,25 +246,25 @@ function routes.with_copies(step, rules, is_ours, copies_of) end
 
 ---Carries the step out on an ordinary kind: `spec` has a list of rules, each rule has a list of backends, and the first rule
 ---that fits wins. `rules` and `backends` are the names of the two lists, `can` the words of `--@can` about matches; without it
----a step with matches is an error. The rest is how a copy of a rule is bound to an alternative of the step, as in
----`routes.copies`; a copy leads to the new version alone, with the weight `alone` where that is given.
+---a step with matches is an error. The other fields say how a copy of a rule gets an alternative's conditions, as in
+---`routes.copies`; a copy leads only to the new version, with the weight `alone` if it is given.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param kind moonshift.OrdinaryKind
 function routes.carry_out(step, services, kind) end
 
----Arithmetic of shares: percentages as whole numbers whose sum stays what it was.
+---Arithmetic of shares: percentages as whole numbers with an unchanged sum.
 ---For scripts with the line `--@use shares`.
 shares = {}
 
----Whole numbers with the sum `total`, as near to its parts as can be.
+---Whole numbers with the sum `total`, as close to the given parts as possible.
 ---@param parts number[] shares of 1
 ---@param total number
 ---@param least? number what a part that is more than nothing has at least; 1 where nothing is given, and the total is enough
 ---@return number[]
 function shares.largest_remainder(parts, total, least) end
 
----What the weights of a list are multiplied by, so that they can say the step's share. `params.scale` of the reference wins.
+---The factor for the weights of a list, so that they can express the step's share. `params.scale` has precedence.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param total number what the stable Service and the new version have together
@@ -272,57 +272,57 @@ function shares.largest_remainder(parts, total, least) end
 ---@return number
 function shares.scale_for(step, services, total, sum) end
 
----The conditions of Skipper's routes: what they mean, and which of two routes wins. The tree of paths is asked first, then the
----number of conditions decides, whatever the order.
+---The conditions of Skipper's routes: their meaning, and which of two routes wins. The tree of paths decides first, then the
+---number of conditions; the order of routes has no effect.
 ---For scripts with the line `--@use skipper`.
 skipper = {}
 
----A predicate or a filter: its name with texts.
+---A predicate or a filter: a name with text arguments.
 ---@param name string
 ---@param texts string[]
 ---@return string
 function skipper.call(name, texts) end
 
----The part of a route that says which requests it has.
+---The conditions of a route, without its backends.
 ---@param route table
 ---@return table
 function skipper.match_of(route) end
 
----Adds a condition; false where it can never hold together with what is there.
+---Adds a condition; false if it can never hold together with the others.
 ---@param match table
 ---@param condition moonshift.Condition
 ---@return boolean
 function skipper.add(match, condition) end
 
----Which of two matches wins, as `precedence` asks for it. Of as many conditions either may.
+---Which of two matches wins, in the form that `precedence` needs. With equal numbers of conditions, either may win.
 ---@return moonshift.Precedence
 function skipper.precedence() end
 
----What a step asks for, and the frame in which a script carries it out: either its matches, or its share of the traffic.
+---A step, and the way in which a script carries it out: by its matches, or by its share of the traffic.
 ---For scripts with the line `--@use steps`.
 steps = {}
 
----A step, as the other modules want it. An error where the old and the new version share one Service, unless the kind can
----tell them apart there.
+---A step, in the form that the other modules need. An error if both versions share one Service, unless the kind can
+---distinguish them.
 ---@param obj moonshift.Obj
 ---@param kind? string what messages call the object; its kind where nothing is given
 ---@param one_service? boolean the kind can tell the versions of one Service apart
 ---@return moonshift.Step
 function steps.of(obj, kind, one_service) end
 
----Whether a reference's namespace is the object's own; a reference without one means that.
+---Whether a reference's namespace is the object's own; a reference without a namespace means the object's namespace.
 ---@param step moonshift.Step
 ---@param namespace string?
 ---@return boolean
 function steps.here(step, namespace) end
 
----An error where the step has a share that is no whole number of percent.
+---An error if the step's share is not a whole percentage.
 ---@param step moonshift.Step
 function steps.only_whole_percents(step) end
 
----Carries the step out: `match` for its matches, `divide` for its share. Matches win over a share; with `params.both` the
----reference asks for the two at once. The two functions set `step.found` where a rule points at the stable Service, and
----`step.done` where the step could be carried out on one; it is an error where they did not.
+---Carries the step out: `match` for its matches, `divide` for its share. Matches have precedence over a share; with
+---`params.both` both are carried out. The two functions set `step.found` if a rule leads to the stable Service, and
+---`step.done` if the step could be carried out on such a rule. If one of them is not set, that is an error.
 ---@param step moonshift.Step
 ---@param ways {match?: fun(), divide: fun()} without `match` a step with matches is an error
 function steps.carry_out(step, ways) end
@@ -331,12 +331,12 @@ function steps.carry_out(step, ways) end
 ---For scripts with the line `--@use tables`.
 tables = {}
 
----A copy of a value with everything in it.
+---A deep copy of a value.
 ---@param value any
 ---@return any
 function tables.copy(value) end
 
----Whether two values are equal, with everything in them.
+---Whether two values are deeply equal.
 ---@param a any
 ---@param b any
 ---@return boolean
@@ -348,7 +348,7 @@ function tables.same(a, b) end
 ---@return boolean
 function tables.contains(list, value) end
 
----Puts an item into the place of its namesake, or at the end. Upper and lower case make no difference.
+---Replaces the item with the same name, or appends the item. Upper and lower case make no difference.
 ---@param list table[] items with a name, or names
 ---@param item table|string
 function tables.put(list, item) end
@@ -363,13 +363,13 @@ function tables.put_once(list, name) end
 ---@param value any
 function tables.add(list, value) end
 
----Shares as whole numbers: what the stable Service has in a list is divided between it and the new version.
+---Shares as whole numbers: divides the stable Service's weight in a list between it and the new version.
 ---For scripts with the line `--@use weights`.
 weights = {}
 
----Divides what the stable Service has in a list of backends. The sum stays. At 0 % nothing is added: some gateways drop a
----route over a backend that is not ready. Others want to get to know a backend before it has a share (`obj.announce`, or
----`exact` in the description).
+---Divides the stable Service's weight in a list of backends. The sum does not change. At 0 % nothing is added: some
+---gateways drop a route if a backend is not ready. Other kinds must name a backend before it has a share (`obj.announce`,
+---or `exact` in the description).
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param entries table[] changed in place
@@ -377,7 +377,7 @@ weights = {}
 ---@return boolean added whether the list has more entries now
 function weights.divide(step, services, entries, parts) end
 
----Divides what the stable Service has in every rule of a list.
+---Divides the stable Service's weight in every rule of a list.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param rules table[]?
@@ -390,8 +390,8 @@ function weights.divide_each(step, services, rules, field) end
 ---@return boolean
 function weights.has_stable(services, entries) end
 
----What a rule for the new version alone leads to: its entries for those of the stable Service. Other Services have no part in
----it. Of several entries each has what the stable Service's had there.
+---The backends of a rule only for the new version: its entries in place of the stable Service's. Other Services get no
+---share. If there are several entries, each has the weight of the stable Service's entry.
 ---@param services moonshift.Backends
 ---@param entries table[]
 ---@param alone? number the weight of an entry that is the only one; none where nothing is given
@@ -402,8 +402,8 @@ function weights.canary_entries(services, entries, alone) end
 ---For scripts with the line `--@use consul`.
 consul = {}
 
----What destinations and splits lead to. Without a name, the Service is the one that the object is named after. Where both
----versions share one Service, a subset of a ServiceResolver tells the new one (`params.subset`, else "canary").
+---The backends in destinations and splits. An entry without a name means the Service after which the object is named. If
+---both versions share one Service, a subset of a ServiceResolver is the new version (`params.subset`, else "canary").
 ---@param step moonshift.Step
 ---@return moonshift.Backends
 function consul.destinations(step) end
@@ -413,67 +413,67 @@ function consul.destinations(step) end
 ---@param modifier moonshift.HeaderModifier
 function consul.change_headers(holder, modifier) end
 
----Whether the release has the object of another kind that stands for the same Service.
+---Whether the release also names the object of another kind for the same Service.
 ---@param step moonshift.Step
 ---@param kind string
 ---@return boolean
 function consul.has_sibling(step, kind) end
 
----The conditions of Contour's routes: what they mean, and which of two routes wins. The most specific one does, whatever their
+---The conditions of Contour's routes: their meaning, and which of two routes wins. The most specific route wins, whatever the
 ---order.
 ---For scripts with the line `--@use contour`.
 contour = {}
 
----The conditions with another path in the place of their own.
+---The conditions with another path in place of their own.
 ---@param list table[]
 ---@param path {type: string, value: string}
 ---@return table[]
 function contour.with_path(list, path) end
 
----Adds a condition; false where it can never hold together with what is there.
+---Adds a condition; false if it can never hold together with the others.
 ---@param list table[]
 ---@param condition moonshift.Condition
 ---@return boolean
 function contour.add(list, condition) end
 
----Which of two lists of conditions wins, as `precedence` asks for it.
+---Which of two lists of conditions wins, in the form that `precedence` needs.
 ---@return moonshift.Precedence
 function contour.precedence() end
 
----The words of the Gateway API's routes, which other kinds borrow: backendRefs, matches, and filters that change headers.
+---The fields of the Gateway API's routes, which other kinds also have: backendRefs, matches, and filters that change headers.
 ---For scripts with the line `--@use gateway_api`.
 gateway_api = {}
 
----Backends of a rule: references to Services, with a weight of 1 where none is written.
+---Backends of a rule: references to Services; the default weight is 1.
 ---@param step moonshift.Step
 ---@param headers? fun(entry: table, modifier: moonshift.HeaderModifier) for routes that can change headers for one backend
 ---@return moonshift.Backends
 function gateway_api.backends(step, headers) end
 
----Puts changes of headers into the filter that is there: a second one of its kind would be refused.
+---Adds changes of headers to the existing filter: a second filter of its kind would be refused.
 ---@param holder {filters?: table[]} a rule, or a backend
 ---@param modifier moonshift.HeaderModifier
 function gateway_api.change_headers(holder, modifier) end
 
----The matches of a rule, of which one without any has all requests.
+---The matches of a rule; a rule without matches gets all requests.
 ---@param rule {matches?: table[]}
 ---@return table[]
 function gateway_api.matches_of(rule) end
 
----Adds a condition to a match; false where it can never hold together with what is there.
+---Adds a condition to a match; false if it can never hold together with the others.
 ---@param match table
 ---@param condition moonshift.Condition
 ---@return boolean
 function gateway_api.add(match, condition) end
 
----A match with one more for each condition of another on top; nil where the two never hold together. Of headers and
----query parameters.
+---A match with each header and query condition of another match in addition; nil if the two can never hold
+---together.
 ---@param match table changed in place
 ---@param other table
 ---@return table?
 function gateway_api.joined(match, other) end
 
----Each of the given matches with an alternative of the step on top; a path of the step takes the place of the match's own.
+---Each of the given matches with an alternative of the step in addition; a path of the step replaces the match's own.
 ---@param step moonshift.Step
 ---@param sources table[]
 ---@param alternative moonshift.Alternative
@@ -484,7 +484,7 @@ function gateway_api.combined(step, sources, alternative) end
 ---For scripts with the line `--@use gateway_rules`.
 gateway_rules = {}
 
----Whether a rule has a filter that replaces the matched prefix: it wants exactly one match, and that by prefix.
+---Whether a rule has a filter that replaces the matched prefix: such a rule must have exactly one match, by prefix.
 ---@param rule {filters?: table[]}
 ---@return boolean
 function gateway_rules.replaces_prefix(rule) end
@@ -493,8 +493,8 @@ function gateway_rules.replaces_prefix(rule) end
 ---@return moonshift.Precedence
 function gateway_rules.by_specificity() end
 
----Puts copies of the rules that lead to the stable Service before them, bound to the step's matches, and guards for other
----rules. Alternatives share one rule where they can: a route has few.
+---Puts copies of the stable Service's rules before them, with the step's matches, and guards for other rules.
+---Alternatives share one rule if possible, because a route may have only few rules.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 ---@param kind moonshift.Precedence which match wins; the rest of it is added here
@@ -506,26 +506,26 @@ function gateway_rules.match(step, services, kind, wanted, most) end
 ---For scripts with the line `--@use gloo`.
 gloo = {}
 
----Changes headers by the options of a route or of a weighted destination, which are alike.
+---Changes headers in the options of a route or of a weighted destination, which have the same fields.
 ---@param holder {options?: table}
 ---@param modifier moonshift.HeaderModifier
 function gloo.change_headers(holder, modifier) end
 
----Weighted destinations; one without a weight has nothing.
+---Weighted destinations; a destination without a weight gets nothing.
 ---@param step moonshift.Step
 ---@return moonshift.Backends
 function gloo.destinations(step) end
 
----Ingress classes: annotations of a canary Ingress, and Ingresses that stand beside the owner's.
+---Ingress classes: annotations of a canary Ingress, and additional Ingresses beside the owner's.
 ---For scripts with the line `--@use ingresses`.
 ingresses = {}
 
----Takes away how an owner's annotations choose the new version: that is the step's to say.
+---Removes the annotations with which an owner chooses the new version: the step decides that.
 ---@param annotations table<string, string>
 ---@param prefix string
 function ingresses.clear_canary(annotations, prefix) end
 
----Annotations of a canary Ingress as ingress-nginx has them, with the step's share.
+---Annotations of a canary Ingress in the form of ingress-nginx, with the step's share.
 ---@param obj moonshift.IngressObj
 ---@param kind string what messages call the Ingress
 ---@param prefix string
@@ -533,34 +533,34 @@ function ingresses.clear_canary(annotations, prefix) end
 ---@return table<string, string>
 function ingresses.canary_annotations(obj, kind, prefix, headers) end
 
----The one header or cookie of a step; an error where there is more.
+---The only header or cookie of a step; an error if there are more conditions.
 ---@param matches moonshift.Match[]
 ---@param kind string
 ---@return moonshift.ValueMatch
 function ingresses.one_header(matches, kind) end
 
----The name of a cookie whose value says always or never; an error where a step asks for another value.
+---The name of a cookie with the values `always` and `never`; an error if a step asks for another value.
 ---@param header moonshift.ValueMatch
 ---@param kind string
 ---@return string
 function ingresses.cookie_name(header, kind) end
 
----Adds the annotations for one header or cookie, as ingress-nginx has them. An expression is written as it is, which is what it
----has always meant there: it is searched for, so whoever means the whole value says ^ and $.
+---Adds the annotations for one header or cookie, in the form of ingress-nginx. An expression is written as it is: the
+---gateway searches for it in the value, so the author writes ^ and $ to match the whole value.
 ---@param annotations table<string, string>
 ---@param kind string
 ---@param prefix string
 ---@param header moonshift.ValueMatch
 function ingresses.match_header(annotations, kind, prefix, header) end
 
----Adds the annotations that change headers, as MSE and Higress have them: one header in a line.
+---Adds the annotations that change headers, in the form of MSE and Higress: one header on each line.
 ---@param annotations table<string, string>
 ---@param prefix string
 ---@param modifier? moonshift.HeaderModifier
 function ingresses.change_headers(annotations, prefix, modifier) end
 
----An Ingress for one alternative of the step, to stand beside the owner's: the first is called <name>-canary, the next
----<name>-canary-1. A path of the alternative takes the place of the rules' own.
+---An additional Ingress for one alternative of the step: the first is called <name>-canary, the next
+---<name>-canary-1. A path of the alternative replaces the rules' own paths.
 ---@param obj moonshift.IngressObj
 ---@param kind string
 ---@param number integer
@@ -568,7 +568,7 @@ function ingresses.change_headers(annotations, prefix, modifier) end
 ---@return table
 function ingresses.beside(obj, kind, number, match) end
 
----The value of an annotation that holds JSON; nil where there is none.
+---The value of an annotation that contains JSON; nil if there is none.
 ---@param annotations table<string, string>
 ---@param key string
 ---@return any
@@ -578,14 +578,14 @@ function ingresses.read_json(annotations, key) end
 ---For scripts with the line `--@use istio`.
 istio = {}
 
----An alternative of the step in Istio's words. Header names are lower case on the wire; claims (@…) and :pseudo headers are
----not names.
+---An alternative of the step in Istio's fields. Header names are written in lower case; claims (@…) and :pseudo headers
+---keep their case.
 ---@param alternative moonshift.Alternative
 ---@return table
 function istio.match_of(alternative) end
 
----A rule's own match entries, each with the step's conditions on top; those that can never hold are left out. A path of the
----step takes the place of the rule's own.
+---A rule's own match entries, each with the step's conditions in addition; an entry that could never match is left out.
+---A path of the step replaces the rule's own.
 ---@param source table[]?
 ---@param wanted table what `match_of` gave
 ---@return table[]
@@ -595,19 +595,19 @@ function istio.combined(source, wanted) end
 ---For scripts with the line `--@use kuma`.
 kuma = {}
 
----References to Services of the mesh, with a weight of 1 where none is written.
+---References to Services of the mesh; the default weight is 1.
 ---@param step moonshift.Step
 ---@param headers? string why headers cannot be changed for one backend
 ---@return moonshift.Backends
 function kuma.backends(step, headers) end
 
----What a rule leads to. Without references of its own that is the target of its list.
+---The backends of a rule. A rule without references has the target of its list.
 ---@param rule table
 ---@param target table
 ---@return table[]
 function kuma.refs_of(rule, target) end
 
----Divides the stable Service's share of every rule.
+---Divides the stable Service's share in every rule.
 ---@param step moonshift.Step
 ---@param services moonshift.Backends
 function kuma.divide(step, services) end
