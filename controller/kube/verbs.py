@@ -5,7 +5,7 @@ verb with this signature. A port that needs another option writes that verb itse
 its room does not use: a room that only reads takes `Gets`.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -44,6 +44,18 @@ class Deletes(Protocol):
         *,
         uid: str | None = None,
         propagation: Propagation = "Background",
+    ) -> bytes: ...
+
+
+class JsonPatches(Protocol):
+    """JSON patch; raises Conflict if a `test` operation does not hold."""
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        operations: Sequence[Mapping[str, object]],
     ) -> bytes: ...
 
 

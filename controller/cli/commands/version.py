@@ -3,11 +3,11 @@
 import click
 import msgspec
 
-from controller.api.meta import ObjectMeta
 from controller.api.names import CONTROLLER_ACCOUNT, DEFAULT_NAMESPACE
 from controller.cli.failures import explain
 from controller.cli.options import connection_options
 from controller.cli.output import show_data
+from controller.cli.reading.programs import Program
 from controller.cli.reading.session import Session, run
 from controller.cli.terminal import say
 from controller.cli.views.view import View
@@ -17,31 +17,6 @@ from controller.kube.watch import read_page
 from controller.version import program_version
 
 VERSION_LABEL = "app.kubernetes.io/version"
-
-
-class _Container(msgspec.Struct, frozen=True):
-    name: str = ""
-    image: str = ""
-
-
-class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
-    service_account_name: str = ""
-    containers: tuple[_Container, ...] = ()
-
-
-class _Template(msgspec.Struct, frozen=True):
-    spec: _PodSpec = _PodSpec()
-
-
-class _Spec(msgspec.Struct, frozen=True):
-    template: _Template = _Template()
-
-
-class Program(msgspec.Struct, frozen=True):
-    """A Deployment, with the fields that show its program."""
-
-    metadata: ObjectMeta = ObjectMeta()
-    spec: _Spec = _Spec()
 
 
 class Versions(View, frozen=True):

@@ -21,6 +21,7 @@ from controller.certificates.identity import CONDITION
 from controller.cli.failures import explain
 from controller.cli.install.facts import Configuration, Definition, Facts, Need, Runner
 from controller.cli.install.judging import REQUIRED
+from controller.cli.reading.programs import Program
 from controller.domain.decision import OwnScript, Reference
 from controller.domain.traffic.plan.traffic_plan import references_of
 from controller.errors import MoonshiftError, NotFound, Right
@@ -128,29 +129,6 @@ class _Definition(msgspec.Struct, frozen=True):
     spec: _DefinitionSpec = _DefinitionSpec()
 
 
-class _Container(msgspec.Struct, frozen=True):
-    image: str = ""
-
-
-class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
-    service_account_name: str = ""
-    containers: tuple[_Container, ...] = ()
-
-
-class _Template(msgspec.Struct, frozen=True):
-    spec: _PodSpec = _PodSpec()
-
-
-class _RunnerSpec(msgspec.Struct, frozen=True):
-    replicas: int = 1
-    template: _Template = _Template()
-
-
-class _Runner(msgspec.Struct, frozen=True):
-    metadata: ObjectMeta = ObjectMeta()
-    spec: _RunnerSpec = _RunnerSpec()
-
-
 class _Object(msgspec.Struct, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
 
@@ -231,7 +209,7 @@ class _Looked:
     async def runners(self) -> AsyncIterator[Runner]:
         """Deployments of others that run as the controller's account."""
         async for raw in self._list(DEPLOYMENTS, self._namespace):
-            found = msgspec.json.decode(raw, type=_Runner)
+            found = msgspec.json.decode(raw, type=Program)
             spec = found.spec.template.spec
             ours = found.metadata.labels.get(PART_OF) == OURS
             if spec.service_account_name == CONTROLLER_ACCOUNT and found.spec.replicas and not ours:

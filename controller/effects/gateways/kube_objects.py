@@ -5,7 +5,6 @@ ledger, so that no pass decides on a cache that does not show it yet; a deletion
 event.
 """
 
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -18,10 +17,10 @@ from controller.effects.gateways.contracts import Scope
 from controller.effects.ownership import Marks, take_off
 from controller.errors import NotFound
 from controller.kube.resources import Resource
-from controller.kube.verbs import Creates, Gets, Replaces
+from controller.kube.verbs import Creates, Gets, JsonPatches, Replaces
 
 
-class KubeObjects(Gets, Creates, Replaces, Protocol):
+class KubeObjects(Gets, Creates, Replaces, JsonPatches, Protocol):
     """The methods of the API client that are used here."""
 
     async def delete(self, resource: Resource, namespace: str, name: str, uid: str) -> None: ...
@@ -31,14 +30,6 @@ class KubeObjects(Gets, Creates, Replaces, Protocol):
     ) -> tuple[bytes, ...]: ...
 
     async def served(self, api_version: str, kind: str) -> Resource | None: ...
-
-    async def json_patch(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        operations: Sequence[Mapping[str, object]],
-    ) -> bytes: ...
 
 
 class WriteLedger(Protocol):
