@@ -1,7 +1,8 @@
-"""The rules about what the controller asks of the API server, judged from the audit log of a release.
+"""The rules about the controller's requests to the API server, checked with the audit log of a release.
 
-Why it exists: a history of objects does not tell how they were written. Invariant: every request of the controller in
-the namespace of a release is judged, whatever became of it; a rule names the request that broke it. It must do no I/O.
+Why it exists: a history of objects does not show how they were written. Invariant: every request of the controller in
+the namespace of a release is checked, whether it succeeded or not; a rule names the request that broke it. It must do
+no I/O.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,12 +21,13 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "daemonsets.apps": HOLD,
     "replicasets.apps": ("spec/minReadySeconds", "spec/replicas"),
     "services": ("spec/selector",),
-    # the target comes back that the original controller had renamed
+    # the target that the original controller had renamed is restored
     "horizontalpodautoscalers.autoscaling": ("spec/behavior", "spec/scaleTargetRef"),
     "rollouts.rollouts.kruise.io": ("metadata/finalizers",),
     "rollouts.rollouts.kruise.io/status": ("status",),
 }
-"""Where a patch may change an object, beside our marks: the rest is its owner's. Whatever is not here is not judged."""
+"""The fields that a patch may change, in addition to our marks; all others belong to the owner. Kinds that are not
+listed are not checked."""
 OF_COPIES = ("spec/replicas",)
 """Fields of Deployments that the controller made itself: the owner's own replicas are never written."""
 
@@ -33,12 +35,12 @@ Rule = Callable[[AuditRecord], str | None]
 
 
 def no_right_is_missing(asked: AuditRecord) -> str | None:
-    """The rights that are installed are enough."""
+    """The installed rights are enough."""
     return "it is forbidden" if asked.is_forbidden else None
 
 
 def whole_objects_carry_the_version_that_was_judged(asked: AuditRecord) -> str | None:
-    """An object that is written whole is written over one version of it."""
+    """A write of a whole object has a resource version."""
     body = asked.request() if asked.verb == "update" else None
     if not isinstance(body, dict) or body.get("metadata", {}).get("resourceVersion"):
         return None
@@ -46,7 +48,7 @@ def whole_objects_carry_the_version_that_was_judged(asked: AuditRecord) -> str |
 
 
 def patches_stay_within_our_fields(asked: AuditRecord) -> str | None:
-    """A patch changes the fields that a release needs, and no other one of its owner's."""
+    """A patch changes the fields that a release needs, and no other field of the owner."""
     allowed = FIELDS.get(resource_name(asked))
     body = asked.request() if asked.verb == "patch" and allowed is not None else None
     if body is None or allowed is None:

@@ -1,4 +1,4 @@
-"""The conditions of a Rollout's status, held against each other and against the status before.
+"""Compares the conditions of a Rollout's status with each other and with the status before.
 
 Invariant: they are read as a client reads them, from one revision of the Rollout to the next. A status without `Ready`
 is not ours (it is new, or the original controller wrote it), and is not judged. It must do no I/O.
@@ -23,7 +23,8 @@ Conditions = Mapping[str, JsonObject]
 
 
 class ConditionsAreTrue:
-    """Times move with the status of a condition, generations go forward, no condition contradicts another."""
+    """Transition times change only with the condition's status, generations never decrease, no condition contradicts
+    another."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -31,7 +32,7 @@ class ConditionsAreTrue:
         """The Rollout at its last revision, if there was one."""
 
     def after(self, change: Change, allowed: Permission | None = None) -> str | None:
-        """The first thing that is wrong with the Rollout now; None after a change of another object.
+        """The first mistake in the Rollout's present status; None after a change of another object.
 
         `allowed` is what people approved, if that is known.
         """
@@ -97,7 +98,7 @@ def _is_true(condition: JsonObject) -> bool:
 
 
 def behind(rollout: JsonObject) -> str | None:
-    """The status is about an earlier generation, which nobody may say of a Rollout at rest."""
+    """The status is about an earlier generation, which is a mistake for a Rollout at rest."""
     status, generation = _status(rollout), rollout["metadata"].get("generation")
     if status.get("phase") not in IDLE or status.get("observedGeneration") == generation:
         return None
@@ -114,7 +115,7 @@ def _unlike_the_one_before(before: JsonObject, now: JsonObject) -> Iterator[str]
         yield f"observedGeneration goes from {seen} back to {told}"
     if told > int(now["metadata"].get("generation") or told):
         yield f"observedGeneration is {told}, there is only {now['metadata']['generation']}"
-    # Without a word of a release: its workload is gone, and what is there now was never released.
+    # No release is reported: its workload is gone, and the present workload was never released.
     if _ends(before, now) and "Progressing" in later and "Succeeded" not in later:
         yield "a release has ended, and nobody says how"
 

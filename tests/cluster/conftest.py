@@ -1,9 +1,9 @@
 """One control plane for all cluster tests of a run.
 
-Why it exists: a plane takes seconds, so the tests share one and keep apart by namespaces. Planes end with the last test
-of their folder: one that nobody uses takes time from the tests that come after. Invariant: tests are skipped only when
-no plane can be had, and then loudly; with MOONSHIFT_REQUIRE_PLANE=1 that is an error. Building happens before the first
-test, so that no test's time limit pays for it.
+Why it exists: a plane takes seconds, so the tests share one and keep apart by namespaces. A plane ends with the last
+test of its folder, because an unused plane slows down the tests after it. Invariant: tests are skipped only if no
+plane can be started, with a clear reason; with MOONSHIFT_REQUIRE_PLANE=1 that is an error. The plane is built before
+the first test, so the build does not count against a test's time limit.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def plane_available(request: pytest.FixtureRequest) -> None:
-    """Skip where no plane can be had."""
+    """Skip if no plane can be started."""
     reason = request.config.stash.get(NO_PLANE, None)
     if reason is not None:
         pytest.skip(f"{NO_PLANE_TOLD}: {reason}")

@@ -1,4 +1,4 @@
-"""Several stories that keep step, so that one thing that happens to the controller happens to all of them.
+"""Several stories that run in step, so that one event of the controller affects all of them.
 
 Invariant: a story that fails drops out and does not hold up the others; its error is kept under its title.
 """
@@ -21,7 +21,7 @@ class Crowd:
         """The errors of the stories that failed, by title."""
 
     async def all(self, deed: Deed) -> None:
-        """All stories do the same; returns when the last one has done it."""
+        """Run one action in all stories; returns when the last story has finished it."""
         titles = list(self._going)
         done = await asyncio.gather(
             *(deed(self._going[title]) for title in titles), return_exceptions=True

@@ -1,6 +1,6 @@
-"""How many pods there may be at once, and how many revisions may get requests at once.
+"""The most pods that may exist at once, and the most revisions that may get requests at once.
 
-Invariant: the limits are known from the owner's manifest and the deeds of people alone. It must do no I/O.
+Invariant: the limits follow from the owner's manifest and the actions of people alone. It must do no I/O.
 """
 
 from collections import Counter
@@ -17,13 +17,12 @@ MOST_REVISIONS = 2
 
 
 def pods_stay_within_the_surge(app: Application, view: View, allowed: Permission) -> str | None:
-    """Never more pods than replicas, the owner's maxSurge, and what a style puts beside the old ones.
+    """Never more pods than the sum of replicas, the owner's maxSurge, and the style's additional pods.
 
     Partition style has replicas and the surge; before the last approval canary style and blue-green have no surge, but
-    the pods of the largest step so far. Only a Deployment has a surge that its owner did not write. One with routes
-    gets the old pods that new ones replaced back all at once, when the traffic is to leave the new ones.
-    A ReplicaSet that was told to shrink needs a moment for it, and Kubernetes does not wait for that: its surplus pods
-    are on their way out.
+    the pods of the largest step so far. Only a Deployment has a surge that its owner did not write. A Deployment with
+    routes gets all replaced old pods back at once, before the traffic leaves the new pods.
+    A ReplicaSet needs a moment to shrink, and Kubernetes does not wait for it: its surplus pods do not count.
     """
     step = max(allowed.pods.values(), default=0)
     most = allowed.largest + (step if app.beside else 0)
@@ -37,7 +36,8 @@ def pods_stay_within_the_surge(app: Application, view: View, allowed: Permission
 
 
 def _alive(app: Application, view: View) -> Counter[str]:
-    """Pods that were not told to go, by the name of their ReplicaSet; those of a set are under no name."""
+    """Pods that are not being deleted, by the name of their ReplicaSet; pods of a set are listed under an empty
+    name."""
     owners = [
         next((o["name"] for o in pod["metadata"].get("ownerReferences") or () if _is_of(o)), "")
         for pod in view.pods(app.name)
@@ -51,7 +51,8 @@ def _is_of(owner: JsonObject) -> bool:
 
 
 def _stay(view: View, owner: str, alive: int) -> int:
-    """How many of these pods their ReplicaSet asks for; none if it is gone, and they follow it."""
+    """How many of these pods their ReplicaSet asks for; none if the ReplicaSet is gone, because its pods will be
+    deleted, too."""
     if not owner:
         return alive
     found = view.get(REPLICA_SETS, owner)
@@ -61,9 +62,10 @@ def _stay(view: View, owner: str, alive: int) -> int:
 def two_revisions_get_requests_at_most(
     app: Application, view: View, allowed: Permission
 ) -> str | None:
-    """A third revision gets requests only after one of the two before it gets none any more.
+    """A third revision gets requests only after one of the two others gets none any more.
 
-    But where there are no routes to a set of pods: its Service leads to every pod, and one pod follows the other.
+    This does not hold for a set of pods without routes: its Service selects every pod, and pods are replaced one by
+    one.
     """
     if app.workload != "Deployment" and not app.virtual_service:
         return None

@@ -1,7 +1,7 @@
-"""The deeds of people at an application, and the permissions that follow from them.
+"""The actions of people on an application, and the permissions that follow from them.
 
-Invariant: both are known from the deeds and the owner's manifests alone, never from what the product wrote. It must do
-no I/O.
+Invariant: both follow from the actions and the owner's manifests alone, never from objects that the product wrote. It
+must do no I/O.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from tests.cluster.manifests import STABLE_IMAGE, Application
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Something a person did: `release` (of an image), `approve`, `jump` (to a step), `scale` (to a size), `disable`
+    """An action of a person: `release` (of an image), `approve`, `jump` (to a step), `scale` (to a size), `disable`
     or `delete`."""
 
     revision: int
@@ -23,7 +23,7 @@ class Deed:
 
 
 class Permission:
-    """The steps and shares that the person has allowed so far, from the deeds alone."""
+    """The steps and shares that people have allowed so far, from their actions alone."""
 
     def __init__(self, app: Application, deeds: Iterable[Deed]) -> None:
         self._app = app
@@ -33,17 +33,18 @@ class Permission:
         self.step = 0
         self.free = False
         self.again = False
-        """The release under way is of the image of the one before: their pods cannot be told apart."""
+        """The release under way has the same image as the release before: their pods cannot be distinguished."""
         self.turns = 0
-        """How often people asked for another release, step or size than the one that comes next."""
+        """How often people asked for another release, for another step than the next one, or for another size."""
         self.size = self.least = app.replicas
         """Replicas the owner asks for now, and the fewest they asked for since the release began."""
         self.largest = app.replicas
         """The most replicas the owner asked for since the release began."""
         self.bereft = False
-        """A scale-down took the new pods of a set, as its controller chooses; the route has not followed yet."""
+        """A scale-down removed the new pods of a set, because its controller chose them; the route has not changed
+        yet."""
         self.emptied = False
-        """The workload was scaled to zero, and has no pod behind its stable Service since."""
+        """The workload was scaled to zero, and has had no pod behind its stable Service since then."""
         self.pods: dict[str, int] = {}
         self._traffic: dict[str, int] = {}
 
@@ -59,7 +60,7 @@ class Permission:
 
     @property
     def lets_go(self) -> bool:
-        """The workload's own controller may roll: after the last approval, and where no release is wanted."""
+        """The workload's own controller may replace pods: after the last approval, or if no release is wanted."""
         return self.finished or self.free or self.image == STABLE_IMAGE
 
     def traffic(self, image: str) -> int:
@@ -74,7 +75,7 @@ class Permission:
         return not self.finished and self._app.steps[self.step - 1].pods >= self.size
 
     def advance(self, revision: int) -> None:
-        """Take in the deeds up to a revision."""
+        """Include the actions up to a revision."""
         while self._deeds and self._deeds[0].revision <= revision:
             self._do(self._deeds.pop(0))
 
@@ -106,7 +107,7 @@ class Permission:
             self._traffic[self.image] = max(share, self._traffic.get(self.image, 0))
 
     def _scale(self, size: int) -> None:
-        """A scale event gives the new revision its share of the added pods before anybody can say otherwise.
+        """A scale event gives the new revision its share of the added pods before the controller can react.
 
         A StatefulSet adds pods above its partition, so all of them; the others keep the proportion. From zero the
         release begins again: stable pods come back, and then the first step's share.

@@ -1,7 +1,7 @@
 """Gateway objects of five sorts for one application, the kinds they need, and the share in each of them.
 
-The definitions accept any spec: the schemas of real ones are another test's business. HTTPRoute is served as v1beta1
-alone, as on a cluster that was not upgraded yet.
+The CRDs accept any spec: other tests check the real schemas. HTTPRoute is served only as v1beta1, as on a cluster
+that was not upgraded yet.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def definition(group: str, kind: str, plural: str, versions: Sequence[str]) -> J
 
 
 DEFINITIONS = (
-    # The API server guards this group: it wants to know who approved.
+    # The API server protects this group: it requires the approval annotation.
     {
         **(route := definition(HTTP_ROUTES.group, "HTTPRoute", "httproutes", ["v1beta1"])),
         "metadata": {
@@ -128,7 +128,7 @@ def owners(namespace: str) -> dict[Kind, JsonObject]:
 
 
 def routings(grace: int = 1) -> list[JsonObject]:
-    """Two entries, one of them with every sort of reference."""
+    """Two entries; one of them has every sort of reference."""
     return [
         {
             "service": "shop",

@@ -1,6 +1,5 @@
-"""The instants at which the changes of a history were made, by the audit log.
-
-Invariant: an instant that the log does not tell is None, and is judged by nobody. It must do no I/O.
+"""The times of the changes in a history, from the audit log. Invariant: a time that is not in the log is None, and no
+rule uses it. It must do no I/O.
 """
 
 from collections import defaultdict
@@ -37,7 +36,7 @@ def instants(records: Sequence[AuditRecord], history: Iterable[Change], since: i
 def _deletions(records: Sequence[AuditRecord]) -> dict[tuple[str, str], list[datetime]]:
     found: dict[tuple[str, str], list[datetime]] = defaultdict(list)
     for record in records:
-        # The node asks a second time once a pod has ended; its first owner's word counts.
+        # The node sends a second deletion after a pod has ended; the first deletion counts.
         if record.verb == "delete" and record.user != NODES:
             found[record.resource, record.name].append(record.at)
     return found

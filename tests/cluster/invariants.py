@@ -1,7 +1,7 @@
 """The rules that hold at every revision of a release, judged from the recorded history of the whole cluster.
 
-The history is one total order (one etcd). It is folded change by change into a `View`, and after each
-change every rule is asked; at the end the last state is compared with what the owner had. Invariant: rules look at
+The history is one total order (one etcd). The changes are applied one by one to a `View`, and every rule is checked
+after each change; at the end, the last state is compared with the owner's objects. Invariant: rules look at
 objects and their revisions, as clients of the cluster see them, never at the product's memory or logs. It must do
 no I/O.
 """
@@ -79,7 +79,7 @@ def routes_lead_to_ready_pods(app: Application, view: View, allowed: Permission)
 def new_pods_find_the_stable_service_pinned(
     app: Application, view: View, allowed: Permission
 ) -> str | None:
-    """Two Services: until the last approval the stable one leads to no new pod, from the first on."""
+    """With two Services, the stable Service leads to no new pod, from the first new pod until the last approval."""
     if not app.virtual_service or app.shared or allowed.free or allowed.finished:
         return None
     if not app.beside and allowed.whole:
@@ -128,7 +128,8 @@ def traffic_stays_within_the_approved_step(
 def enough_pods_are_ready(app: Application, view: View, allowed: Permission) -> str | None:
     """Old and new together never fall below what the owner's maxUnavailable (25 %) allows.
 
-    But while a third revision makes way for itself in partition style: the abandoned pods go before stable is refilled.
+    This does not hold at the beginning of a third revision in partition style: abandoned pods are removed before
+    stable pods are added.
     """
     if not app.beside and allowed.abandoned:
         return None
@@ -139,7 +140,7 @@ def enough_pods_are_ready(app: Application, view: View, allowed: Permission) -> 
 
 
 def the_strategy_is_never_recreate(app: Application, view: View, allowed: Permission) -> str | None:
-    """No moment at which a crash would leave a workload that kills all its pods at once."""
+    """The strategy is never Recreate: after a crash, the workload would delete all its pods at once."""
     workload = view.get(DEPLOYMENTS, app.name)
     kind = workload["spec"].get("strategy", {}).get("type") if workload is not None else ""
     return "the workload's strategy is Recreate" if kind == "Recreate" else None
@@ -148,13 +149,13 @@ def the_strategy_is_never_recreate(app: Application, view: View, allowed: Permis
 def there_is_one_extra_deployment_at_most(
     app: Application, view: View, allowed: Permission
 ) -> str | None:
-    """A crash between two writes makes no second canary."""
+    """A crash between two writes leads to no second canary Deployment."""
     extra = [d for d in view.extra_deployments(app.name) if not deleting(d)]
     return f"{len(extra)} extra Deployments" if len(extra) > 1 else None
 
 
 def blue_green_keeps_every_old_pod(app: Application, view: View, allowed: Permission) -> str | None:
-    """Until the last approval all old pods stay, so that going back is a switch."""
+    """All old pods stay until the last approval, so a rollback only has to switch the traffic."""
     if not app.blue_green or allowed.free or allowed.finished:
         return None
     old = sum(1 for p in view.pods(app.name) if ready(p) and image_of(p) == STABLE_IMAGE)
@@ -164,7 +165,7 @@ def blue_green_keeps_every_old_pod(app: Application, view: View, allowed: Permis
 def doubled_pods_are_not_autoscaled(
     app: Application, view: View, allowed: Permission
 ) -> str | None:
-    """While there are old and new pods side by side before the last approval, no autoscaler sizes them."""
+    """While old and new pods exist side by side, until the last approval, no autoscaler changes their number."""
     scaler = view.get(AUTOSCALERS, app.name)
     images = {image_of(pod) for pod in view.pods(app.name) if not deleting(pod)}
     if not app.blue_green or scaler is None or len(images) < 2:
@@ -200,7 +201,7 @@ def judge(
     times: Times = lambda change: None,
     by_others: Callable[[Change], bool] = lambda change: False,
 ) -> list[Violation]:
-    """All violations from the first deed on; a rule that goes on not to hold is reported once.
+    """All violations after the first action; a rule that stays broken is reported once.
 
     `by_others`: somebody else than the controller made the change.
     """
@@ -262,7 +263,7 @@ WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
 
 
 def owned(obj: JsonObject) -> JsonObject:
-    """The part of an object that is its owner's: spec, labels, annotations."""
+    """The part of an object that belongs to its owner: spec, labels, annotations."""
     metadata = obj["metadata"]
     annotations = metadata.get("annotations") or {}
     return {
@@ -273,7 +274,8 @@ def owned(obj: JsonObject) -> JsonObject:
 
 
 def meaning(value: Any) -> Any:
-    """A value without nulls and empty parts: a typed client leaves them out, a webhook's defaults may add them."""
+    """A value without nulls and empty parts, because a typed client omits them and a webhook's defaults may add
+    them."""
     if isinstance(value, dict):
         kept = {name: meaning(part) for name, part in value.items()}
         return {name: part for name, part in kept.items() if part not in (None, {}, [])}
@@ -281,7 +283,7 @@ def meaning(value: Any) -> Any:
 
 
 def without_said_pause(kind: Kind, owners: JsonObject) -> JsonObject:
-    """An Advanced DaemonSet says `paused: false` from its first release on, which means the same as silence."""
+    """An Advanced DaemonSet has `paused: false` from its first release on, which is the default."""
     strategy = (owners["spec"] or {}).get("updateStrategy") or {}
     rolling = strategy.get("rollingUpdate") or {}
     if kind != ADVANCED_DAEMON_SETS or rolling.get("paused") is not False:
@@ -294,7 +296,7 @@ def without_said_pause(kind: Kind, owners: JsonObject) -> JsonObject:
 def judge_end(
     app: Application, state: Mapping[Key, JsonObject], expected: Mapping[Key, JsonObject]
 ) -> list[Violation]:
-    """The remains of a release that has ended; `expected` are the owner's objects as they should be."""
+    """The differences that an ended release has left; `expected` are the owner's objects."""
     found: list[Violation] = []
     for key, wanted in expected.items():
         kept = without_said_pause(key.kind, owned(wanted))
@@ -322,7 +324,7 @@ def judge_end(
 
 
 def _is_of_a_release(entry: JsonObject) -> bool:
-    """Our field manager's, for more than the label that a workload carries for as long as there is a Rollout."""
+    """Our field manager owns more than the label that a workload has as long as its Rollout exists."""
     if entry["manager"] != FIELD_MANAGER:
         return False
     fields = entry.get("fieldsV1") or {}

@@ -1,4 +1,4 @@
-"""Gateway kinds that nobody has heard of, as an administrator would bring them along: CRD, right, script."""
+"""Invented gateway kinds, installed as an administrator would do it: CRD, right, script."""
 
 import yaml
 

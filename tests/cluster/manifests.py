@@ -51,7 +51,7 @@ class Application:
     steps: tuple[StepPlan, ...]
     virtual_service: bool = False
     other_routes: bool = False
-    """The test itself names routes that lead to it and are no VirtualService."""
+    """The test itself names the gateway objects, which are no VirtualServices."""
     shared: bool = False
     replicas: int = 4
     grace: int = 1
@@ -63,7 +63,7 @@ class Application:
 
     @property
     def beside(self) -> bool:
-        """New pods come beside all old ones, which stay to the end."""
+        """New pods are created beside all old pods, which stay until the end."""
         return self.canary or self.blue_green
 
     @property
@@ -83,7 +83,7 @@ class Application:
 
     @property
     def on_nodes(self) -> bool:
-        """There is a pod on every node of the pool, whatever `replicas` says."""
+        """The workload has a pod on every node of the pool, independent of `replicas`."""
         return self.kind_name == "DaemonSet"
 
     @property
@@ -161,7 +161,7 @@ def service(app: Application, name: str = "") -> JsonObject:
 
 
 def virtual_service(app: Application) -> JsonObject:
-    """A VirtualService with a rule of somebody else's besides."""
+    """A VirtualService that also has a rule of somebody else."""
     destination = {"host": app.name, **({"subset": "base"} if app.shared else {})}
     return {
         "apiVersion": "networking.istio.io/v1",
@@ -195,7 +195,7 @@ def destination_rule(app: Application) -> JsonObject:
 
 
 def autoscaler(app: Application) -> JsonObject:
-    """An autoscaler that is content with what there is."""
+    """An autoscaler that does not change the number of pods."""
     target = {"apiVersion": app.api_version, "kind": app.kind_name, "name": app.name}
     spec = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 20}
     return {

@@ -1,7 +1,7 @@
 """The Services, pods and subsets behind a route stay for the grace period after the route has left them.
 
-Invariant: instants are those at which the API server answered the writes, by the audit log; an instant that the log
-does not tell is not judged. It must do no I/O.
+Invariant: the time of a write is the time of the API server's answer in the audit log; a write that is not in the log
+is not checked. It must do no I/O.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from tests.cluster.view import View
 TOLERANCE_SECONDS = 0.005
 
 Times = Callable[[Change], datetime | None]
-"""When a change was made, as far as the audit log tells."""
+"""The time of a change, if the audit log contains it."""
 
 
 class Margin:
-    """The Service and the pods that a route led to answer for the grace period after the route has left them."""
+    """The Service and the pods of a former route stay for the grace period after the route has left them."""
 
     def __init__(self, app: Application, times: Times) -> None:
         self._app = app
@@ -36,10 +36,9 @@ class Margin:
     def after(
         self, change: Change, view: View, *, scaled_down: bool = False, scaled_to_zero: bool = False
     ) -> str | None:
-        """A Service, or the last pod of a place, goes no sooner than the grace period after the route left it.
-
-        A pod that a scale-down has sent away goes first, and the route follows it. Where no pod is asked for, the
-        workload's own controller deletes every pod, and the instant is not Moonshift's.
+        """A Service, or its last pod, is removed no sooner than one grace period after the route has left it. After a
+        scale-down, the pod is removed first and the route changes after that. If the workload wants no pods, its own
+        controller deletes them all, at a time that Moonshift does not choose.
         """
         key = change.key
         if self._is_route(change):
@@ -84,7 +83,7 @@ class Margin:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a route led: a Service, and the labels of a subset."""
+    """The target of a route: a Service, and the labels of a subset."""
 
     host: str
     labels: tuple[tuple[str, str], ...]
@@ -96,7 +95,7 @@ class Place:
 
 
 class PointedAt:
-    """A subset that a route names stays for the grace period after the last route has ceased to name it.
+    """A subset stays for the grace period after the last route that named it has changed.
 
     A proxy that learns of both at once may drop the subset before the route to it, and then answers 503.
     """
@@ -114,7 +113,7 @@ class PointedAt:
             self._named, self._there = self._named_in(view), self._subsets_in(view)
 
     def after(self, change: Change, view: View) -> str | None:
-        """A subset goes no sooner than the grace period after no route names it."""
+        """A subset is removed no sooner than one grace period after the last route named it."""
         if change.key.name != self._app.name:
             return None
         at = self._times(change)

@@ -1,8 +1,8 @@
 """Every packaged gateway kind and Ingress class as one release of it: an object, two steps, its fields at each.
 
-Why it exists: a new folder of `lua_configuration` is released on a control plane without anybody listing it. Invariant:
-all comes from a kind's own test data, with the namespace of the run in place of the data's; a case with two shares is
-taken before one with matches. Must not talk to a cluster.
+Why it exists: a new folder of `lua_configuration` gets a release on a control plane without being listed anywhere.
+Invariant: all comes from a kind's own test data, with the namespace of the run in place of the data's; a case with
+two shares is taken before one with matches. Must not talk to a cluster.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.cluster.manifests import Application, StepPlan, rollout
 FOLDER = ROOT / "lua_configuration"
 BUILT_IN = "networking.k8s.io"
 GUARDED = (".k8s.io", ".kubernetes.io")
-"""Groups of which the API server wants to know who approved."""
+"""Groups whose CRDs need the approval annotation."""
 PODS = (1, 2)
 
 
@@ -122,7 +122,7 @@ def _sample(subject: Subject) -> Sample:
 
 
 def _pairs(path: Path) -> Iterator[tuple[int, JsonObject, tuple[int, int]]]:
-    """The two steps of a case that can follow each other, with how much less than two shares they are."""
+    """The two steps of a case that can follow each other, with a penalty for steps that are no shares."""
     content = yaml.load(path.read_text(), Loader=yaml.CSafeLoader)
     if "rollout" not in content:
         return
@@ -140,7 +140,7 @@ def _pairs(path: Path) -> Iterator[tuple[int, JsonObject, tuple[int, int]]]:
 
 
 def definitions(found: dict[str, Sample]) -> Iterator[JsonObject]:
-    """CRDs of all kinds that no API server has by itself."""
+    """CRDs of all kinds that are not built into the API server."""
     for sample in found.values():
         kind = sample.kind
         if kind.group == BUILT_IN:

@@ -1,4 +1,4 @@
-"""Random releases of the simulated cluster, written down act by act with the state after each, to be replayed.
+"""Random releases of the simulated cluster, recorded action by action with the state after each, to be replayed.
 
 Invariant: the simulated world starts from the very manifests that the cluster is given, and rests after every act, so
 the recorded state does not depend on which controller was faster. It must not look at a cluster.
@@ -60,7 +60,7 @@ APPLICATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something a person does: `what`, and with which value."""
+    """An action of a person: `what`, and its value."""
 
     what: str
     value: Any = None
@@ -75,7 +75,7 @@ class Run:
 
 
 class Rehearsal(RuleBasedStateMachine):
-    """One Deployment, one Rollout, and people who take their time."""
+    """One Deployment, one Rollout, and people who wait until the cluster is at rest before each action."""
 
     found: list[Run]
 
@@ -116,7 +116,7 @@ class Rehearsal(RuleBasedStateMachine):
     @precondition(lambda self: self.workload.spec.replicas)
     @rule(image=st.sampled_from(IMAGES))
     def release_under_a_full_quota(self, image: str) -> None:
-        """No pod can be made for a while; the pods that are there stay."""
+        """For a while no pod can be created; the existing pods stay."""
         template = _raw(manifests.deployment(self.app, image)["spec"]["template"])
         if template == self.workload.spec.template:
             return
@@ -180,7 +180,7 @@ class Rehearsal(RuleBasedStateMachine):
 
     @rule(image=st.sampled_from(IMAGES))
     def delete_a_replica_set(self, image: str) -> None:
-        """With its pods; a Deployment makes only that of its present template again."""
+        """Delete it with its pods; a Deployment creates again only the ReplicaSet of its present template."""
         for replica_set in self.world.cluster.replica_sets_of(self.workload):
             if image.encode() in bytes(replica_set.spec.template):
                 self.world.cluster.replica_sets.delete(replica_set.metadata.key)
@@ -246,7 +246,7 @@ class Rehearsal(RuleBasedStateMachine):
 
     @rule(image=st.sampled_from(IMAGES))
     def evict(self, image: str) -> None:
-        """One pod of an image goes, where there is one."""
+        """Evict one pod of an image, if there is one."""
         for replica_set in self.world.cluster.replica_sets:
             if bytes(image.encode()) in bytes(replica_set.spec.template):
                 for pod in self.world.cluster.pods_of(replica_set)[:1]:
@@ -263,7 +263,7 @@ class Rehearsal(RuleBasedStateMachine):
         self.acts.append((act, rest_of_world(self.app, self.world)))
 
     def teardown(self) -> None:
-        """Everybody wants the release to end."""
+        """End the release."""
         if not hasattr(self, "world"):
             return
         if not self.governed:
@@ -281,7 +281,7 @@ class Rehearsal(RuleBasedStateMachine):
 
 @cache
 def runs(examples: int = 3 * RUNS) -> tuple[Run, ...]:
-    """The most eventful of so many examples: the same runs every time."""
+    """The runs with the most events among this number of examples; the same runs every time."""
     machine = type("Collected", (Rehearsal,), {"found": []})
     rules = settings(
         max_examples=examples,

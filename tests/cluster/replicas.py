@@ -1,8 +1,8 @@
 """Several controllers behind one address on a plane, which share Leases and the Secrets with the certificates.
 
 Why it exists: events between replicas (a new leader, a certificate that both serve) need several processes. Invariant:
-the API server calls one address, as it calls a Service; behind it are the replicas that the test names. Connections to
-a replica that is taken out end, as a proxy ends them.
+the API server calls one address, as it calls a Service; behind it are the replicas that the test names. When a
+replica is taken out, its connections are closed, as a proxy does it.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Front:
         self._turn = 0
 
     def take_out(self, port: int) -> None:
-        """No new connection goes there, and those that do end."""
+        """Open no new connection to this replica, and close its present ones."""
         self.ends.remove(port)
         for writer, end in tuple(self._open.items()):
             if end == port:
@@ -87,7 +87,7 @@ class Replica:
 
 
 class Replicas:
-    """All of them, with what they run on."""
+    """All replicas, with their plane."""
 
     def __init__(self, product: Product, front: Front, members: Sequence[Replica]) -> None:
         self.product = product
@@ -106,7 +106,7 @@ class Replicas:
         return str(found["spec"].get("holderIdentity") or "")
 
     async def holders(self, shards: int) -> list[str]:
-        """The replica that holds each of so many shards."""
+        """The holders of this number of shards."""
         return [await self.holder(f"{LEASE}-{shard}") for shard in range(shards)]
 
     async def holding(self, shards: int, wanted: Callable[[list[str]], bool]) -> list[str]:
@@ -143,7 +143,8 @@ async def replicas(
 ) -> AsyncIterator[Replicas]:
     """Moonshift, installed, with controllers of these names and a worker, for the length of a block.
 
-    `flags` are those of all, `own` of some. The first `begin` of them are started; the others by the test.
+    `flags` are for all controllers, `own` for single ones. The first `begin` controllers are started here, the others
+    by the test.
     """
     front = Front()
     server = await asyncio.start_server(front.pass_on, "127.0.0.1", 0)

@@ -1,7 +1,5 @@
-"""The state of a release, as a person sees it once nothing happens by itself any more: simulated, or in a real cluster.
-
-Invariant: both are described in the same words, so that one can be held against the other; nothing is in it that
-differs from run to run (names, hashes, times).
+"""The visible state of a release at rest, simulated or in a real cluster. Invariant: both are described with the same
+values, so that they can be compared; the state contains nothing that differs from run to run (names, hashes, times).
 """
 
 from collections import Counter
@@ -27,7 +25,7 @@ class Rest:
     """A release at rest."""
 
     rollout: tuple[object, ...]
-    """Phase, step, state, why it is where it is, and what lies in its mailboxes; empty without a Rollout."""
+    """Phase, step, state, the reason, and the unanswered requests in its status; empty without a Rollout."""
     workload: tuple[object, ...]
     """Replicas, labelled, paused, held, how many pods may be too many or too few; empty without a workload.
 

@@ -1,6 +1,5 @@
-"""No secret and nothing of a script's input is in the logs that a whole run leaves.
-
-Searched for are the secrets that the run really used: tokens and keys of kubeconfigs, keys of certificates beside the
+"""The logs of a whole run contain no secret and no part of a script's input. The search is for the secrets that the
+run really used: tokens and keys of kubeconfigs, keys of certificates beside the
 logs, the content of every Secret on the plane, and texts that tests put into objects. Invariant: a finding names the
 log and the secret's place, and never repeats the secret; a run that leaves no log proves nothing and is an error.
 """
@@ -23,18 +22,18 @@ OF_SECRETS = "hush-hush"
 SHORTEST = 8
 """Shorter values (`true`, a port) are no secrets, and are in every log."""
 OPEN = (".crt", ".pub")
-"""Names of what everybody may read: certificates without their keys."""
+"""Endings of files that everybody may read: certificates without their keys."""
 JWT = re.compile(rb"eyJ[\w-]+\.([\w-]+)\.([\w-]+)")
 
 MORE_IS_LOGGED = "-v=4"
 """The most detail that a log can have."""
 
 Secrets = Mapping[str, bytes]
-"""What must not be told, by where it comes from."""
+"""The secrets, by their source."""
 
 
 def leaks(logs: Mapping[str, bytes], secrets: Secrets) -> list[str]:
-    """Which log has a part of which secret, at which line."""
+    """The logs and lines that contain a part of a secret."""
     found = []
     for log, text in logs.items():
         for place, secret in secrets.items():
@@ -46,7 +45,7 @@ def leaks(logs: Mapping[str, bytes], secrets: Secrets) -> list[str]:
 
 
 def parts_of(secret: bytes) -> Iterator[bytes]:
-    """The forms that a secret could be told in, each long enough to be no accident."""
+    """The forms in which a secret could appear, each long enough to exclude a coincidence."""
     if b"-----BEGIN" in secret:
         lines = secret.splitlines()
         yield from (line for line in lines if not line.startswith(b"-----") and len(line) > 20)
@@ -63,7 +62,7 @@ def parts_of(secret: bytes) -> Iterator[bytes]:
 
 
 async def secrets_of(running: Product) -> dict[str, bytes]:
-    """Everything that this product and its neighbours on the plane were trusted with."""
+    """All secrets of this product and of the other programs on the plane."""
     found = {"the input of a script": OF_ROUTES.encode(), "a Secret's text": OF_SECRETS.encode()}
     for folder in (running.folder, running.plane.layout.directory):
         for path in sorted(folder.rglob("*")):
@@ -114,14 +113,14 @@ def logs_of(folder: Path) -> dict[str, bytes]:
 async def kept_product(
     plane: Plane, folder: Path, *, extra: Sequence[str] = ()
 ) -> AsyncIterator[Product]:
-    """Moonshift, installed and running; at the end its logs tell no secret."""
+    """Moonshift, installed and running; at the end its logs must contain no secret."""
     async with product(plane, folder, extra=extra) as running, keeping_secrets(running):
         yield running
 
 
 @asynccontextmanager
 async def keeping_secrets(running: Product) -> AsyncIterator[Product]:
-    """Whatever happens in the block, the logs that are there at its end tell no secret."""
+    """At the end of the block, the logs must contain no secret."""
     yield running
     secrets, logs = await secrets_of(running), logs_of(running.folder)
     assert logs.get("controller.log"), f"no log in {running.folder}"

@@ -1,7 +1,7 @@
 """A GitOps tool with self-heal, as Argo CD and Flux have it: it looks at every change and puts back the fields in Git.
 
-The manifest in Git decides: a field that it does not name is left alone. Places of the rules are left out of
-the comparison while the live object carries the mark, and are applied as they live (Argo CD's
+The manifest in Git decides: a field that it does not name is left alone. While the live object has the mark, fields
+named by the rules are not compared, and are applied with their live values (Argo CD's
 `RespectIgnoreDifferences`). Everything is applied by the server, by force. Invariant: every revision of each object is
 looked at, in order; each write that the tool makes is kept with its cause. It must not know of releases.
 """
@@ -48,7 +48,7 @@ def tracked(body: JsonObject) -> JsonObject:
 
 
 def claimed(obj: JsonObject) -> bool:
-    """The tool takes the object for its own, and would delete it where Git does not have it."""
+    """The tool treats the object as its own, and would delete it if Git does not contain it."""
     metadata = obj["metadata"]
     marks = {*(metadata.get("labels") or {}), *(metadata.get("annotations") or {})}
     names = {name for part in TRACKED_BY.values() for name in part}
@@ -56,7 +56,7 @@ def claimed(obj: JsonObject) -> bool:
 
 
 def difference(wanted: Any, live: Any, place: str = "") -> str:
-    """The first place where an object is not as wanted; empty if all of it is."""
+    """The first place where an object differs from the manifest; empty if there is none."""
     match wanted, live:
         case dict(), dict():
             parts = ((key, wanted[key], live.get(key)) for key in wanted)
@@ -96,7 +96,7 @@ class SelfHeal:
 
     @property
     def held(self) -> asyncio.Lock:
-        """The tool does not look while this is held."""
+        """The tool does not check objects while this lock is held."""
         return self._looking
 
     def start(self) -> None:
@@ -148,7 +148,7 @@ class SelfHeal:
             self.spared.add(key.kind)
 
     async def drift(self, key: Key, target: JsonObject, live: JsonObject) -> str:
-        """The first place that the tool would put right; Argo CD compares by itself."""
+        """The first place that the tool would correct; Argo CD compares by itself."""
         return difference(target, live)
 
     async def apply(self, key: Key, target: JsonObject, **parameters: str) -> JsonObject:

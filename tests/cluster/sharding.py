@@ -1,4 +1,4 @@
-"""Releases in namespaces of every shard, and how far the processes that divide them have come.
+"""Releases in namespaces of every shard, and the progress of the processes that divide them.
 
 Invariant: each shard has as many namespaces as any other, so that each process has releases to do.
 """
@@ -17,7 +17,7 @@ from tests.cluster.manifests import Application
 from tests.cluster.replicas import Replicas
 
 BUSY = 12
-"""Writes of a process about its namespaces after which it is in the middle of its work."""
+"""After this number of writes in its namespaces, a process is in the middle of its work."""
 LOOK_SECONDS = 0.02
 
 

@@ -1,7 +1,6 @@
-"""The share of the requests that the new revision gets never falls by itself: in a step, between two steps, at the end.
-
-Invariant: what people ask for is no fall: another revision, a jump, another number of replicas, an edited plan, a step
-whose share is smaller than the one before, the end of the Rollout; nor is what they write into a route themselves. It
+"""The new revision's share of the requests never falls by itself: in a step, between two steps, or at the end.
+Invariant: a change that people ask for is allowed: another revision, a jump, another number of replicas, an edited
+plan, a step with a smaller share, the end of the Rollout, or their own change of a route. It
 must do no I/O.
 """
 
@@ -23,7 +22,7 @@ class ShareNeverFalls:
         self._most = 0.0
         self._turns = -1
         self._theirs = False
-        """Somebody else wrote the route, or a Service behind it, since the controller last did."""
+        """Somebody else has written the route, or a Service behind it, after the controller's last write."""
         self._plan = ""
         """The steps of the Rollout when people last turned the release."""
 
@@ -80,14 +79,14 @@ def _taken_back(app: Application, view: View, allowed: Permission) -> bool:
 
 
 def _plan(app: Application, view: View) -> str:
-    """The steps as the Rollout has them; whoever edits them asks for another share."""
+    """The steps of the Rollout; a person who edits them asks for another share."""
     rollout = view.get(ROLLOUTS, app.name) or {}
     strategy = (rollout.get("spec") or {}).get("strategy") or {}
     return str([plan.get("steps") for plan in strategy.values() if isinstance(plan, dict)])
 
 
 def _planned(app: Application, allowed: Permission) -> float:
-    """The share of the approved step: more than that may fall to it."""
+    """The share of the approved step: a larger share may fall to it."""
     traffic = None if allowed.finished else app.steps[allowed.step - 1].traffic
     return 1.0 if traffic is None else traffic / 100
 

@@ -1,7 +1,8 @@
-"""Requests do not go for longer than the grace period where no pod is ready, while they could go where one is.
+"""Requests do not go to a Service without ready pods for longer than the grace period, if they could go to ready pods
+elsewhere.
 
-Invariant: instants are those at which the API server answered the writes, by the audit log; an instant that the log
-does not tell is not judged. It must do no I/O.
+Invariant: the time of a write is the time of the API server's answer in the audit log; a write that is not in the log
+is not checked. It must do no I/O.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ REVISION_LABELS = {"pod-template-hash", "controller-revision-hash"}
 
 
 class EmptySides:
-    """Since when each place that requests are sent to has been empty."""
+    """The time since which each target of requests has been empty."""
 
     def __init__(self, app: Application, times: Times) -> None:
         self._app = app
@@ -42,7 +43,8 @@ class EmptySides:
         return None
 
     def _empty(self, view: View) -> Iterator[str]:
-        """Places without a ready pod, while another would answer; nobody is to answer for a workload of no replicas."""
+        """Targets without a ready pod while another target has one; nothing is wrong with a workload of zero
+        replicas."""
         workload = view.get(self._app.workload_kind, self._app.name)
         if workload is not None and workload["spec"].get("replicas") == 0:
             return

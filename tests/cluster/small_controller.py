@@ -50,7 +50,7 @@ DEFINITION: JsonObject = {
 
 
 class Seen:
-    """The state that was acted on last."""
+    """The state that was handled last."""
 
     def __init__(self) -> None:
         self._versions: dict[Key, str] = {}

@@ -1,7 +1,6 @@
-"""One application on the cluster, a person who releases it, and the record of what both did.
-
-Why it exists: a scenario should read like the instructions of a colleague. Invariant: every wait is for the recorder,
-never for the clock; each deed of the person is logged with its revision. It must not judge: `invariants` does.
+"""One application on the cluster, a person who releases it, and the record of their actions and changes. Why it
+exists: a scenario should read like the instructions of a colleague. Invariant: every wait is for a recorded change,
+never for the clock; each action of the person is logged with its revision. It must not judge: `invariants` does.
 """
 
 import copy
@@ -52,9 +51,10 @@ WORKLOAD_TYPE = "rollouts.kruise.io/workload-type"
 
 
 class Story:
-    """An application and what is done to it; `expected` is what the owner's objects should be in the end.
+    """An application and the actions on it; `expected` are the owner's objects as they should be in the end.
 
-    `plainly`: the first approval names no step. `requests_judged`: the rules of `asked` hold: no right is taken away.
+    `plainly`: the first approval names no step. `requests_judged`: the rules of `asked` are checked, because no right
+    is removed.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Story:
         plainly: bool = False,
         requests_judged: bool = False,
     ) -> None:
-        """`requests_judged`: also by the rules of `asked`, which hold where nobody takes a right away."""
+        """`requests_judged`: also check the rules of `asked`, which hold if no right is removed."""
         self.plane = plane
         self.recorder = recorder
         self.app = app
@@ -142,7 +142,7 @@ class Story:
         self.expected[self.key(self.workload)]["metadata"]["annotations"][ROLLOUT_ID] = rollout_id
 
     async def approve(self, step: int = 1, kind: Kind = ROLLOUTS) -> None:
-        """Let the step that waits go on.
+        """Approve the waiting step.
 
         Plainly the first time at most: the next pause begins no sooner than three seconds after such an approval.
         """
@@ -237,7 +237,7 @@ class Story:
                 await self.client.delete(path_of(self.key(kind)), propagationPolicy="Background")
 
     async def _snapshot(self) -> None:
-        """Keep the owner's objects as they are now: the release has to end with them."""
+        """Store the present objects of the owner: the release has to end with them."""
         for kind in (self.workload, AUTOSCALERS, SERVICES, VIRTUAL_SERVICES, DESTINATION_RULES):
             key = self.key(kind)
             if key in self.recorder.state():
@@ -314,7 +314,8 @@ class Story:
         )
 
     async def settled(self, step: int = 0) -> None:
-        """There are as many ready pods as the owner asks for; the counters of a held workload do not tell."""
+        """The workload has as many ready pods as the owner asks for; the counters of a held workload do not show
+        that."""
         if self.app.canary:
             await self.pods_ready()
             return
@@ -387,7 +388,7 @@ class Story:
     # --- the judgement --------------------------------------------------------------------------------
 
     async def violations(self, *, ended: bool = True) -> list[Violation]:
-        """Everything that was wrong at any revision so far."""
+        """All violations at any revision so far."""
         await self.recorder.caught_up()
         history = self.recorder.history(self._mark)
         before = (Change(0, "EXISTED", key, obj) for key, obj in self._before.items())
@@ -427,7 +428,7 @@ class Story:
         )
 
     def report(self) -> str:
-        """The newest state of what is ours, for a failure's text."""
+        """The newest state of our objects, for the text of a failure."""
         lines = [f"{deed.revision} {deed.what} {deed.image}" for deed in self.deeds]
         for key, obj in self.recorder.state().items():
             if key.namespace != self.app.namespace or not key.name.startswith(self.app.name):
@@ -444,7 +445,7 @@ class Story:
 
 
 async def conclude(story: Story) -> None:
-    """Wait for the end of the release and hold it against every invariant."""
+    """Wait for the end of the release, and check every invariant."""
     await story.completed()
     assert_kept(await story.violations(), story)
 
@@ -455,7 +456,7 @@ def assert_kept(found: list[Violation], story: Story) -> None:
 
 
 def available(workload: JsonObject) -> int:
-    """How many pods of a workload its own controller calls available."""
+    """The number of pods that the workload's own controller counts as available."""
     status = workload.get("status") or {}
     return int(status.get("availableReplicas") or status.get("numberAvailable") or 0)
 

@@ -1,6 +1,6 @@
 """The table of releases: every workload in every style, and every disturbance at a step.
 
-Invariant: a row waits for what it needs on the recorder, and ends by holding the whole history against every invariant.
+Invariant: a row waits for recorded changes, and ends by checking the whole history against every invariant.
 """
 
 import uuid
@@ -78,7 +78,7 @@ async def goes_through(story: Story, step: int) -> None:
 
 
 async def is_rolled_back(story: Story, step: int) -> None:
-    """The template is what it was."""
+    """The old template is applied."""
     await story.begin()
     await story.reach(step)
     await story.release(STABLE_IMAGE)
@@ -86,7 +86,7 @@ async def is_rolled_back(story: Story, step: int) -> None:
 
 
 async def goes_back_in_batches(story: Story, step: int) -> None:
-    """The template is what it was, and the way back is taken step by step."""
+    """The old template is applied, and the rollback goes step by step."""
     await story.begin()
     await story.amend({"metadata": {"annotations": {ROLLBACK_IN_BATCH: "true"}}})
     await story.reach(step)
@@ -99,7 +99,7 @@ async def goes_back_in_batches(story: Story, step: int) -> None:
 
 
 async def starts_over(story: Story, step: int) -> None:
-    """A third revision comes."""
+    """A third template is applied."""
     await story.begin()
     await story.reach(step)
     await story.restart(THIRD_IMAGE)
@@ -130,7 +130,7 @@ async def is_scaled_up(story: Story, step: int) -> None:
 
 
 async def is_scaled_down(story: Story, step: int) -> None:
-    """An autoscaler takes one replica away; steps that want more pods than there are take all."""
+    """An autoscaler removes one replica; a step that wants more pods than there are replaces all."""
     await story.begin()
     await story.reach(step)
     await story.scale(3)
@@ -142,7 +142,8 @@ async def is_scaled_down(story: Story, step: int) -> None:
 
 
 async def is_replaced_by_its_bare_manifest(story: Story, step: int) -> None:
-    """`kubectl replace` removes every field that the owner's manifest lacks, all labels and annotations of ours too."""
+    """`kubectl replace` removes every field that is not in the owner's manifest, including all our labels and
+    annotations."""
     await story.begin()
     await story.reach(step)
     await story.replace(NEW_IMAGE)
@@ -150,7 +151,7 @@ async def is_replaced_by_its_bare_manifest(story: Story, step: int) -> None:
 
 
 async def loses_its_label(story: Story, step: int) -> None:
-    """Somebody takes the label off that admission selects by."""
+    """Somebody removes the label by which admission selects workloads."""
     await story.begin()
     await story.reach(step)
     await story.amend({"metadata": {"labels": {WORKLOAD_TYPE: None}}}, story.workload)
@@ -202,7 +203,8 @@ async def goes_on(story: Story, step: int) -> None:
 
 
 async def is_scaled_to_zero_and_back(story: Story, step: int) -> None:
-    """Nobody needs it for a while: it comes back as it was, and the release begins again at its first step."""
+    """The workload is at zero for a while: the stable version returns, and the release begins again at its first
+    step."""
     await story.begin()
     await story.reach(step)
     await story.scale(0)
@@ -214,7 +216,8 @@ async def is_scaled_to_zero_and_back(story: Story, step: int) -> None:
 
 
 async def loses_its_nodes_and_gets_them_back(story: Story, step: int) -> None:
-    """All nodes of a DaemonSet are drained for a while: it comes back as it was, and begins again at its first step."""
+    """All nodes of a DaemonSet are drained for a while: the stable version returns, and the release begins again at
+    its first step."""
     await _begin_on_nodes_of_its_own(story)
     await story.reach(step)
     nodes = manifests.nodes(story.app.replicas, story.app.pool)
@@ -267,11 +270,11 @@ def _images(story: Story) -> dict[str, int]:
 
 
 JUMPS = {1: LAST, 2: 1, 3: 3}
-"""From a step to another: forward over one, back, and to the same again."""
+"""Jumps from a step to another: forward over one step, back, and to the same step again."""
 
 
 async def jumps(story: Story, step: int) -> None:
-    """Somebody wants another step than the next."""
+    """Somebody jumps to another step than the next."""
     await story.begin()
     await story.reach(step)
     await story.jump(JUMPS[step])
@@ -291,7 +294,7 @@ AT_EVERY_STEP: tuple[Disturbance, ...] = (
 
 
 class Told(Protocol):
-    """Whatever can be lived through on a product."""
+    """A scenario that can be played on a product."""
 
     async def tell(self, product: Product, recorder: Recorder) -> None:
         """Live it through in a namespace of its own."""
@@ -299,7 +302,7 @@ class Told(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An application, what happens to its release, and at which step."""
+    """An application, an event during its release, and the step of the event."""
 
     app: Application
     disturbance: Disturbance
@@ -344,7 +347,7 @@ def _rows(styles: Mapping[str, Application]) -> Iterator[tuple[str, Row]]:
 
 
 def sampled(table: Mapping[str, Row]) -> list[ParameterSet]:
-    """All titles as parameters; those that are not in every run are marked."""
+    """All titles as parameters; titles that are not part of every run are marked."""
     ends = ("goes through", "rolled back at step 2", "batches at step 2", "starts over at step 2")
     return [
         pytest.param(title, marks=[] if title.endswith(ends) else pytest.mark.full)

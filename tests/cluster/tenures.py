@@ -1,6 +1,5 @@
-"""Judges, from an audit log, who wrote about a namespace while several controllers divided the work.
-
-Invariant: a write is flagged only when it was surely outside the tenure of its writer: it had arrived after another
+"""Checks, with an audit log, which process wrote in a namespace while several controllers divided the work.
+Invariant: a write is flagged only if it was certainly outside the tenure of its writer: it had arrived after another
 process took the Lease, or was answered before its writer asked for it. Renewals and conflicts are no tenures. It must
 not ask a controller what it holds.
 """
@@ -17,7 +16,7 @@ from localcluster.audit import AuditRecord, resource_name
 
 
 class Tenure(NamedTuple):
-    """A stretch of time in which nobody else held a Lease."""
+    """A period in which no other process held the Lease."""
 
     holder: str
     since: datetime
@@ -44,7 +43,7 @@ def tenures(records: Iterable[AuditRecord]) -> dict[str, list[Tenure]]:
 
 
 def intrusions(records: list[AuditRecord], shards: Mapping[str, int]) -> list[str]:
-    """The writes about namespaces that their writers did not hold; `shards` are those that each process counts."""
+    """The writes in namespaces that their writers did not hold; `shards` is each process' number of shards."""
     held = tenures(records)
     return [
         f"{one.received_at:%H:%M:%S.%f} {writer}: {one.verb} {resource_name(one)} {one.namespace}/{one.name}"

@@ -1,5 +1,5 @@
-"""Errors of a person that admission cannot see: each is a condition and an Event that say what to do, and nothing is
-half-written. Where the person puts the error right, the release goes on by itself.
+"""Mistakes that admission cannot see: each leads to a condition and an Event with a remedy, and no object is half
+written. When the person corrects the mistake, the release continues by itself.
 
 The scenarios of a run go on at the same time; the first test waits for all of them.
 """
@@ -58,11 +58,11 @@ BAD_SCRIPTS: dict[str, tuple[str, str]] = {
     "Endless": ("while true do end\n", r"took too long and was stopped"),
     "Hungry": (
         'local s = "eat more"\nwhile true do s = s .. s end\n',
-        # On a busy machine its time is over before its memory is.
+        # On a busy machine it reaches its time limit before its memory limit.
         r"(used too much memory|took too long) and was stopped",
     ),
 }
-"""By invented kind: a script, and what is said of it."""
+"""By invented kind: a script, and the expected message."""
 
 NAMESPACED = (*BAD_SCRIPTS, "Working", "Scriptless", "Late", "Vanishing")
 
@@ -101,7 +101,7 @@ async def begun(story: Story, rollout: JsonObject, *without: str) -> None:
 
 
 async def stalled(story: Story, reason: str) -> str:
-    """The message when only a person can help, in the condition and in an Event of the same reason."""
+    """The message of a stall, from the condition and from an Event with the same reason."""
     found = await story.rollout(
         lambda s: (
             condition(s, "Stalled").get("status") == "True"
@@ -118,7 +118,7 @@ async def stalled(story: Story, reason: str) -> str:
 
 
 async def untouched(story: Story, kind: str) -> None:
-    """Nobody has written the route since its owner made it."""
+    """The route was not written after its owner created it."""
     path = collection(invented.kind_of(kind), story.app.namespace)
     found = await story.client.get(f"{path}/{story.app.name}")
     wanted = invented.route(kind, story.app.name, story.app.namespace)
@@ -263,7 +263,7 @@ async def a_service_of_the_canary_services_name_is_somebody_elses(story: Story) 
 async def a_script_is_bad(story: Story, *, kind: str) -> None:
     text = BAD_SCRIPTS[kind][1]
     await lane(story, kind)
-    # On a busy machine the worker may be said to be away before it has had its time for the script.
+    # On a busy machine, the message may say that the worker does not answer, before the script's time is over.
     found = await story.rollout(
         lambda s: condition(s, "Stalled").get("reason") in ("ScriptFailed", "ScriptAnswerRefused")
     )
@@ -322,7 +322,7 @@ async def a_rollout_cannot_be_deleted_until_its_finalizer_is_taken_off(story: St
         assert left in story.recorder.state()
     await story.amend({"metadata": {"finalizers": None}})
     await story.gone(ROLLOUTS)
-    # What docs/operations.md tells to do then, beginning with the workload.
+    # The commands of docs/operations.md for this case, beginning with the workload.
     await story.amend({"metadata": {"labels": {WORKLOAD_TYPE: None}}}, DEPLOYMENTS)
     workload = await story.client.get(path_of(story.key(DEPLOYMENTS)))
     wanted = story.expected[story.key(DEPLOYMENTS)]

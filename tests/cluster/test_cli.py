@@ -141,7 +141,7 @@ async def make(
     workload: str = "app",
     kind: str = "Deployment",
 ) -> None:
-    """A Rollout that stands where `status` says."""
+    """A Rollout with this `status`."""
     steps = [{"replicas": "50%", "traffic": "50%"}, {"replicas": "100%"}]
     routings = [{"service": workload}]
     body = {
@@ -373,7 +373,7 @@ def condition_of(status: JsonObject, kind: str) -> tuple[str, str]:
 
 
 def waits_at_each_step(namespace: str, *, canary: bool) -> Application:
-    """The last step has not all pods: it waits for a person, too."""
+    """The last step does not have all pods, so it waits for a person, too."""
     plan = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(3, 75))
     return Application("shop", namespace, canary, plan, virtual_service=True)
 
@@ -384,7 +384,7 @@ async def promoted(story: Story, *flags: str) -> Result:
 
 
 async def is_whole(story: Story) -> None:
-    """The release has ended well, and its pods are all new."""
+    """The release has succeeded, and all pods are new."""
     ended = await story.completed()
     assert condition_of(ended.object["status"], "Succeeded")[0] == "True"
     await story.settled()

@@ -1,4 +1,4 @@
-"""`--webhook-client-ca`: an API server that presents its certificate is heard, whoever has none is not.
+"""`--webhook-client-ca`: an API server that presents its certificate is answered; a client without one is refused.
 
 The API server is set up with the two files of docs/operations.md, as they stand there; only folders and the name of the
 webhook server are this machine's.

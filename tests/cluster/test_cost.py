@@ -1,7 +1,7 @@
 """The cost of a release does not grow unnoticed: requests of one release, counted by the API server.
 
-Why counts: a shared machine makes seconds mean nothing, a count is the same everywhere. The limits are a little above
-the measured counts; a change that adds a request to every step exceeds them.
+Why counts: on a shared machine, seconds are not comparable; a count is the same everywhere. The limits are a little
+above the measured counts; a change that adds a request to every step exceeds them.
 """
 
 from collections.abc import AsyncIterator

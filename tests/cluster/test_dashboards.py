@@ -1,4 +1,4 @@
-"""Every query of every panel answers something, asked of a real Prometheus that scraped a real release."""
+"""Every query of every panel returns data from a real Prometheus that scraped a real release."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""`python -m demo` from the outside: it ends well, and it notices what it is there to notice."""
+"""Runs `python -m demo` as a program: it succeeds, and it fails if a check does not hold."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""`make demo KUBECONFIG=…`: the same story on a cluster that is there; a second plane is that cluster."""
+"""`make demo KUBECONFIG=…`: the same demo on an existing cluster; a second plane is that cluster."""
 
 import asyncio
 import sys

@@ -1,9 +1,9 @@
 """Every packaged gateway kind and Ingress class through a whole release, by the real controller and the real worker.
 
 The releases are those of the scripts' own test data: a new folder is enough. At each step the live object must have
-the fields that the case expects. In the end it must be the original to the byte, with nothing beside it. The
-definitions accept any spec, because the schemas of real ones are another test's business; the rights are the shipped
-ones. Every fifth kind and all Ingress classes are part of every run, all kinds of `make test-full`.
+the fields that the case expects. At the end it must be equal to the original, byte for byte, without companion
+objects. The CRDs accept any spec, because other tests check the real schemas; the rights are the shipped ones. Every
+fifth kind and all Ingress classes are part of every run, all kinds of `make test-full`.
 """
 
 import json

@@ -1,4 +1,5 @@
-"""Whoever reaches the webhook port can forge a review: it gets an answer, and nothing in the cluster changes."""
+"""A client that reaches the webhook port can forge a review: it gets an answer, and no object in the cluster
+changes."""
 
 import ssl
 from typing import Any

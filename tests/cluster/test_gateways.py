@@ -1,4 +1,4 @@
-"""One release through gateway objects of five sorts at once, with another client at work on them meanwhile."""
+"""One release through gateway objects of five sorts at once, while another client changes them."""
 
 import copy
 import json
@@ -212,7 +212,7 @@ async def test_an_ingress_of_somebody_else_stops_the_release_and_survives_it(
     taken["metadata"]["name"] = "shop-canary"
     await product.plane.apply(yaml.safe_dump(taken), user="developer")
     await story.release(NEW_IMAGE)
-    # On a machine that is busy the release may have waited for something else before.
+    # On a busy machine, the release may have waited for another reason before.
     await story.rollout(
         lambda s: (
             "shop-canary exists and was not made for this Rollout"
@@ -331,7 +331,7 @@ async def test_a_damaged_original_stops_everything_and_wipes_nothing(
     assert share_of(story.recorder.state(), HTTP_ROUTES, namespace_of_product) == 20
 
     await story.delete()
-    # The way out that the message names: the object by hand, and both annotations gone.
+    # The remedy in the message: restore the object by hand, and remove both annotations.
     keys = (names.ORIGINAL_SPEC, names.ROUTE_STATE)
     repaired = {
         "metadata": {"annotations": dict.fromkeys(keys)},

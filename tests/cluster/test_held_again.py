@@ -1,7 +1,6 @@
-"""Labels, annotations and fields of ours that people remove while no controller answers are put back before all else.
-
-The controller is stopped, the label that admission selects by is taken off, and then everything else of ours as well:
-no webhook is asked any more. With its next start the controller holds the workload again.
+"""If people remove our labels, annotations and fields while no controller answers, the controller restores them
+before any other action. The controller is stopped, the label by which admission selects is removed, and then all our
+other marks: no webhook is called any more. After its next start the controller holds the workload again.
 """
 
 from collections.abc import AsyncIterator
@@ -48,14 +47,14 @@ async def loses_what_says_that_it_is_released(story: Story) -> None:
 
 
 async def loses_everything(revisions: dict[str, int], story: Story) -> None:
-    """The owner's bare manifest: its own controller goes on to the new version at once."""
+    """The owner's plain manifest is applied: the workload's own controller continues to the new version at once."""
     await _kubectl(story, "label", f"{WORKLOAD_TYPE}-")
     answer = await story.replace(NEW_IMAGE)
     revisions[story.app.namespace] = int(answer["metadata"]["resourceVersion"])
 
 
 async def is_marked_again(story: Story) -> None:
-    """Label and marks are back, and it was said."""
+    """Label and marks are restored, and an Event says so."""
     await story.event("HeldAgain")
     found = await _workload(story)
     assert WORKLOAD_TYPE in found["metadata"]["labels"]
@@ -63,7 +62,7 @@ async def is_marked_again(story: Story) -> None:
 
 
 async def has_not_moved(story: Story) -> None:
-    """Every pod is what it was, and the release goes on to its end under every invariant."""
+    """All pods are the same as before, and the release continues to its end under every invariant."""
     await story.settled(STEP)
     await story.paused_at(STEP)
     await story.approve(STEP)
@@ -72,7 +71,7 @@ async def has_not_moved(story: Story) -> None:
 
 
 async def moves_no_further(revisions: dict[str, int], story: Story) -> None:
-    """From when its own controller has seen the hold, it makes no further pod of the new version."""
+    """After the workload's own controller has seen the hold, it creates no further pod of the new version."""
     replaced = revisions[story.app.namespace]
     held = await story.until(story.workload, partial(_is_held, story), after=replaced + 1)
     generation = held.object["metadata"]["generation"]
@@ -98,7 +97,7 @@ def _is_held(story: Story, workload: JsonObject) -> bool:
 
 
 def _says_where_it_is(status: JsonObject) -> bool:
-    """It waits for people at a step, or says what keeps it from that."""
+    """The release waits for people at a step, or is stalled with a reason."""
     said = {c["type"]: c["status"] for c in status.get("conditions") or ()}
     inner = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
     return said.get("Stalled") == "True" or inner.get("currentStepState") == "StepPaused"
@@ -117,7 +116,7 @@ def _sizes_of_new(history: tuple[Change, ...], story: Story) -> list[tuple[int, 
 
 
 async def is_given_back(story: Story) -> None:
-    """Whoever wants an end has one: the Rollout goes, and the workload is its owner's."""
+    """The Rollout can be deleted, and the workload is restored to its owner's values."""
     await story.delete()
     await story.gone(ROLLOUTS)
     await story.pods_ready()

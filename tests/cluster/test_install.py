@@ -1,4 +1,4 @@
-"""Moonshift runs as its manifests say, operators can look after it, and at rest it leaves the cluster alone."""
+"""Moonshift runs with its manifests, operators can observe it, and at rest it sends no requests."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,5 @@
-"""`moonshift install --check` on a real control plane: nothing in the way, then what somebody has put there."""
+"""`moonshift install --check` on a real control plane: first without problems, then with problems that the test
+creates."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A program of somebody else that releases with kr8s and our classes, over kr8s' own connections and credentials."""
+"""A foreign program that uses kr8s and our classes for a release, over kr8s' own connections and credentials."""
 
 import asyncio
 from typing import Any

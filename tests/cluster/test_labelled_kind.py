@@ -1,4 +1,4 @@
-"""A kind that is known by its label alone is released by default, as documents and messages tell people to have it.
+"""A kind that is known only by its label is released by default, with the settings that documents and messages advise.
 
 Its definition and its controller are the test's own; rights and webhook entries are those of the example in
 `deploy/kustomize/other-kinds`, as it is.
@@ -117,7 +117,7 @@ def revisions(recorder: Recorder, namespace: str) -> list[str]:
 
 
 def has_succeeded(status: JsonObject) -> bool:
-    """A release is over, and well."""
+    """A release has succeeded."""
     said = {condition["type"]: condition["status"] for condition in status["conditions"]}
     return status["phase"] == "Healthy" and said.get("Succeeded") == "True"
 

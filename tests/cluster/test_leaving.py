@@ -1,4 +1,4 @@
-"""With the commands of docs/operations.md Moonshift leaves a cluster during a release, and nothing stays behind."""
+"""The commands of docs/operations.md uninstall Moonshift during a release, and leave nothing behind."""
 
 import asyncio
 import json

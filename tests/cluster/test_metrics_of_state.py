@@ -1,4 +1,4 @@
-"""The page of a new leader says what the page of the one that was killed said."""
+"""The metrics page of a new leader equals the page of the killed leader."""
 
 from dataclasses import replace
 

@@ -1,7 +1,7 @@
 """`kubectl delete --cascade=orphan` of a workload in mid-release: its pods stay, as the owner asked.
 
 Why a real plane: Kubernetes gives ReplicaSets without an owner to any Deployment whose selector takes them. The extra
-Deployment of canary style was such a one; it scaled the stable pods down and took the rest along when it was deleted.
+Deployment of canary style had such a selector; it scaled the stable pods down, and its deletion deleted the rest.
 """
 
 from demo.stage import Product

@@ -1,4 +1,5 @@
-"""Scripts of a namespace on the real plane: a tenant teaches a kind for himself, with the rights of his account."""
+"""Scripts of a namespace on the real plane: a tenant provides a script for a kind, with the rights of a
+ServiceAccount of the namespace."""
 
 import copy
 from collections.abc import AsyncIterator
@@ -314,7 +315,7 @@ async def test_who_may_not_impersonate_the_account_names_no_script(
             await writer.create(collection(older, namespace), to_v1alpha1(body))
         await tenant.editor.create(paths, body)
         path = path_of(tenant.story.key(ROLLOUTS))
-        # What another put to work stays; its object is no other's to choose.
+        # An account that another person has named stays, but only that person's object may be named for it.
         await writer.patch(path, {"spec": {"strategy": {"paused": True}}})
         elsewhere = copy.deepcopy(shared)
         elsewhere[0]["customNetworkRefs"][0]["name"] = "other"

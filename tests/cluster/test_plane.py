@@ -1,4 +1,4 @@
-"""The plane itself: the behaviour that other cluster tests rely on."""
+"""The behaviour of the plane itself, on which other cluster tests rely."""
 
 import asyncio
 import os

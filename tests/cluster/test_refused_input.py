@@ -1,4 +1,4 @@
-"""Errors of a person that admission can see: the message names the field and says what to do."""
+"""Mistakes that admission can see: the message names the field and a remedy."""
 
 from collections.abc import Callable
 from dataclasses import replace

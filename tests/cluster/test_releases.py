@@ -44,7 +44,7 @@ TRAFFIC_THEN_ALL = (StepPlan(1, 20), StepPlan(2, 50), StepPlan(4))
 PODS_ONLY = (StepPlan(1), StepPlan(2), StepPlan(4))
 
 BAD_IMAGE = "shop:bad"
-"""Its pods are made, and never become ready."""
+"""Its pods are created, and never become ready."""
 
 Scenario = Callable[[Story], Awaitable[None]]
 

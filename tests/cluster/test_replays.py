@@ -1,6 +1,5 @@
-"""Random releases of the simulated cluster, lived again on a real control plane: after every act both look the same.
-
-Why: the proof of a thousand simulated releases is worth as much as the simulation is true.
+"""Random releases of the simulated cluster are replayed on a real control plane: after every action both have the
+same state. Why: a thousand simulated releases prove something only if the simulation is correct.
 """
 
 import asyncio
@@ -67,7 +66,8 @@ POLICY = {
         "validations": [{"expression": "false", "message": "denied", "reason": "Forbidden"}],
     },
 }
-"""RBAC cannot take a right away in one namespace; to the controller a policy that denies is the same answer."""
+"""RBAC cannot remove a right in a single namespace; a policy that denies writes gives the controller the same
+answer."""
 BINDING = {
     "apiVersion": "admissionregistration.k8s.io/v1",
     "kind": "ValidatingAdmissionPolicyBinding",
@@ -106,7 +106,7 @@ class Replay:
         self._conditions_were_true()
 
     def _conditions_were_true(self) -> None:
-        """Through all of it, whatever was done."""
+        """The conditions were true at every revision."""
         checker, space = ConditionsAreTrue(self._app.name), self._app.namespace
         lived = self._recorder.history(self._mark)
         told = (checker.after(change) for change in lived if change.key.namespace == space)

@@ -1,7 +1,8 @@
-"""A GitOps tool that puts back whatever differs from Git never has to, through whole releases on a real control plane.
+"""A GitOps tool that reverts every difference from Git has nothing to revert during whole releases on a real control
+plane.
 
-The tool looks at every revision of every object that it has applied. With the generated `ignoreDifferences` it writes
-nothing from the first change to the end of a release; without them it does, and the release says so.
+The tool looks at every revision of every object that it has applied. With the generated `ignoreDifferences`, the tool
+writes nothing from the first change to the end of a release. Without them it writes, and the release reports that.
 """
 
 from collections.abc import AsyncIterator, Callable, Container

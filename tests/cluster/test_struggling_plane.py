@@ -1,4 +1,4 @@
-"""Releases on an API server with little room: they end as elsewhere, and every rule holds.
+"""Releases on an API server with little capacity: they succeed, and every rule holds.
 
 The limits are the server's own: few requests at a time, so that priority and fairness lets the others wait or refuses
 them, and watches that end after seconds. Nothing stands between the controller and the server.

@@ -1,4 +1,5 @@
-"""A release of the original that leads an HTTPRoute and an Ingress goes on here, and its owner's objects are left.
+"""A release of OpenKruise Rollouts with an HTTPRoute and an Ingress continues with Moonshift, and at the end both are
+the owner's objects again.
 
 Of an HTTPRoute the original keeps nothing: the shares stand in the owner's own rule, and rules of a step with matches
 stay when a step with a share follows. Beside an Ingress it makes one that the Rollout owns. Both are made here from a
@@ -49,7 +50,7 @@ LEFT_OF_A_MATCH = {
     "backendRefs": [{"name": "shop-canary", "port": 80, "weight": 1}],
     "matches": [{"headers": [{"name": "user", "type": "Exact", "value": "me"}]}],
 }
-"""A rule of an earlier step, which the original takes away only in the end."""
+"""A rule of an earlier step, which the original removes only at the end."""
 
 
 class OfRoutes(Original):
@@ -129,7 +130,7 @@ def shares(story: Story, since: int) -> set[object]:
 
 
 async def keeps_its_share(original: Original, story: Story) -> None:
-    """Nobody is led elsewhere while the release changes hands, and the rule of the earlier step is gone."""
+    """No request is routed differently during the take-over, and the rule of the earlier step is removed."""
     await story.recorder.caught_up()
     assert shares(story, original.ended[story.app.namespace]) == {(50, 50), 50}
     found = await story.client.get(path_of(story.key(HTTP_ROUTES)))
@@ -137,7 +138,7 @@ async def keeps_its_share(original: Original, story: Story) -> None:
 
 
 async def owners_objects_are_left(story: Story) -> None:
-    """HTTPRoute and Ingress say what their owner wrote; nothing is beside them."""
+    """HTTPRoute and Ingress have their owner's content, and no companion object is left."""
     await story.recorder.caught_up()
     state = story.recorder.state()
     owners = gateways.owners(story.app.namespace)

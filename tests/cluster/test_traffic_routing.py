@@ -1,4 +1,4 @@
-"""A TrafficRouting that two Rollouts share, on a real control plane: its lane is opened, kept, and given back."""
+"""A TrafficRouting that two Rollouts share, on a real control plane: its shared route is opened, kept, and restored."""
 
 from dataclasses import replace
 from typing import Any

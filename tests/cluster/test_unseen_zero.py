@@ -1,7 +1,9 @@
-"""A Deployment goes to zero and back while no controller of ours works, and gets another template before one does.
+"""A Deployment is scaled to zero and back while no controller of ours decides, and gets another template before one
+does.
 
-Why on a real plane: the Deployment's own controller chooses the ReplicaSet that it fills from zero, and reacts to one
-that we size or empty; elsewhere a model stands for it. The webhooks answer, so the template is admitted; the Lease is
+Why on a real plane: the Deployment's own controller chooses the ReplicaSet that it fills from zero, and reacts when
+we scale one; other tests use a model of that controller. The webhooks answer, so the template is admitted; the Lease
+is
 held, so nothing is decided. Invariant: the stable version stays the stable one, the step's share is new, and no write
 is repeated for ever.
 """
@@ -84,7 +86,7 @@ async def gets_another_template(story: Story) -> None:
 
 
 async def has_its_share(story: Story) -> None:
-    """The third version waits at its first step, and the stable version is still the one from before."""
+    """The third version waits at its first step, and the stable version has not changed."""
     before = stable_of(await story.status())
     await story.paused_at(1)
     await story.recorder.until_state(lambda state: ready_by_image(story) == share_of(story))
@@ -94,7 +96,7 @@ async def has_its_share(story: Story) -> None:
 
 
 async def goes_back(story: Story) -> None:
-    """An undo leads to the stable version, at once."""
+    """An undo restores the stable version at once."""
     await story.release(STABLE_IMAGE)
     await story.completed()
     wanted = {STABLE_IMAGE: story.app.replicas}
@@ -127,7 +129,7 @@ class Unseen:
         self._held = False
 
     async def admits_only(self) -> None:
-        """Another holder has the Lease, and never renews it."""
+        """Give the Lease to another holder that never renews it."""
         now = micro_time(datetime.now(UTC))
         held = {"holderIdentity": "nobody", "leaseDurationSeconds": 3600, "renewTime": now}
         await self.product.plane.client().patch(LEASES, {"spec": held})
@@ -135,7 +137,7 @@ class Unseen:
         await self.product.controller.start()
 
     async def looks(self) -> None:
-        """The Lease is given up; a leader that it was taken from would end."""
+        """Release the Lease; a leader that loses its Lease would end."""
         if not self._held:
             return
         self._held = False

@@ -1,4 +1,4 @@
-"""The rights of people: the roles for them, as the API server understands them."""
+"""The roles for people, checked with the API server's own answers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -83,7 +83,8 @@ async def _aggregated(team: Team) -> None:
 
 
 async def refused(asking: object) -> bool:
-    """Whether the API server has refused it for want of a right; any other refusal comes after that."""
+    """Whether the API server has refused the request because of a missing right; it checks rights before anything
+    else."""
     assert asyncio.iscoroutine(asking)
     try:
         await asking

@@ -1,4 +1,4 @@
-"""Every workload, every style, every disturbance: releases on a real control plane, held against every invariant.
+"""Every workload, every style, every disturbance: releases on a real control plane, checked against every invariant.
 
 The table is generated: a workload in a style, and a disturbance at a step. A few rows are part of every
 run, all of them of `make test-full`. The scenarios of a run go on at the same time; the first test waits for all.

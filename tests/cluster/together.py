@@ -11,14 +11,14 @@ Scenario = Callable[[], Awaitable[None]]
 
 
 class Together:
-    """Runs scenarios, at most `width` at once; the first that is asked for starts all."""
+    """Runs scenarios, at most `width` at once; the first requested result starts them all."""
 
     def __init__(self, width: int) -> None:
         self._width = width
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def start(self, scenarios: Iterable[tuple[str, Scenario]]) -> None:
-        """Begin those that have not been begun."""
+        """Start the scenarios that have not been started."""
         room = asyncio.Semaphore(self._width)
 
         async def run(scenario: Scenario) -> None:
@@ -34,7 +34,7 @@ class Together:
         return tuple(self._tasks.values())
 
     def with_those_of(self, others: "Together") -> "Together":
-        """These and others, whose results are asked for in one place."""
+        """These scenarios and others, whose results are requested in one place."""
         self._tasks |= others._tasks
         return self
 

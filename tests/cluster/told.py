@@ -1,4 +1,4 @@
-"""The steps that the status of a Rollout tells, held against the steps that a person approved.
+"""Compares the steps in the status of a Rollout with the steps that a person approved.
 
 Invariant: the status is read as a client reads it. Until the first step of a release was seen, the status is that of
 the release before it, and is not judged.
@@ -10,7 +10,7 @@ from tests.cluster.view import View
 
 
 def told_step(view: View, name: str) -> tuple[str, int] | None:
-    """The revision and the step that the status says are under way; None if it says nothing."""
+    """The present revision and step in the status; None if the status has none."""
     rollout = view.get(ROLLOUTS, name)
     status: JsonObject = (rollout or {}).get("status") or {}
     style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
@@ -20,11 +20,11 @@ def told_step(view: View, name: str) -> tuple[str, int] | None:
 
 
 class StepsInOrder:
-    """The status tells of no step that was not approved, and goes back to none by itself."""
+    """The status shows no step that was not approved, and never returns to an earlier step by itself."""
 
     def __init__(self) -> None:
         self._told = ("", 0)
-        """The revision and the step told last; step 0 if nothing is known of the one under way."""
+        """The last revision and step in the status; step 0 if the present one is not known."""
         self._earlier: set[str] = set()
         """Revisions told of before the release under way."""
         self._approved = 0
@@ -38,7 +38,7 @@ class StepsInOrder:
             self._earlier.add(self._told[0])
             self._told = ("", 0)
         elif approved < self._approved:
-            # A step back that was asked for: what is told may lag behind.
+            # A requested step back: the status may lag behind.
             self._told = (self._told[0], 0)
         self._image, self._approved = image, approved
         if told is None or stable or told[0] in self._earlier:

@@ -1,7 +1,6 @@
-"""The pods that the status of a Rollout tells of, held against the pods that there were.
-
-The status is computed from caches, and caches lag: what it tells has to have been so at some moment within the last
-`LAG` changes of what is counted. Invariant: judged is what is told again, of a release that walks through its steps;
+"""Compares the counts of pods in the status of a Rollout with the real pods. The status is computed from caches, and
+caches lag: its counts must have been true at some moment within the last `LAG` changes of the counted pods.
+Invariant: judged is what is told again, of a release that walks through its steps;
 before the first move and at the end the counts are those of the last step. It must do no I/O.
 """
 
@@ -23,7 +22,7 @@ REVISION_LABELS = ("pod-template-hash", "controller-revision-hash")
 
 
 class Told(NamedTuple):
-    """The pods that the status tells of, and the place at which the release is."""
+    """The counts of pods in the status, and the release's step and state."""
 
     revision: str
     hash: str
@@ -43,7 +42,7 @@ class Moment(NamedTuple):
 
 
 def told_pods(rollout: JsonObject | None) -> Told | None:
-    """What the status says; None if no release walks through its steps, or one is being taken back."""
+    """The counts in the status; None if no release is in its steps, or a release is being rolled back."""
     status: JsonObject = (rollout or {}).get("status") or {}
     said = {c["type"]: c.get("reason") for c in status.get("conditions") or ()}
     if status.get("phase") != "Progressing" or said.get("Progressing") not in WALKING:
@@ -62,7 +61,7 @@ def told_pods(rollout: JsonObject | None) -> Told | None:
 
 
 def written_by_others(rollout: JsonObject | None) -> bool:
-    """Somebody approves or moves the index, and nobody has looked: the controller's own position is another one."""
+    """Somebody has approved or jumped, and the controller has not answered yet: its own position differs."""
     status: JsonObject = (rollout or {}).get("status") or {}
     style = status.get("canaryStatus") or status.get("blueGreenStatus") or {}
     own = status.get("moonshift") or {}
@@ -71,7 +70,7 @@ def written_by_others(rollout: JsonObject | None) -> bool:
 
 
 class StatusIsTrue:
-    """The status counts pods that were there, and leaves a step's pods behind when they were ready."""
+    """The counts in the status were true, and the status leaves a step only after its pods were ready."""
 
     def __init__(self, name: str, workload: Kind, *, waits: bool = False) -> None:
         """`waits`: a pod that is ready counts after the owner's minReadySeconds only."""

@@ -1,7 +1,7 @@
 """One plane with everything installed but a controller: only the webhooks answer.
 
-Why it exists: both files here need the same, and a plane takes long to start. Invariant: every test names its objects
-differently; nobody changes what is installed.
+Why it exists: both files of this folder need the same plane, and a plane takes long to start. Invariant: the objects
+of each test have names of their own; no test changes the installed objects.
 """
 
 from collections.abc import AsyncIterator

@@ -1,6 +1,6 @@
 """A plane of its own with CRDs, webhook configurations and a webhook server in this process.
 
-Why not the shared one: webhooks with failure policy Fail would reach into everybody else's tests.
+Why not the shared plane: webhooks with failure policy Fail would affect all other tests.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence

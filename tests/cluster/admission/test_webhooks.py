@@ -104,7 +104,8 @@ class Shop:
         return [one["spec"]["replicas"] for one in by_age]
 
     async def pace(self) -> None:
-        """Write the first change of the controller: no pause of admission, and the rolling update of a batch."""
+        """Write the controller's first change: remove the admission pause, and set the rolling update limits of a
+        batch."""
         own = self.plane.client_for_token(
             await self.plane.service_account_token(
                 "kruise-rollout", "kruise-rollout-controller-manager"

@@ -1,9 +1,9 @@
 """One plane on which tests start Moonshifts of their own, one after the other.
 
-Why it exists: these tests start the controller with other flags or as somebody else, or take away objects it needs. A
-plane takes longer to start than a Moonshift. Invariant: at most one Moonshift is on the plane, and each is installed
-again, so that it misses nothing that a test before took away. The objects that others left (their namespaces, kinds and
-rights) are not looked at.
+Why it exists: these tests start the controller with other flags or another account, or remove objects that it needs.
+A plane takes longer to start than Moonshift. Invariant: at most one Moonshift runs on the plane, and each is
+installed again, so that objects which an earlier test removed are there. Objects that earlier tests left (namespaces,
+kinds and rights) are ignored.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ async def shared_ground(
 
 @pytest.fixture(scope="module")
 async def ground(shared_ground: Plane) -> Plane:
-    """Give the plane to a file; nobody is at work on it."""
+    """Give the plane to a test file; no Moonshift runs on it."""
     await vacated(shared_ground)
     return shared_ground
 
@@ -57,7 +57,7 @@ async def alone(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> Asyn
 
 
 async def vacated(ground: Plane) -> None:
-    """Take off what the Moonshift before has published: its own address, which the manifests cannot be applied over."""
+    """Remove the address that the Moonshift before has published, because the manifests cannot be applied over it."""
     client = ground.client()
     for path in CONFIGURATIONS:
         with contextlib.suppress(RequestRefused):  # nobody was here before

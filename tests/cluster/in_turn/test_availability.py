@@ -1,7 +1,7 @@
-"""Rights that come, a CRD that changes its version: a release stops at a missing right or an unknown kind, and goes on
-by itself.
+"""A release stops at a missing right or an unknown kind, and continues by itself when the right is granted or the
+kind is served.
 
-These tests take rights from the controller, so they have a product of their own.
+These tests remove rights of the controller, so they have a product of their own.
 """
 
 import time
@@ -30,7 +30,7 @@ from tests.cluster.test_install import text_of
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/kruise-rollout-manager-role"
 HPAS = Kind("autoscaling", "v2", "horizontalpodautoscalers")
 WAKES = 60.0
-"""Seconds from the end of the cause to the first thing that is done: one probe, and what a busy machine adds.
+"""Seconds from the end of the cause to the first action: one probe, and a reserve for a busy machine.
 
 That a probe comes within 10 s is claimed by the tests of the reflector, on a virtual clock."""
 PLAN = (StepPlan(1, 20), StepPlan(2, 100))
@@ -42,7 +42,7 @@ BLUE_GREEN = replace(ROUTED, canary=False, blue_green=True, steps=(StepPlan(2), 
 async def own_product(
     ground: Plane, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Product]:
-    """Give Moonshift that nobody else uses."""
+    """Give a Moonshift that no other test uses."""
     async with kept_product(ground, tmp_path_factory.mktemp("rights")) as running:
         await recordable(ground)
         yield running
@@ -60,7 +60,7 @@ async def story_of(product: Product, app: Application) -> AsyncIterator[Story]:
 async def without(
     plane: Plane, changed: Callable[[dict[str, Any]], bool]
 ) -> AsyncIterator[Callable[[], Any]]:
-    """Take some rules of its role from the controller; the function that is yielded grants them again."""
+    """Remove some rules from the controller's role; the yielded function grants them again."""
     whole = await plane.client().get(ROLE)
     rules = [rule for rule in whole["rules"] if not changed(rule)]
     assert len(rules) < len(whole["rules"])

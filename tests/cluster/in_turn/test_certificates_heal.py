@@ -1,6 +1,5 @@
-"""Two replicas share certificates in a Secret: a deleted, blanked or replaced certificate is put right at once.
-
-No write is refused meanwhile, where the API server always has the authority that signed a served certificate.
+"""Two replicas share certificates in a Secret: a deleted, emptied or replaced certificate is restored at once. No
+write is refused in the meantime, because the API server always has the authority of each served certificate.
 """
 
 import asyncio
@@ -51,7 +50,7 @@ async def pair(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> Async
 
 @pytest.fixture
 async def writes(pair: Replicas) -> AsyncIterator[Writes]:
-    """Writes of Rollouts that admission judges, twenty a second."""
+    """Writes of Rollouts that admission checks, twenty a second."""
     async with (
         fresh_namespace(pair.plane) as namespace,
         writing(pair.plane.client("developer"), namespace) as running,
@@ -79,7 +78,7 @@ async def put_secret(pair: Replicas, bundle: Bundle) -> None:
 
 
 async def until(pair: Replicas, holds: Callable[[dict[str, bytes]], bool]) -> dict[str, bytes]:
-    """The Secret's data, as soon as they are so."""
+    """The Secret's data, as soon as they satisfy the condition."""
     async with asyncio.timeout(HEALED_SECONDS):
         while not holds(data := await secret(pair)):  # noqa: ASYNC110
             await asyncio.sleep(LOOK_SECONDS)
@@ -98,7 +97,7 @@ async def published(pair: Replicas, path: str) -> list[Json]:
 
 
 async def trusting(pair: Replicas, authority: bytes) -> None:
-    """Return when everything that is published names this authority."""
+    """Return when all published configurations contain this authority."""
     async with asyncio.timeout(HEALED_SECONDS):
         for path in (*CONFIGURATIONS, CRD):
             while not all(authority in trusted(one) for one in await published(pair, path)):  # noqa: ASYNC110

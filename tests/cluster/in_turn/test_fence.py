@@ -1,4 +1,5 @@
-"""The leader: one that was frozen past its Lease writes nothing more, and one that is asked to stop hands over."""
+"""A leader that was frozen until its Lease expired writes nothing more; a leader that gets SIGTERM hands its Lease
+over."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -44,7 +45,7 @@ def writes_of(pair: Replicas, replica: Replica, mark: int) -> list[AuditRecord]:
 
 
 async def releasing(pair: Replicas, kind: str) -> list[Application]:
-    """Some applications, each of whose releases goes on by itself."""
+    """Some applications whose releases continue without approvals."""
     apps = [replace(APP, name=f"{kind}-{number}") for number in range(APPS)]
     objects = [one for app in apps for one in (*manifests.objects(app), manifests.rollout(app))]
     await pair.plane.apply(yaml.safe_dump_all(objects))
@@ -63,7 +64,7 @@ def holder(change: Change) -> str:
 
 
 async def healthy(pair: Replicas, apps: list[Application]) -> None:
-    """Return when each Rollout looks after its workload, which is at rest."""
+    """Return when each Rollout is Healthy and its workload is at rest."""
     names = {app.name for app in apps}
     async with pair.plane.recorder(ROLLOUTS) as recorder:
         await recorder.until_state(
@@ -77,7 +78,7 @@ def phase(rollout: JsonObject) -> str:
 
 
 async def released(pair: Replicas, apps: list[Application]) -> None:
-    """Return when each workload has been given back with its new template."""
+    """Return when each workload is restored and has its new template."""
     names = {app.name for app in apps}
     async with pair.plane.recorder(DEPLOYMENTS) as recorder:
         await recorder.until_state(
@@ -137,6 +138,6 @@ async def test_a_leader_that_is_asked_to_stop_gives_the_lease_up_before_the_othe
     late = [r for r in writes_of(pair, leader, mark) if r.received_at > freed.at]
     await leader.component.start()
     pair.front.ends.append(leader.webhook_port)
-    # A Lease that was taken for want of renewals would have had a holder all the time.
+    # A Lease that was taken after it had expired would have had a holder all the time.
     assert given.resource_version < taken.resource_version
     assert [f"{r.verb} {resource_name(r)}" for r in late] == []

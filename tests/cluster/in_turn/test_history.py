@@ -1,4 +1,4 @@
-"""Releases are written down in the cluster, with who approved them, and no more of them are kept than asked for."""
+"""Releases are recorded in the cluster with the names of their approvers, and only the configured number is kept."""
 
 import uuid
 from collections.abc import AsyncIterator

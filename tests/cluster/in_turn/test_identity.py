@@ -1,4 +1,4 @@
-"""Whoever the controller is to the API server, its own writes pass its webhooks; the same user's kubectl does not."""
+"""Whatever user name the controller has, its own writes pass its webhooks; kubectl of the same user does not."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The number of shards changes in the midst of releases: processes that count otherwise never write side by side."""
+"""The number of shards changes during releases: processes with different numbers never write at the same time."""
 
 import asyncio
 

@@ -1,7 +1,7 @@
-"""A cluster that is set back to a backup of etcd takes up its releases where they stood, as docs/operations.md says.
+"""After a restore of an etcd backup, releases continue from their stored state, as docs/operations.md says.
 
 The backup is a copy of etcd's data, taken while a step waits for its approval; the release then goes on. After the
-restore everything in the cluster is older than what the controller has seen, so every controller is started again.
+restore, all objects are older than the objects that the controllers have seen, so every controller is restarted.
 """
 
 import shutil
@@ -21,7 +21,7 @@ DOCUMENT = ROOT / "docs" / "operations.md"
 
 
 async def store_is_down(plane: Plane) -> None:
-    """Nobody reads or writes etcd. The API server would wait a minute for watches that nobody ends."""
+    """Stop etcd. The API server would wait a minute for open watches."""
     await plane.components[APISERVER].kill()
     await plane.components[ETCD].terminate()
 
@@ -32,7 +32,7 @@ async def store_is_up(plane: Plane) -> None:
 
 
 async def others_start_again(plane: Plane) -> None:
-    """Start the cluster's own controllers again: they remember objects that are newer than the backup."""
+    """Restart the cluster's own controllers: their caches are newer than the backup."""
     for name, component in plane.components.items():
         if name not in (ETCD, APISERVER):
             await component.restart()

@@ -69,7 +69,7 @@ async def secured(
 
 
 def trusting(product: Product) -> ssl.SSLContext:
-    """TLS as a Prometheus does it that has the authority from the Secret."""
+    """The TLS context of a Prometheus that trusts the authority in the Secret."""
     (authority,) = (product.folder / "certificates").rglob("ca-cert.pem")
     return ssl.create_default_context(cafile=authority)
 

@@ -1,4 +1,4 @@
-"""Controllers that divide the namespaces: the holder alone writes about each, also when one dies or freezes."""
+"""Controllers divide the namespaces: only the holder writes in a namespace, also when a process dies or freezes."""
 
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -32,7 +32,7 @@ async def crew(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> Async
 
 @pytest.fixture
 async def ready(crew: Replicas) -> AsyncIterator[Replicas]:
-    """All three are there, and each holds a shard; whoever a test took away comes back."""
+    """All three processes run, and each holds a shard; a process that a test has stopped is started again."""
     await crew.holding(SHARDS, everyone_has_one)
     yield crew
     for one in crew.members:
@@ -50,7 +50,7 @@ async def test_each_process_writes_about_the_namespaces_of_its_shard_alone(ready
     await released(ready, apps)
     records = ready.plane.audit.since()
     assert await ready.holders(SHARDS) == begun
-    # A Rollout of a test before this one may be on its way out of another namespace.
+    # A Rollout of an earlier test may still be being deleted in another namespace.
     wrote = writers(ready.plane.audit.since(mark), COUNTED)
     assert {app.namespace: wrote[app.namespace] for app in apps} == {
         app.namespace: {begun[shard_of(app.namespace, SHARDS)]} for app in apps

@@ -1,7 +1,6 @@
-"""Etcd stalls in the midst of a step until the leader, which cannot renew its Lease, has ended itself.
-
-The API server answers nothing meanwhile, as on a disk that stands still. The controller is started again, as a kubelet
-does, and the release ends as one without a stall.
+"""Etcd stalls during a step until the leader has ended itself, because it cannot renew its Lease. In that time the
+API server does not answer, as with a hanging disk. Then the controller is started again, as a kubelet does, and the
+release ends as it would without the stall.
 """
 
 from collections.abc import AsyncIterator

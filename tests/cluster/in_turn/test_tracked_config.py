@@ -36,7 +36,8 @@ from tests.cluster.story import Story, condition, instant
 
 LEASES = Kind("coordination.k8s.io", "v1", "leases")
 SETTLED_SECONDS, QUIET_SECONDS = HOLD_SECONDS + 4, 14
-"""The last Events of a release are held for company first; only then can it be quiet."""
+"""The last Events of a release are held first, to be combined with later ones; there are no requests only after
+that."""
 SECRETS = Kind("", "v1", "secrets")
 ROLES = ROOT / "deploy" / "kustomize" / "track-config"
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
@@ -131,7 +132,7 @@ def recorded(status: JsonObject) -> JsonObject:
 
 
 async def kept(story: Story) -> None:
-    """The content that the pods run with is recorded; its copies are made in the same pass, before the record."""
+    """The content of the running pods is recorded; its copies are created in the same pass, before the record."""
     await story.rollout(
         lambda s: recorded(s).get("stable") is not None and "update" not in recorded(s)
     )
@@ -231,7 +232,7 @@ async def test_after_a_release_nothing_is_asked_for(story: Story) -> None:
     async with story.plane.recorder(LEASES) as leases:
         first = await leases.until(is_renewal)
         since = instant(first.object["spec"]["renewTime"])
-        # The last of the release, a copy or an Event, may still be on its way.
+        # The last write of the release, a copy or an Event, may come later.
         await leases.until(lambda c: is_renewal(c) and renewed(c, since) >= SETTLED_SECONDS)
         mark = story.plane.audit.mark()
         await leases.until(lambda c: is_renewal(c) and renewed(c, since) >= QUIET_SECONDS)
@@ -243,7 +244,7 @@ async def test_after_a_release_nothing_is_asked_for(story: Story) -> None:
 
 
 def is_renewal(change: Change) -> bool:
-    """The Lease is the clock: it is renewed every two seconds."""
+    """Renewals of the Lease, every two seconds, measure the time."""
     return change.key.kind == LEASES and change.key.namespace == NAMESPACE
 
 

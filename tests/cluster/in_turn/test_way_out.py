@@ -1,4 +1,5 @@
-"""With the controller gone, every command that docs/operations.md gives for that case does what it says."""
+"""Without a controller, every command in the section of docs/operations.md about that case has the documented
+effect."""
 
 import asyncio
 import os
@@ -26,7 +27,7 @@ def blocks(heading: str) -> list[str]:
 
 
 async def typed(plane: Plane, namespace: str, commands: str, **names: str) -> None:
-    """A person copies the commands, with names of their own in the place of the capitals."""
+    """Run the commands as a person would, with real names in place of the words in capitals."""
     for capitals, name in names.items():
         commands = re.sub(rf"\b{capitals}\b", name, commands)
     binary = plane.kubectl_path
@@ -89,7 +90,7 @@ async def undone_by_hand(story: Story) -> None:
 
 
 async def gone_with_its_namespace(story: Story) -> None:
-    """The first way out of both sections, and the namespace goes."""
+    """Run the first commands of both sections; then the namespace can be deleted."""
     plane, namespace = story.plane, story.app.namespace
     (leave,) = blocks(AWAY)
     await typed(plane, namespace, leave, NAME="shop")

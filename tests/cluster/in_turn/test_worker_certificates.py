@@ -1,6 +1,5 @@
-"""The worker's certificate comes by a Secret: the controller makes it and tells the pods, the worker waits for it.
-
-There is no kubelet on the plane: the test brings the Secret's files when the pod's annotation changes, as one does.
+"""The worker's certificate is in a Secret: the controller creates it and annotates the pods; the worker waits for it.
+The plane has no kubelet: when the pod's annotation changes, the test writes the Secret's files, as a kubelet does.
 """
 
 import asyncio
@@ -27,7 +26,7 @@ from localcluster.process import Component, Program
 
 PODS = Kind("", "v1", "pods")
 HOST = "localhost"
-"""The worker's address on one machine, and so the name that its pods are found by."""
+"""The worker's address on one machine; also the name by which its pods are found."""
 POD = {
     "metadata": {"name": "worker", "labels": {"app.kubernetes.io/name": HOST}},
     "spec": {
@@ -69,7 +68,7 @@ async def bring_files(plane: Plane, folder: Path) -> None:
 
 
 async def without_secret(plane: Plane) -> None:
-    """Pods are told of a Secret that is new; one of another test would be mounted with them."""
+    """Pods are annotated only for a new Secret; a Secret of another test would already be mounted."""
     try:
         await plane.client().delete(f"/api/v1/namespaces/{NAMESPACE}/secrets/{WORKER_SECRET}")
     except RequestRefused as refused:

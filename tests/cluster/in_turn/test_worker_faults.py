@@ -1,4 +1,4 @@
-"""Releases whose script worker cannot be trusted, or has no room: they wait, say why, and go on by themselves.
+"""A release whose script worker has an invalid certificate, or no free place, waits, says why, and continues by itself.
 
 The worker is a process with a certificate of its own, or with room for one script. There is no kubelet on the plane:
 the test writes the files of the certificate, and starts the worker again. The controller is never started again.
@@ -87,7 +87,7 @@ def expired(ours: Files) -> Pair:
 
 
 def of_another_authority(ours: Files) -> Pair:
-    """A valid certificate, of an authority that nobody here knows."""
+    """A valid certificate of an unknown authority."""
     now = datetime.now(UTC)
     return issue(new_authority(now), (HOST,), now)
 
@@ -149,21 +149,21 @@ async def test_a_worker_whose_certificate_is_not_accepted_holds_a_release_until_
 
 
 class Crowd:
-    """Another tenant, whose scripts take all the room that the worker has."""
+    """Another tenant, whose scripts take all places of the worker."""
 
     def __init__(self, socket: Path) -> None:
         self._stub = pb_grpc.LuaExecutorStub(grpc.aio.insecure_channel(f"unix://{socket}"))
         self._number = 0
 
     async def runs(self, script: str) -> None:
-        """One call, whatever becomes of it; no two scripts are the same, or the worker would know them as costly."""
+        """One call, with any result; each script is different, because the worker would recognise a costly script."""
         self._number += 1
         text = f"-- {self._number}\n{script}\nreturn obj"
         with suppress(grpc.aio.AioRpcError):
             await self._stub.Execute(self._asking(text), timeout=60)
 
     async def has_all_the_room(self) -> None:
-        """Return when another tenant is turned away."""
+        """Return when the call of another tenant is refused."""
         while True:
             try:
                 await self._stub.Execute(self._asking("return obj", "a visitor"), timeout=60)

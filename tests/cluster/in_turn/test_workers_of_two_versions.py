@@ -1,7 +1,7 @@
 """A release whose scripts run in two workers, one of which is older than the controller and knows no modules.
 
-So it is while workers are replaced one by one. The older worker is the real one behind a server that speaks the first
-version of the protocol: it has never heard of `modules`, neither in a request nor in an answer.
+This happens while workers are replaced one by one. The older worker is the real worker behind a server with the first
+version of the protocol, which has no field `modules` in requests and answers.
 """
 
 from collections.abc import AsyncIterator

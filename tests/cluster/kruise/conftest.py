@@ -1,6 +1,6 @@
 """Planes with OpenKruise's real manager: one without Moonshift, one on which the manager comes after Moonshift.
 
-Why it exists: the manager takes long to start, and what these tests look at is its workloads. Invariant: the tests of
+Why it exists: the manager takes long to start, and these tests are about its workloads. Invariant: the tests of
 this folder share both planes and keep apart by namespaces; the planes end with the last of them.
 """
 
@@ -38,7 +38,7 @@ async def namespace_of_kruise(kruise_plane: Plane) -> AsyncIterator[str]:
 
 
 EARLY = "test-early"
-"""Namespace with a Rollout of a CloneSet from before there were any."""
+"""Namespace with a Rollout that was created before the kind CloneSet was installed."""
 
 
 async def _rollout_of_a_kind_to_come(plane: Plane) -> None:

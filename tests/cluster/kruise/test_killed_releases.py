@@ -1,7 +1,6 @@
-"""The controller is killed at every step of every release, in the midst of its work: nothing is lost, nobody notices.
-
-All workloads and styles are released at the same time, so one kill meets each of them somewhere else. Where every
-single write is the moment of the kill, see `tests/kill`.
+"""The controller is killed at every step of every release, during its work: no request is lost, and each release ends
+as without the kill. All workloads and styles are released at the same time, so each kill hits them at different
+moments. `tests/kill` kills the controller at every single write.
 """
 
 import uuid
@@ -39,7 +38,7 @@ async def goes_through(crowd: Crowd, product: Product) -> None:
 
 
 async def is_rolled_back(crowd: Crowd, product: Product) -> None:
-    """Killed on the way back."""
+    """Killed during the rollback."""
     await crowd.all(begin)
     await crowd.all(lambda story: story.reach(2))
     await crowd.all(lambda story: story.release(STABLE_IMAGE))
@@ -48,7 +47,7 @@ async def is_rolled_back(crowd: Crowd, product: Product) -> None:
 
 
 async def starts_over(crowd: Crowd, product: Product) -> None:
-    """Killed while the second revision makes way for the third."""
+    """Killed while the second revision is removed for the third."""
     await crowd.all(begin)
     await crowd.all(lambda story: story.reach(2))
     await crowd.all(lambda story: story.restart(THIRD_IMAGE))
@@ -58,14 +57,14 @@ async def starts_over(crowd: Crowd, product: Product) -> None:
 
 
 async def begin(story: Story) -> None:
-    """Install, govern, release. It does not wait for a step, so the next act meets the release at its very start."""
+    """Install, govern, release. It does not wait for a step, so the next action comes at the start of the release."""
     await story.install()
     await story.govern()
     await story.release(NEW_IMAGE)
 
 
 async def killed(product: Product) -> None:
-    """The process is gone without a word, and another starts."""
+    """Kill the process, and start another."""
     await product.controller.kill()
     await product.controller.start()
 
@@ -76,7 +75,7 @@ TALES: tuple[Tale, ...] = (goes_through, is_rolled_back, starts_over)
 async def told(
     tale: Tale, product: Product, recorder: Recorder, styles: Mapping[str, Application]
 ) -> Crowd:
-    """Every style lives through the tale in a namespace of its own."""
+    """Play the scenario in every style, each in a namespace of its own."""
     crowd = Crowd(await settled_in(styles, product, recorder))
     await tale(crowd, product)
     return crowd
@@ -95,7 +94,8 @@ async def settled_in(
 
 
 def titled(*, often: Tale | None = None) -> list[object]:
-    """All tales; every start waits for the Lease of the killed one to run out, so only one is part of every run."""
+    """All scenarios; every restart waits until the Lease of the killed process has expired, so only one scenario is
+    part of every run."""
     return [
         pytest.param(tale, id=tale.__name__, marks=[] if tale is often else pytest.mark.full)
         for tale in TALES
@@ -125,7 +125,7 @@ async def test_kruise_workloads_are_released_though_the_controller_is_killed_at_
 async def test_nothing_moves_for_a_minute_without_a_controller(
     product: Product, recorder: Recorder
 ) -> None:
-    """The minute is watched, not waited for: every change that comes in it is looked at."""
+    """Every change within the minute is checked."""
     styles = test_workloads.STYLES
     crowd = Crowd(await settled_in(styles, product, recorder))
     await crowd.all(begin)
@@ -145,7 +145,7 @@ async def test_nothing_moves_for_a_minute_without_a_controller(
 
 
 async def is_refused_a_change(story: Story) -> None:
-    """The owner applies another template, and hears why it cannot be."""
+    """The owner applies another template, and the error says why it is refused."""
     changed = manifests.workload(story.app, THIRD_IMAGE)
     label = {"rollouts.kruise.io/workload-type": story.app.kind_name.lower()}
     changed["metadata"]["labels"] = label
@@ -154,7 +154,7 @@ async def is_refused_a_change(story: Story) -> None:
 
 
 def moves(known: frozenset[int], change: Change) -> bool:
-    """A change that was not known before, of anything but what Events and autoscalers say of themselves."""
+    """A new change of any object except Events and the status of autoscalers."""
     told = change.key.kind in (EVENTS, AUTOSCALERS)
     ours = not told and change.key.namespace.startswith("test-")
     return ours and change.resource_version not in known

@@ -111,5 +111,5 @@ async def test_the_older_version_of_a_stateful_set_is_converted_by_openkruises_o
     await client.create(base.format("v1alpha1"), {**made, "apiVersion": "apps.kruise.io/v1alpha1"})
     read = await client.get(f"{base.format('v1beta1')}/shop")
     assert read["spec"]["replicas"] == 1
-    # The default is written by the mutating webhook, so that one answers too.
+    # The mutating webhook writes the default, so it answers, too.
     assert read["spec"]["updateStrategy"]["rollingUpdate"]["podUpdatePolicy"] == "ReCreate"

@@ -1,8 +1,8 @@
-"""A release that the original controller left in mid-way goes on here, on a real control plane, in every style.
+"""A release that the original controller has begun continues with Moonshift, on a real control plane, in every style.
 
 The original does not run: a release of ours waits at a step, the controller ends, and every object is rewritten into
-the form in which the original leaves it. With its next start the controller takes it over: no pod moves, no share
-changes, the release is approved to its end or taken back, and nothing of the original is left.
+the form in which the original leaves it. After its next start, the controller takes the release over: no pod and no
+share changes, the release is approved to its end or rolled back, and no mark of the original is left.
 """
 
 import json
@@ -86,7 +86,7 @@ async def waits_at_its_step(story: Story) -> None:
 
 
 class Original:
-    """Whoever writes here is the original: no webhook of ours is asked about it."""
+    """Writes as the original controller: our webhooks are not called."""
 
     def __init__(self, client: ApiClient, admin: ApiClient) -> None:
         self._client = client
@@ -129,7 +129,7 @@ class Original:
         how: Callable[[JsonObject], JsonObject],
         subresource: str = "",
     ) -> None:
-        """Write an object in another form; again, where its own controller has written in between."""
+        """Write an object in another form; repeated if its own controller has written in between."""
         path = path_of(story.key(kind, name))
         parts = ("status",) if subresource else ("metadata", "spec")
         target = f"{path}{subresource}?fieldManager=moonshift"
@@ -153,7 +153,7 @@ def _workload(style: str, uid: str, obj: JsonObject) -> JsonObject:
 
 
 async def is_foretold(story: Story) -> None:
-    """The command line says of each object that it is taken over, and asks for nothing."""
+    """The command line reports that each object will be taken over, and asks for no action."""
     said = await checked(story)
     kinds = {item["kind"] for item in said}
     assert {"Rollout", "BatchRelease", story.app.kind_name} <= kinds, said
@@ -172,7 +172,7 @@ async def checked(story: Story) -> list[JsonObject]:
 
 
 async def goes_on(original: Original, story: Story) -> None:
-    """It waits where it waited, with the pods that it had."""
+    """The release waits at the same step, with the same pods."""
     await story.event("ReleaseTakenOver")
     await story.settled(STEP)
     await story.until(
@@ -185,7 +185,7 @@ async def goes_on(original: Original, story: Story) -> None:
 
 
 async def nothing_of_the_original_is_left(story: Story) -> None:
-    """No BatchRelease, and no mark."""
+    """No BatchRelease and no mark of the original is left."""
     await story.recorder.caught_up()
     with pytest.raises(RequestRefused, match="404"):
         await story.client.get(path_of(story.key(BATCH_RELEASES)))
@@ -215,7 +215,7 @@ async def is_undone(original: Original, story: Story) -> None:
 
 
 async def concluded(original: Original, story: Story) -> None:
-    """The release is over, and no invariant was broken since the original has left."""
+    """The release is over, and no invariant was broken after the original had ended."""
     await story.completed()
     found = await story.violations()
     kept = [
