@@ -8,11 +8,12 @@ from datetime import datetime
 import msgspec
 
 from controller.api.autoscaling import Autoscaler
+from controller.api.meta import Key
 from controller.api.networking import EndpointSlice, Service
 from controller.api.podsets import PodSet
 from controller.api.rollout import Rollout
 from controller.api.trafficrouting import TrafficRouting
-from controller.api.workload_kinds import WorkloadKind
+from controller.api.workload_kinds import KindName, WorkloadKind
 from controller.api.workloads import Deployment, Pod, ReplicaSet
 from controller.domain.availability import Unavailable
 from controller.domain.config.seen import ConfigState
@@ -130,6 +131,15 @@ class WorkloadSeen(Value, frozen=True):
         return self.object
 
 
+class Unclaimed(Value, frozen=True):
+    """An object with the UID of a former Rollout, in a label or (`labelled` is false) in an annotation."""
+
+    kind: KindName
+    object: Key
+    resource_version: str
+    labelled: bool = True
+
+
 class Observation(Value, frozen=True):
     """One Rollout and its world."""
 
@@ -143,6 +153,8 @@ class Observation(Value, frozen=True):
     """The autoscalers of the workload, or why they are not known; read in blue-green style only."""
     canaries: tuple[WorkloadSeen, ...] = ()
     """Extra Deployments that carry this Rollout's UID."""
+    unclaimed: tuple[Unclaimed, ...] = ()
+    """Extra Deployments, canary Services and companion objects of a former Rollout in the place of this one."""
     originals_canaries: tuple[WorkloadSeen, ...] = ()
     """Extra Deployments that the original controller made; looked for while its release is under way."""
     detached_autoscalers: tuple[Autoscaler, ...] = ()

@@ -38,8 +38,9 @@ from controller.effects import (
 )
 from controller.effects.writes import Writes
 from controller.errors import Forbidden, Invalid
-from controller.kube.resources import Resource, known_workload
+from controller.kube.resources import SERVICES, Resource, known_workload
 
+SERVICE = (SERVICES.api_version, SERVICES.kind)
 RETRY_REFUSED = 30.0
 """Seconds after which a refused write is repeated: a right may be granted without any event that we see."""
 
@@ -148,6 +149,14 @@ class Pass:
             return NotYet(f"{action.reference.kind} ({action.reference.api_version}) is not served")
         return await taking_over.route(self.writes, resource, action)
 
+    async def claim(self, action: decision.ClaimObject) -> Outcome:
+        """Give an object that a former Rollout left the UID of this one."""
+        known = known_workload(*action.kind)
+        resource = SERVICES if action.kind == SERVICE else known or self.kinds.resource(action.kind)
+        if resource is None:
+            return NotYet(f"{action.kind.kind} ({action.kind.api_version}) is not served")
+        return await taking_over.claim(self.writes, resource, action)
+
     async def remove_finalizer(self, _action: decision.RemoveFinalizer) -> Done:
         """Let the Rollout go."""
         await rollouts.remove_finalizer(self.writes, self.rollout, self.version)
@@ -228,6 +237,7 @@ EFFECTS: dict[type[object], Effect] = dict(
         _by(decision.Measure, Pass.measure),
         _to_workload(decision.TakeOverWorkload, taking_over.workload),
         _writes(decision.TakeOverCanary, taking_over.canary),
+        _by(decision.ClaimObject, Pass.claim),
         _writes(decision.TakeOverAutoscaler, taking_over.autoscaler),
         _by(decision.TakeOverRoute, Pass.take_over_route),
         _writes(decision.DropBatchRelease, taking_over.drop_batch_release),

@@ -19,6 +19,7 @@ from controller.api.workload_kinds import workload_kind
 from controller.domain.admission.taking_over import Taking, taken_over
 from controller.domain.admission.verdict import json_patch
 from controller.domain.decision import (
+    ClaimObject,
     Done,
     DropBatchRelease,
     NotYet,
@@ -59,6 +60,16 @@ async def canary(writes: Writes, action: TakeOverCanary) -> Done:
         "annotations": {TEMPLATE_HASH: action.template_hash, CONTROL_INFO: None},
     }
     await writes.merge(DEPLOYMENTS, action.deployment, {"metadata": metadata})
+    return Done(wrote=True)
+
+
+async def claim(writes: Writes, resource: Resource, action: ClaimObject) -> Done:
+    """The UID of the present Rollout, in the place of the former one's."""
+    metadata = {
+        "resourceVersion": action.resource_version,
+        "labels" if action.labelled else "annotations": {ROLLOUT_UID: action.rollout_uid},
+    }
+    await writes.merge(resource, action.object, {"metadata": metadata})
     return Done(wrote=True)
 
 

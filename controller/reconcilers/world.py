@@ -58,6 +58,7 @@ from controller.reconcilers.caches import CANARY_OF, OWNER, ROLLOUT_UID, SERVICE
 from controller.reconcilers.configs import TrackedObjects, config_of
 from controller.reconcilers.gates import Gates
 from controller.reconcilers.remembered import Plans, PodSets, Routes, Templates
+from controller.reconcilers.unclaimed import unclaimed
 
 REVISION = "deployment.kubernetes.io/revision"
 SCRIPT_NOT_FOUND = "ScriptNotFound"
@@ -192,6 +193,7 @@ class World:
                 self._deployment(extra)
                 for extra in self._caches.deployments.index(ROLLOUT_UID, rollout.metadata.uid)
             ),
+            unclaimed=unclaimed(self._caches, self._kinds, rollout, _references(rollout)),
             originals_canaries=self._originals_canaries(rollout) if originals else (),
             detached_autoscalers=self._detached_autoscalers(rollout) if originals else (),
             services=services,

@@ -137,6 +137,49 @@ async def test_a_release_leads_through_every_sort_of_reference(
     assert {kind: await spec_of(story, kind) for kind in LED} == wanted
 
 
+async def test_a_rollout_that_is_made_again_takes_along_what_its_former_one_had_made(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    story = await begin(product, world, namespace_of_product)
+    before = {kind: await spec_of(story, kind) for kind in LED}
+    await story.release(NEW_IMAGE)
+    await story.paused_at(1)
+    await shares(story, 20)
+    former = await story.client.get(path_of(story.key(ROLLOUTS)))
+    await product.controller.kill()
+    await story.client.delete(path_of(story.key(ROLLOUTS)))
+    await story.amend({"metadata": {"finalizers": None}})
+    await story.gone(ROLLOUTS)
+    await product.controller.start()
+    metadata = {"name": story.app.name, "namespace": namespace_of_product}
+    await story.create({**former, "metadata": metadata})
+    present = await story.until(
+        ROLLOUTS,
+        lambda r: (
+            r["metadata"]["uid"] != former["metadata"]["uid"]
+            and r.get("status", {}).get("currentStepState") == "StepPaused"
+        ),
+    )
+    assert present.object["status"]["currentStepIndex"] == 1
+    await shares(story, 20)
+    for step in (1, 2):
+        await story.approve(step)
+        await (story.paused_at(2) if step == 1 else story.completed())
+    await story.recorder.caught_up()
+    left = {
+        (key.kind.plural, key.name)
+        for key in story.recorder.state()
+        if key.namespace == namespace_of_product and key.kind in (DEPLOYMENTS, SERVICES, INGRESSES)
+    }
+    assert left == {
+        ("deployments", "shop"),
+        ("services", "shop"),
+        ("services", "shop-public"),
+        ("ingresses", "shop"),
+    }
+    assert {kind: await spec_of(story, kind) for kind in LED} == before
+
+
 async def test_a_jump_back_to_no_share_keeps_the_canary_ingress_at_weight_0(
     product: Product, world: Recorder, namespace_of_product: str
 ) -> None:

@@ -49,6 +49,7 @@ from controller.domain.decision.services import (
     UnpinService,
 )
 from controller.domain.decision.takeover import (
+    ClaimObject,
     DropBatchRelease,
     TakeOverAutoscaler,
     TakeOverCanary,
@@ -111,6 +112,7 @@ Action = (
     | RecordRelease
     | TakeOverWorkload
     | TakeOverCanary
+    | ClaimObject
     | TakeOverAutoscaler
     | TakeOverRoute
     | DropBatchRelease

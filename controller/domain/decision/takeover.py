@@ -1,4 +1,7 @@
-"""Facts about a release that the original controller began: we hold each object that it held, or nobody does."""
+"""Facts about a release that somebody else began: we hold each object that was held for it, or nobody does.
+
+The original controller began it, or a Rollout of the same name that exists no more.
+"""
 
 import msgspec
 
@@ -55,3 +58,14 @@ class DropBatchRelease(Value, frozen=True, tag=True):
     """The BatchRelease is gone: no controller that removes its finalizer is left."""
 
     batch_release: Key
+
+
+class ClaimObject(Value, frozen=True, tag=True):
+    """An object that was made for a former Rollout carries the UID of the present one."""
+
+    kind: KindName
+    object: Key
+    resource_version: str
+    rollout_uid: str
+    labelled: bool = True
+    """The UID is a label; of a canary Service it is an annotation."""

@@ -34,6 +34,7 @@ from controller.domain.rollout import (
     routing,
 )
 from controller.domain.rollout.beginning import begin, stable_at_admission
+from controller.domain.rollout.claiming import claiming
 from controller.domain.rollout.ends import End, abandoned
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.left_behind import without_a_release
@@ -200,7 +201,7 @@ def unseen_workload(context: ReleaseContext) -> Refusal | None:
 
 def _transition(context: ReleaseContext, status: RolloutStatus) -> Transition:
     rollout = context.seen.rollout
-    inherited = taking_over(context, status)
+    inherited = taking_over(context, status) or claiming(context, status)
     if inherited is not None:
         return inherited
     if rollout.metadata.deleting:

@@ -5,7 +5,8 @@ A companion object belongs to us completely. It is found by the Rollout's UID in
 it accompanies and the content we wrote. Additions by others (a controller's annotations, server defaults) are kept;
 removals and changes by others are reverted. The end of a release deletes it without calling a script.
 Invariant: an object without the Rollout's UID, in a label or as an owner (the original controller used an
-ownerReference), belongs to somebody else and is never written or deleted.
+ownerReference), belongs to somebody else and is never written or deleted. One with the UID of a Rollout that exists no
+more is first claimed (`rollout/claiming`).
 """
 
 import base64
@@ -77,6 +78,12 @@ def place_of_companion(metadata: ObjectMeta) -> str:
     """The place of the gateway object that it accompanies; empty if the object does not say."""
     record = _record_of(metadata.annotations.get(names.COMPANION, ""))
     return record.beside if record is not None else ""
+
+
+def rollout_of_companion(metadata: ObjectMeta) -> str:
+    """The name of the Rollout that it was made for; empty where the object does not say."""
+    record = _record_of(metadata.annotations.get(names.COMPANION, ""))
+    return record.rollout if record is not None else ""
 
 
 def read_companion(raw: bytes) -> CompanionObject | None:

@@ -108,7 +108,7 @@ def read_object_state(raw: bytes, subject: str) -> ObjectState | Refusal:
         if "spec" in content and "spec" not in original:
             return _damaged(subject, "the stored original has no spec")
         return ObjectState(live=live, original=original, in_use=True)
-    record = read_state(state)
+    record = _of_its_namespace(read_state(state), live)
     desired = unpack(record, stored) if record is not None else None
     if record is None or desired is None:
         return _damaged(subject, "the stored original or our record of it was changed")
@@ -124,6 +124,17 @@ def read_object_state(raw: bytes, subject: str) -> ObjectState | Refusal:
         changes=differences(desired, content) if without.touched else (),
         written=desired,
     )
+
+
+def _of_its_namespace(record: RouteRecord | None, live: Tree) -> RouteRecord | None:
+    """The record as a copy of the object in another namespace has to be read: only a Rollout beside an object leads
+    it.
+    """
+    metadata = live.get("metadata")
+    namespace = strings_of(metadata).get("namespace", "") if isinstance(metadata, dict) else ""
+    if record is None or not namespace or not record.namespace:
+        return record
+    return msgspec.structs.replace(record, namespace=namespace)
 
 
 class Editor(msgspec.Struct, frozen=True):

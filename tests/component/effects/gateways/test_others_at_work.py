@@ -235,3 +235,15 @@ async def test_a_rollout_of_the_same_name_elsewhere_is_another_one(
     assert isinstance(seen, RouteUnreadable)
     assert "in use by Rollout demo/web" in seen.message
     assert isinstance(see_route(ONE[0], raw, rollout="web", namespace="demo"), RoutePresent)
+
+
+async def test_a_copy_of_an_object_in_another_namespace_follows_the_rollout_beside_it(
+    server: ObjectServer, routes: GatewayRoutes
+) -> None:
+    await routes.ensure(plan(ONE))
+    server.edit(*VS, lambda obj: obj["metadata"].update({"namespace": "copied"}))
+    raw = json.dumps(server.objects[VS]).encode()
+    seen = see_route(ONE[0], raw, rollout="web", namespace="copied")
+    assert isinstance(seen, RoutePresent)
+    assert seen.in_use
+    assert isinstance(see_route(ONE[0], raw, rollout="shop", namespace="copied"), RouteUnreadable)

@@ -1,0 +1,94 @@
+"""Objects of a former Rollout that the present one has to claim: see `domain/rollout/claiming`.
+
+Invariant: an object is unclaimed only if no Rollout has its UID, and if it is what this Rollout would have made: an
+extra Deployment beside its workload, the canary Service of one of its Services, or a companion object that was made for
+a Rollout of its name.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from controller.api.meta import Key, ObjectMeta
+from controller.api.names import ROLLOUT_UID
+from controller.api.rollout import Rollout
+from controller.api.workload_kinds import KindName
+from controller.domain.availability import Unavailable
+from controller.domain.decision import Reference
+from controller.domain.observation import Unclaimed
+from controller.domain.rollout.release_context import moonshift_status
+from controller.domain.traffic.companions.companion import rollout_of_companion
+from controller.domain.traffic.plan.traffic_plan import services_of
+from controller.kube.kind_watch import Kind, RawObject
+from controller.kube.resources import DEPLOYMENTS, SERVICES
+from controller.reconcilers.caches import CANARY_OF, Caches
+
+DEPLOYMENT = KindName(DEPLOYMENTS.api_version, DEPLOYMENTS.kind)
+SERVICE = KindName(SERVICES.api_version, SERVICES.kind)
+
+
+class EveryObject(Protocol):
+    """The objects of the kinds that Rollouts name."""
+
+    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
+        """All objects of a namespace, or why they are not known."""
+        ...
+
+
+def unclaimed(
+    caches: Caches, kinds: EveryObject, rollout: Rollout, references: Iterable[Reference]
+) -> tuple[Unclaimed, ...]:
+    """Everything that a former Rollout left to this one."""
+    return (
+        *_extra_deployments(caches, rollout),
+        *_canary_services(caches, rollout),
+        *_companions(caches, kinds, rollout, references),
+    )
+
+
+def _is_of_nobody(caches: Caches, uid: str) -> bool:
+    return bool(uid) and not caches.rollouts.index("uid", uid)
+
+
+def _extra_deployments(caches: Caches, rollout: Rollout) -> Iterable[Unclaimed]:
+    ref = rollout.spec.workload_ref
+    if (ref.group, ref.kind) != (DEPLOYMENT.group, DEPLOYMENT.kind):
+        return
+    beside = str(Key(rollout.metadata.namespace, ref.name))
+    for found in caches.deployments.index(CANARY_OF, beside):
+        meta = found.metadata
+        if not meta.deleting and _is_of_nobody(caches, meta.labels.get(ROLLOUT_UID, "")):
+            yield Unclaimed(DEPLOYMENT, meta.key, meta.resource_version)
+
+
+def _canary_services(caches: Caches, rollout: Rollout) -> Iterable[Unclaimed]:
+    plan = rollout.spec.strategy.plan
+    if plan is None:
+        return
+    for pair in services_of(plan.traffic_routings, plan.disable_generate_canary_service):
+        found = caches.services.get(Key(rollout.metadata.namespace, pair.canary))
+        if found is None or pair.canary == pair.stable:
+            continue
+        meta = found.metadata
+        if _is_of_nobody(caches, meta.annotations.get(ROLLOUT_UID, "")):
+            yield Unclaimed(SERVICE, meta.key, meta.resource_version, labelled=False)
+
+
+def _companions(
+    caches: Caches, kinds: EveryObject, rollout: Rollout, references: Iterable[Reference]
+) -> Iterable[Unclaimed]:
+    """Looked for between releases only: a release finds what was left when it begins, and all objects of a namespace
+    would be gone through in each of its passes.
+    """
+    if moonshift_status(rollout.status).release:
+        return
+    for kind in {KindName(each.api_version, each.kind) for each in references}:
+        found = kinds.every(kind, rollout.metadata.namespace)
+        for item in found if isinstance(found, tuple) else ():
+            if _is_companion_left(caches, item.metadata, rollout.metadata.name):
+                meta = item.metadata
+                yield Unclaimed(kind, meta.key, meta.resource_version)
+
+
+def _is_companion_left(caches: Caches, meta: ObjectMeta, rollout: str) -> bool:
+    of_nobody = _is_of_nobody(caches, meta.labels.get(ROLLOUT_UID, ""))
+    return of_nobody and rollout_of_companion(meta) == rollout

@@ -1,0 +1,57 @@
+"""A Rollout is made again in mid-release, with another UID and no status: a backup was restored, or the finalizer was
+removed by hand.
+
+Invariant that is claimed: nothing stays of what the former one had made, and no pod is made twice.
+"""
+
+import pytest
+from msgspec import structs
+
+from controller.api.names import ROLLOUT_UID
+from controller.api.rollout import RolloutStatus, StepState
+from tests.unit.builders import KEY, sizes_of, status_of
+from tests.unit.domain.rollout.scenes import approve, started
+from tests.unit.worlds import World
+
+
+def made_again(world: World) -> None:
+    """The Rollout is another object of the same name."""
+    found = world.cluster.rollouts[KEY]
+    again = structs.replace(found.metadata, uid="", finalizers=())
+    world.cluster.rollouts.remove(KEY)
+    world.cluster.rollouts.put(structs.replace(found, metadata=again, status=RolloutStatus()))
+    world.rest()
+    assert world.cluster.rollouts[KEY].metadata.uid != found.metadata.uid
+
+
+@pytest.mark.parametrize("style", ["partition", "canary", "blueGreen"])
+def test_the_objects_of_a_former_rollout_go_with_the_release(style: str) -> None:
+    world = started(style, watched=False)
+    before = sizes_of(world)
+    made_again(world)
+    assert sizes_of(world) == before, "no pod came twice, and none went"
+    while status_of(world).current_step_state == StepState.STEP_PAUSED:
+        approve(world)
+    assert status_of(world).phase == "Healthy"
+    assert set(sizes_of(world)) == {"v2"}
+    assert [found.metadata.name for found in world.cluster.deployments] == [KEY.name]
+    assert [found.metadata.name for found in world.cluster.services] == ["web"]
+
+
+def test_an_object_of_another_rollout_that_exists_is_left_alone() -> None:
+    world = started("canary", watched=False)
+    found = world.cluster.rollouts[KEY]
+    other = structs.replace(found.metadata, name="other", uid="other")
+    spec = structs.replace(
+        found.spec, workload_ref=structs.replace(found.spec.workload_ref, name="other")
+    )
+    world.cluster.rollouts.put(
+        structs.replace(found, metadata=other, spec=spec, status=RolloutStatus())
+    )
+    world.rest()
+    makers = {
+        found.metadata.annotations.get(ROLLOUT_UID)
+        for found in world.cluster.services
+        if found.metadata.name != "web"
+    }
+    assert makers == {found.metadata.uid}
