@@ -1,4 +1,4 @@
-"""The forms a release can take: a kind of workload in a style. Every trouble has an answer for each of them.
+"""The forms of a release: a kind of workload in a style. The table has an answer for every trouble in every form.
 
 All are released in two steps, 20 % and 50 % of pods and traffic, each of which waits for its approval.
 """

@@ -1,7 +1,6 @@
-"""A story in which something goes wrong: every sentence of the product is kept, and held against the row.
-
-Invariant: a sentence counts only where it was read: in a recorded status, a recorded Event, or the answer to a request
-or a command of this scene. It must not judge releases: that is `tests.cluster.invariants`.
+"""A story with a problem: every message of the product is recorded, and compared with the row. Invariant: a message
+counts only if it was read in a recorded status, a recorded Event, or the answer to a request or a command of this
+scene. It must not judge releases: that is `tests.cluster.invariants`.
 """
 
 import asyncio
@@ -39,13 +38,13 @@ CLI_SECONDS = 60.0
 PLUGIN = "from controller.cli.main import cli; cli.main(prog_name='kubectl moonshift')"
 REPEATS = 5
 PATIENCE_SECONDS = 100.0
-"""Longer than the minute after which pods that are not made are told of."""
+"""Longer than the minute after which missing pods are reported."""
 State = Mapping[Key, JsonObject]
 Hook = Callable[[], Awaitable[None]]
 
 
 class Scene(Story):
-    """A story of a row; the sentences and commands in it are kept."""
+    """A story of a row; its messages and commands are recorded."""
 
     def __init__(self, running: Product, recorder: Recorder, form: Form, row: Row, namespace: str):
         super().__init__(running.plane, recorder, form.application(namespace), plainly=True)
@@ -61,29 +60,29 @@ class Scene(Story):
         self.explained: list[str] = []
         """The output of `why` at the worst moment, line by line."""
         self.at_its_worst: Hook | None = None
-        """The act of the test on the controller at the worst moment."""
+        """The test's action on the controller at the worst moment."""
 
     async def govern(self, body: JsonObject | None = None) -> None:
         """Create the Rollout, whose steps are shares, and wait until the workload is under its protection."""
         await super().govern(body or forms.rollout(self.app))
 
     def was_deleted(self) -> None:
-        """Write down that the Rollout was told to go, by a command."""
+        """Record that a command deleted the Rollout."""
         self._note("delete", self._last)
 
     async def pods_serve(self) -> None:
-        """As many pods as the owner asks for are ready behind the Service, as things are now."""
+        """At present, the Service has as many ready pods as the owner asks for."""
         await self.recorder.until_state(lambda state: self._ready_in(state) == self.size)
 
     def begins_anew(self) -> None:
-        """Judge nothing before this moment: the next acts are about another workload of the same name."""
+        """Check nothing before this moment: the next actions are about another workload of the same name."""
         self._since = max(change.resource_version for change in self.recorder.history())
         self._audit_mark = self.plane.audit.mark()
         self.deeds.clear()
         self.expected.clear()
 
     async def moment(self) -> None:
-        """The moment at which a crash would hurt the most."""
+        """The worst moment for a crash."""
         if self.at_its_worst is not None:
             self.excused["EmptySides"] = (
                 "nobody is at work until the Lease of the killed one runs out"
@@ -91,7 +90,7 @@ class Scene(Story):
             await self.at_its_worst()
 
     async def is_explained(self, user: str = "developer") -> None:
-        """Ask `why`, and type what it says; one form is asked, and nothing may be on the move."""
+        """Run `why`, and the commands that it prints; only for one form, and only while the release is at rest."""
         if self.form is not self.row.asked:
             return
         self.explained += why.lines_of(await self._moonshift("why", "shop", user=user))
@@ -113,7 +112,7 @@ class Scene(Story):
             return str(failed)
 
     async def replaces(self, body: JsonObject) -> None:
-        """`kubectl replace`, again where somebody wrote between its read and its write, as a person would."""
+        """`kubectl replace`, repeated if another write came between its read and its write, as a person would do it."""
         for _ in range(REPEATS):
             try:
                 await self.types("replace", "-f", "-", body=body)
@@ -163,7 +162,7 @@ class Scene(Story):
         return output.decode() + errors.decode()
 
     async def is_refused(self, request: Awaitable[object]) -> str:
-        """A request that must be refused; the words are kept."""
+        """Send a request that must be refused; the message is recorded."""
         try:
             await request
         except (RequestRefused, CommandFailed) as refused:
@@ -174,7 +173,7 @@ class Scene(Story):
     # --- what is heard ----------------------------------------------------------------------------
 
     async def hears(self, number: int = 0, seconds: float = RELEASE_SECONDS) -> Change:
-        """Wait until a sentence of the row (the first, or another) is said."""
+        """Wait until a message of the row (the first, or another) appears."""
         wanted = self.row.says[number]
         return await self.recorder.until(
             lambda c: (
@@ -185,7 +184,7 @@ class Scene(Story):
         )
 
     async def eventually(self, holds: Callable[[State], bool], what: str) -> None:
-        """Wait until what is there now is as it should be."""
+        """Wait until the present state satisfies the condition."""
         await self.recorder.caught_up()
         try:
             await self.recorder.until_state(
@@ -196,7 +195,7 @@ class Scene(Story):
             raise NotReady(told) from late
 
     async def never(self, seconds: float, happens: Callable[[Change], bool]) -> None:
-        """Watch that something does not happen for a while: the length of the while is what is tested."""
+        """Check that a change does not happen for a while: the test is about the length of this time."""
         await self.recorder.caught_up()
         seen = {change.resource_version for change in self.recorder.history()}
 
@@ -217,7 +216,7 @@ class Scene(Story):
         )
 
     async def at_its_share(self) -> int:
-        """The step waits for its approval with as many ready new and old pods as it says; answers the step."""
+        """The step waits for its approval and has the right numbers of ready new and old pods; returns the step."""
         await self.eventually(self._shares, "the pods are those of the step")
         return step_of(await self.status())
 
@@ -236,7 +235,7 @@ class Scene(Story):
         return images.count(STABLE_IMAGE) == old and len(images) - old == new
 
     async def runs(self, *, old: int, new: int) -> None:
-        """So many ready pods of each version there are now, and no others."""
+        """Wait until exactly these numbers of pods of each version are ready."""
 
         def so(state: State) -> bool:
             found = [pod for pod in _pods_in(state, self.app.name) if not deleting(pod)]
@@ -248,13 +247,13 @@ class Scene(Story):
         await self.eventually(so, f"{old} old and {new} new pods")
 
     async def flicker(self) -> None:
-        """No pod is asked for, and at once as many as before: for the owner nothing has changed."""
+        """Scale to zero and at once back to the former size: for the owner nothing has changed."""
         path = f"{path_of(self.key(self.workload))}/scale"
         for size in (0, self.size):
             await self.client.patch(path, {"spec": {"replicas": size}})
 
     async def made_again(self, kind: Kind) -> None:
-        """A Service that is made again has another address."""
+        """A Service that is created again has another address."""
         key = self.key(kind)
         live = await self.client.get(path_of(key))
         for name in ("clusterIP", "clusterIPs"):
@@ -275,7 +274,7 @@ class Scene(Story):
         return "\n".join(told)
 
     async def stalled(self, reason: str = "") -> str:
-        """The Rollout is Stalled now; answers what is said."""
+        """Wait until the Rollout is Stalled; returns the message."""
         key = self.key(ROLLOUTS)
 
         def is_stalled(state: State) -> bool:
@@ -296,12 +295,12 @@ class Scene(Story):
         )
 
     async def is_about_another_than(self, revision: str) -> None:
-        """The release of another template has begun; from then on, nothing before it is judged."""
+        """The release of another template has begun; earlier changes are not checked any more."""
         begun = await self.rollout(lambda found: revision_of(found) != revision)
         self._last = begun.resource_version
 
     def said(self) -> Iterator[Said]:
-        """Everything that was said to anybody."""
+        """All messages of the scene."""
         yield from self.answers
         for change in self.recorder.history():
             yield from said_in(change, self.app.namespace)
@@ -309,12 +308,12 @@ class Scene(Story):
     # --- the judgement ----------------------------------------------------------------------------
 
     async def violations(self, *, ended: bool = True) -> list[Violation]:
-        """Every broken rule but those that the trouble itself breaks."""
+        """Every broken rule except the rules that the trouble itself breaks."""
         found = await super().violations(ended=ended)
         return [violation for violation in found if violation.rule not in self.excused]
 
     def unsaid(self) -> list[Said]:
-        """Sentences of the row that nobody said."""
+        """Messages of the row that did not appear."""
         heard = {*self.said()}
         return [said for said in self.row.says if not any(map(said.same_as, heard))]
 
@@ -337,7 +336,7 @@ def _pods_in(state: State, app: str) -> list[JsonObject]:
 
 
 def said_in(change: Change, namespace: str) -> Iterator[Said]:
-    """The sentences of an object in the namespace at one revision."""
+    """The messages in an object of the namespace at one revision."""
     if change.key.namespace != namespace or change.type == "DELETED":
         return
     if change.key.kind == EVENTS:
@@ -353,5 +352,5 @@ def said_in(change: Change, namespace: str) -> Iterator[Said]:
 
 
 def _words_of(refused: Exception) -> str:
-    """The words after those that only say which command it was."""
+    """The words of the command without the leading words that name the program."""
     return str(refused).partition(": ")[2].strip()

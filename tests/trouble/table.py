@@ -1,8 +1,7 @@
 """The parts of the table of troubles: a trouble, its rows, the sentences of each, and the forms it is played in.
 
 Invariant: a test plays a row and the document prints it, from one value. The column "what happens" is the docstring of
-the scenario that asserts it; the sentences are the patterns that the run is held against; the commands are those that
-the scenario runs.
+the scenario that asserts it; the messages are patterns that must match the run; the scenario runs the commands.
 """
 
 import inspect
@@ -18,7 +17,7 @@ HOLE = re.compile(r"<[^<>]+>")
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
-    """The text as it must be found, whole, with anything in its holes."""
+    """A pattern for the whole text, with any text in its holes."""
     parts = (re.escape(part) for part in HOLE.split(text))
     return re.compile(".+?".join(parts), re.DOTALL)
 
@@ -32,11 +31,11 @@ class Said:
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """The sentence as it must be found, whole."""
+        """A pattern for the whole message."""
         return pattern_of(self.text)
 
     def same_as(self, heard: "Said") -> bool:
-        """Whether the heard sentence is this one, and was read in the same place."""
+        """Whether the recorded message matches, and was read in the same place."""
         where = pattern_of(self.where).fullmatch(heard.where)
         return where is not None and self.pattern.fullmatch(heard.text) is not None
 
@@ -47,7 +46,7 @@ Scenario = Callable[[Any], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One answer to a trouble, for the forms it is the answer for."""
+    """One answer to a trouble, for some forms."""
 
     scenario: Scenario
     says: tuple[Said, ...]
@@ -55,20 +54,20 @@ class Row:
     """Commands that the scenario runs; or, without a leading `kubectl`, why there is nothing to do."""
     played: tuple[Form, ...]
     often: tuple[Form, ...] = ()
-    """Those of `played` that are part of every run; the others are played by `make test-full`."""
+    """The forms of `played` that are part of every run; `make test-full` plays the others."""
     alone: bool = False
-    """It changes what all namespaces share, so it is played after all others, by itself."""
+    """It changes state that all namespaces share, so it is played alone, after all others."""
     killed: tuple[Form, ...] = ()
-    """Those of `played` that are played once more, with the controller killed at the worst moment."""
+    """The forms of `played` that are played again, with the controller killed at the worst moment."""
     derived: Mapping[tuple[Form, ...], str] = field(default_factory=dict)
     """Forms that are not played, with the reason why the row holds for them."""
     why: tuple[str, ...] = ()
-    """What `kubectl moonshift why shop` prints at the worst moment besides the stall that is said: lines, without the
-    columns before `#`. Empty: it is not asked."""
+    """The lines that `kubectl moonshift why shop` prints at the worst moment, without the lines of the stalls in
+    `says` and without the padding before `#`. Empty: the scenario does not run `why`."""
 
     @property
     def asked(self) -> Form:
-        """The form that `why` is asked for: it says the same for all."""
+        """The form for which `why` is run: its output is the same for all."""
         return (*self.often, *self.played)[0]
 
     @property
@@ -108,7 +107,7 @@ class Trouble:
 
     @property
     def missing(self) -> tuple[Form, ...]:
-        """Forms that nothing is said about."""
+        """Forms without a row or a reason."""
         known = {form for row in self.rows for form in row.forms}
         known |= {form for forms in self.except_for for form in forms}
         return tuple(form for form in FORMS if form not in known)

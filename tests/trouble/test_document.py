@@ -1,4 +1,4 @@
-"""docs/trouble.md says what the table says, and the table has an answer for every trouble of every kind and style."""
+"""docs/trouble.md agrees with the table, and the table has an answer for every trouble in every form."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""Every row of the table of troubles, on a real control plane, held against its own words and every invariant.
+"""Plays every row of the table on a real control plane, and checks its messages and every invariant.
 
 The rows of a run go on at the same time, each in a namespace of its own; the first test waits for all of them.
 """
@@ -99,7 +99,7 @@ async def scene_of(case: Case, running: Product, recorder: Recorder) -> Scene:
 async def play(
     case: Case, running: Product, recorder: Recorder, at_its_worst: Hook | None = None
 ) -> None:
-    """Live through a row; everything it promises was done and said."""
+    """Play a row; check that all its commands were run and all its messages appeared."""
     scene = await scene_of(case, running, recorder)
     scene.at_its_worst = at_its_worst
     try:
@@ -117,7 +117,7 @@ async def play(
 
 
 def said_list(scene: Scene) -> str:
-    """Everything that was said, once, for a failure's text."""
+    """All messages, each once, for the text of a failure."""
     return "\n".join(dict.fromkeys(f"  {said.where}: {said.text}" for said in scene.said()))
 
 
@@ -127,7 +127,7 @@ def killed_cases() -> dict[str, Case]:
 
 
 async def play_killed(case: Case, running: Product, recorder: Recorder, kill: Appointment) -> None:
-    """Live through a row in which the controller is killed when it hurts the most."""
+    """Play a row in which the controller is killed at the worst moment."""
     met = False
 
     async def meet() -> None:
@@ -148,7 +148,7 @@ async def killed(
 ) -> Together:
     """Give the selected cases with a kill, running; the others are over by then.
 
-    As many as run at once meet their kill together; the next begin when these have ended.
+    The cases that run at the same time share one kill; the next cases begin when these have ended.
     """
     await troubles.ended()
     running, recorder = ground

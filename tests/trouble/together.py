@@ -1,4 +1,4 @@
-"""Rows that meet at their worst moments, so that one kill of the controller meets all of them.
+"""Rows that wait for each other at their worst moments, so that one kill of the controller affects all of them.
 
 Invariant: a scene that ends before its moment, well or not, does not hold up the others.
 """
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 
 class Appointment:
-    """The last of `number` to arrive does the deed; then all go on."""
+    """The last of `number` scenes to arrive runs the action; then all continue."""
 
     def __init__(self, number: int, deed: Callable[[], Awaitable[None]]) -> None:
         self._missing = number
@@ -16,12 +16,12 @@ class Appointment:
         self._over = asyncio.Event()
 
     async def arrive(self) -> None:
-        """Wait for the others and for the deed."""
+        """Wait for the other scenes and for the action."""
         await self.miss()
         await self._over.wait()
 
     async def miss(self) -> None:
-        """One will not come any more, or has come."""
+        """Count a scene that has arrived, or that will not arrive any more."""
         self._missing -= 1
         if self._missing == 0:
             try:

@@ -1,6 +1,5 @@
-"""`moonshift why` at a row's worst moment: its lines as the document prints them, and its commands, typed.
-
-Invariant: a command that only looks is run, and has to answer. One that changes something is run by the scenarios.
+"""`moonshift why` at a row's worst moment: its lines as the document prints them; and runs its commands. Invariant: a
+command that only reads is run here, and has to succeed. Scenarios run the commands that change something.
 """
 
 import re
@@ -34,13 +33,13 @@ def lines_of(output: str) -> list[str]:
 
 
 def commands_of(lines: Iterable[str]) -> list[list[str]]:
-    """The commands that it told to type, in words."""
+    """The printed commands, split into words."""
     told = [line for line in lines if line.startswith("kubectl ")]
     return [shlex.split(line, comments=True) for line in told]
 
 
 async def type_those_that_look(plane: Plane, lines: Iterable[str]) -> None:
-    """Run every command that only looks, as the administrator. Raises CommandFailed if one does not answer."""
+    """Run every command that only reads, as the administrator. Raises CommandFailed if one fails."""
     for _, *words in commands_of(lines):
         if words[0] in LOOKS:
             await plane.kubectl(*words)

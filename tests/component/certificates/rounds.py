@@ -1,4 +1,4 @@
-"""An endpoint whose keeper goes its rounds for the length of a block, and a clock that stands."""
+"""An endpoint whose keeper runs its rounds for the duration of a block, with a stopped clock."""
 
 import asyncio
 from collections.abc import AsyncIterator

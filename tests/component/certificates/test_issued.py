@@ -147,7 +147,7 @@ def set_of(bundle: object) -> set[bytes]:
 
 @pytest.fixture
 def replica(tmp_path: Path) -> Replica:
-    """Give a replica that was told of the Secret; the Secret is not there yet."""
+    """Give a replica that is configured with the Secret; the Secret does not exist yet."""
     return Replica(tmp_path, Secrets(), Configurations())
 
 

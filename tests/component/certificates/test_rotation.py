@@ -1,4 +1,4 @@
-"""The order of a rotation: nobody ever meets a certificate whose authority it does not know."""
+"""The order of a rotation: no client ever gets a certificate whose authority it does not know."""
 
 from datetime import datetime, timedelta
 

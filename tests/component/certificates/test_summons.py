@@ -16,7 +16,7 @@ from controller.webhook.worker_pods import KubeWorkerPods
 
 
 class Pods:
-    """Notes what it was told; the first refusals are for want of a right."""
+    """Records its calls; the first calls are refused because of a missing right."""
 
     def __init__(self, refusals: int = 0) -> None:
         self.values: list[str] = []

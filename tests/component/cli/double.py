@@ -119,7 +119,7 @@ class Cluster:
         await reply.until_closed()
 
     def changes_to(self, rollout: dict[str, Any]) -> None:
-        """Whoever watches Rollouts hears of it."""
+        """Send the change to everybody who watches Rollouts."""
         self.events.setdefault(ROLLOUTS, []).append(event("MODIFIED", rollout))
 
     async def run(

@@ -1,4 +1,4 @@
-"""What `convert` writes is what the engine reads: executed, it is the input again."""
+"""The engine can read the output of `convert`: executed, it gives the input again."""
 
 import re
 from pathlib import Path

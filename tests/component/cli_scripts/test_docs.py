@@ -1,4 +1,4 @@
-"""The worked example of docs/scripts.md does what is printed there."""
+"""The commands of docs/scripts.md print the output that the page shows."""
 
 import re
 import shutil

@@ -1,6 +1,6 @@
-"""Ways to damage a manifest, as editors, templates and people do.
+"""Typical mistakes of editors, templates and people in a manifest.
 
-Invariant: a damage is chosen by what Hypothesis draws, so that a failing one is found again and made smaller.
+Invariant: Hypothesis chooses the mistake, so a failing example can be repeated and made smaller.
 """
 
 import copy

@@ -16,7 +16,7 @@ NAMESPACE = "shop"
 
 
 class ApiDouble(MemoryApi):
-    """`writes` are those that were accepted, as verb and name."""
+    """`writes` are the accepted writes, as verb and name."""
 
     def __init__(self) -> None:
         super().__init__(lambda: datetime(2026, 1, 1, tzinfo=UTC))

@@ -1,4 +1,4 @@
-"""Copies of ConfigMaps and Secrets, and the way back from them: only the chosen content, and always whole."""
+"""Copies of ConfigMaps and Secrets, and restoring from them: only the chosen content, and always all of it."""
 
 import base64
 

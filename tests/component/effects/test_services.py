@@ -23,7 +23,7 @@ UNPIN = UnpinService(KEY, "1", POD_TEMPLATE_HASH)
 
 
 class Owned(ApiDouble):
-    """Notes who owns fields, as the API server does: who patches, beside those who were there."""
+    """Records field managers as the API server does: the writer of each patch in addition to earlier managers."""
 
     down = False
     """Every JSON patch fails."""

@@ -1,4 +1,4 @@
-"""Templates that come back: from what keeps them, or from the status of the release."""
+"""Restored templates: from the object that keeps them, or from the status of the release."""
 
 from typing import Any
 

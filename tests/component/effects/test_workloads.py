@@ -16,7 +16,7 @@ OWNERS: Object = {"manager": "owner", "operation": "Apply"}
 
 
 class Patched(ApiDouble):
-    """Counts what is tried, refused or not."""
+    """Counts all attempts, refused or not."""
 
     tried = 0
 

@@ -36,7 +36,7 @@ class Answering(ApiDouble):
 
 
 class Remembering(LedgerDouble):
-    """Keeps what it is told."""
+    """Stores its arguments."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""An HTTP server that does exactly what a test's script says, byte by byte and fault by fault.
+"""An HTTP server that follows a test's script exactly, byte by byte and fault by fault.
 
 It knows nothing of Kubernetes but the shape of lists, watch events and statuses; the behaviour of a real API server is
 tried on one.

@@ -1,4 +1,4 @@
-"""An HTTP proxy that knows CONNECT and plain requests, and remembers what it was asked for."""
+"""An HTTP proxy for CONNECT and plain requests that records its requests."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 class Proxy:
     port: int = 0
     asked: list[str] = field(default_factory=list)
-    """First lines of requests, and the proof of who asked, where there was one."""
+    """First lines of requests, and their credentials if there were any."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     @contextlib.asynccontextmanager

@@ -61,7 +61,7 @@ class Counted:
 
 
 class Scene:
-    """A server, a reflector on it, and what came of them."""
+    """A server, a reflector on it, and their results."""
 
     def __init__(self, server: FaultyServer, reflector: Reflector[Thing], metrics: Counted) -> None:
         self.server = server

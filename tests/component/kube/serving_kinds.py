@@ -108,7 +108,7 @@ class Kinds:
 
 
 class Told:
-    """The owners that were told of news, in order."""
+    """The owners that were notified, in order."""
 
     def __init__(self) -> None:
         self.owners: list[Key] = []
@@ -127,7 +127,7 @@ class Told:
 
 @contextlib.asynccontextmanager
 async def watching(served: Kinds) -> AsyncIterator[tuple[DynamicKinds, Told]]:
-    """Kinds on that server, and what they told."""
+    """Kinds on that server, and their notifications."""
     told = Told()
     async with served.server.running(), connected(served.server) as client:
         kinds = DynamicKinds(

@@ -37,7 +37,7 @@ def stored(version: str, text: str, name: str = "web", **metadata: Any) -> dict[
 
 
 class Scene:
-    """Objects of a server, and the changes that were told."""
+    """Objects of a server, and the reported changes."""
 
     def __init__(self) -> None:
         self.changed: list[tuple[ConfigKind, str, str]] = []

@@ -1,4 +1,4 @@
-"""Where credentials come from and what stays of them."""
+"""The sources of credentials, and the parts of them that are kept."""
 
 import asyncio
 import base64

@@ -334,7 +334,7 @@ async def test_a_transform_sees_every_object_before_the_store_does() -> None:
 
 
 class Instant:
-    """A client whose answers are all there at once, without any I/O."""
+    """A client that has all answers at once, without any I/O."""
 
     def __init__(self, items: int, lines: list[bytes]) -> None:
         self._items = [thing(f"t{n}", str(n)) for n in range(items)]

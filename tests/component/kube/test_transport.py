@@ -1,4 +1,4 @@
-"""Requests over aiohttp's connections: which failure is told as which, and that nothing is repeated."""
+"""Requests over aiohttp's connections: the exception for each failure, and that no request is repeated."""
 
 import asyncio
 import contextlib

@@ -22,7 +22,8 @@ _STARTED = ("serving", "listening, not ready")
 
 
 async def eventually(holds: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
-    """Looks again and again, bounded, at what no event announces; fails with `what` where it never holds."""
+    """Checks a condition again and again, for a limited time, if no event reports it; fails with `what` if it never
+    holds."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"never became true: {what}"
@@ -166,8 +167,9 @@ async def worker(
 ) -> AsyncIterator[Worker]:
     """A worker that has answered its self-test, stopped at the end whatever happens.
 
-    Nobody is demoted unless asked for: on a busy machine a demoted script gets no CPU at all, and what then ends it is
-    the wall clock, whatever the test was about. Nor does anybody rest: how soon a test counts processes is uncertain.
+    No call is demoted unless the test asks for it: on a busy machine a demoted script gets no CPU at all, and the
+    limit of wall time ends it, whatever the test was about. Children do not end at rest, because it is uncertain how
+    soon a test counts processes.
     """
     command = [*command, "--listen", listen, *flags]
     if not demotes:

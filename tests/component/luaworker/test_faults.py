@@ -1,4 +1,4 @@
-"""Processes that are killed under the worker's hands, and what is left when it ends."""
+"""Processes of the worker that are killed from outside, and the processes that are left when it ends."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ async def spares_ready(running: Worker) -> list[int]:
 
 
 async def echo(running: Worker) -> bytes:
-    """The answer that a caller gets who asks again where the worker had no process for half a second."""
+    """The answer of a call that is repeated if the worker had no process for half a second."""
     async with asyncio.timeout(60):
         while True:
             try:

@@ -33,7 +33,7 @@ LOST = (
 
 @asynccontextmanager
 async def impostor() -> AsyncIterator[tuple[Child, socket.socket]]:
-    """A process that does nothing, behind a channel whose other end is the test's."""
+    """A process that does nothing; the test has the other end of its channel."""
     loop = asyncio.get_running_loop()
     process = await asyncio.create_subprocess_exec("sleep", "60", stdin=subprocess.DEVNULL)
     ours, theirs = socket.socketpair()

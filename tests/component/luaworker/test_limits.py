@@ -91,7 +91,8 @@ async def test_known_crashes_of_the_engine_are_errors(shared_worker: Worker, scr
 
 
 async def test_a_write_beyond_the_engines_stack_harms_nobody_else(shared_worker: Worker) -> None:
-    # CVE-2014-5461: a vararg function with too many parameters writes beyond the stack. What that hits is luck.
+    # CVE-2014-5461: a vararg function with too many parameters writes beyond the stack. It is not predictable which
+    # memory it overwrites.
     names = ",".join(f"a{i}" for i in range(150))
     script = f"local function g({names}, ...) end for i = 1, 1000 do g() end return {{}}"
     for _ in range(2):

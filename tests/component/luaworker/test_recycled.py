@@ -31,10 +31,10 @@ _OBJECT = (
 
 
 class Trusting:
-    """A pool, and what it did."""
+    """A pool, and a record of its calls."""
 
     def __init__(self, **settings: float) -> None:
-        # Nobody is demoted: on a busy machine a demoted child gets no CPU, not even to end. Nor does anybody rest.
+        # No child is demoted: on a busy machine a demoted child gets no CPU, not even to end. No child ends at rest.
         rest: dict[str, float] = {"rest_after": 0, **settings}
         self.settings = Settings(listen="", concurrency=4, demote_after=600, **rest)  # type: ignore[arg-type] # numbers only
         self.metrics = Metrics()

@@ -1,4 +1,4 @@
-"""Mutual TLS on a live worker: who is let in, and what happens when the certificates are replaced."""
+"""Mutual TLS on a live worker: accepted clients, and the replacement of certificates."""
 
 import asyncio
 import sys

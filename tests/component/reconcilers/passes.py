@@ -33,7 +33,7 @@ from tests.unit.worlds import World
 
 
 class Passes:
-    """One reconciler and what it told; `answer` is what gateway objects say to every write."""
+    """One reconciler and its reports; `answer` is the result of every write of a gateway object."""
 
     def __init__(self, world: World, *, decide: Decide = decide, effects: Effects = Pass) -> None:
         self.world = world

@@ -1,4 +1,4 @@
-"""Of a TrafficRouting that is gone nothing is remembered, its Events neither."""
+"""After a TrafficRouting is deleted, no data about it is kept, not even its Events."""
 
 from random import Random
 
@@ -17,7 +17,7 @@ KEY = Key("shop", "web")
 
 
 class Remembered:
-    """Who remembers something of a TrafficRouting, as sights, as who waits for a right, and as Events."""
+    """The parts that store data about a TrafficRouting: observations, waits for a right, and Events."""
 
     def __init__(self) -> None:
         self.told = {KEY: "Progressing"}

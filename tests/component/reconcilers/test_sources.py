@@ -1,4 +1,4 @@
-"""When passes may begin, and what stops which Rollouts, by how the caches stand."""
+"""The state of the caches decides when passes may begin, and which Rollouts are stopped."""
 
 import asyncio
 
@@ -33,7 +33,7 @@ class Cache:
 
 
 class Scene:
-    """The caches under test, and the news that was told of them."""
+    """The caches under test, and their notifications."""
 
     def __init__(self) -> None:
         self.turns = 0

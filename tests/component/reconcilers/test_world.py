@@ -1,4 +1,4 @@
-"""The objects that are watched for a Rollout, and the input of a pass where an object cannot be read."""
+"""The objects that are watched for a Rollout, and the input of a pass if an object cannot be read."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""A replica that was asked to stop holds up its end; one whose part failed does not."""
+"""A replica that was asked to stop delays its end; a replica with a failed part does not."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Free pages of the heap go back to the system once after passes, and no timer runs without passes."""
+"""Free pages of the heap are returned to the system once after passes, and no timer runs without passes."""
 
 import asyncio
 import subprocess

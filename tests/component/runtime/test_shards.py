@@ -182,7 +182,7 @@ async def _played(story: list[tuple[str, int, int]]) -> None:
 
 
 class Crew:
-    """Processes that come and go, and those that were stopped in the middle of their work."""
+    """Processes that start and end, and processes that were frozen during their work."""
 
     def __init__(self) -> None:
         self._leases = Leases()
@@ -216,7 +216,7 @@ class Crew:
                 pass
 
     def look(self) -> None:
-        """Each namespace has one writer at most, also if those that were stopped go on now."""
+        """Each namespace has at most one writer, even if the frozen processes continue now."""
         for namespace in NAMESPACES:
             writers = {process.name for process in self.alive if process.writes(namespace)}
             writers |= {name for name, until in self._frozen if now() <= until.get(namespace, -1)}

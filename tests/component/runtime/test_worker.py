@@ -19,7 +19,7 @@ Script = Callable[[str], Awaitable[Result]]
 
 
 class Reconciler:
-    """Raises or returns what the script says, one entry per call; then succeeds."""
+    """Raises or returns one entry of the script per call; succeeds after the last entry."""
 
     def __init__(self, *script: Exception | Result) -> None:
         self.script = list(script)

@@ -155,7 +155,7 @@ async def test_a_name_is_resolved(tmp_path: Path) -> None:
 
 
 class Scripted(pb_grpc.LuaExecutorServicer):
-    """A worker that answers as it was told."""
+    """A worker with prepared answers."""
 
     def __init__(self, *answers: object) -> None:
         self.answers = list(answers)

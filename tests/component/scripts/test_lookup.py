@@ -1,4 +1,4 @@
-"""Which script serves what: the original's order, explicit choices, and reasons where there is none."""
+"""The look-up of scripts: the original's order, explicit choices, and the reason if there is no script."""
 
 import hashlib
 

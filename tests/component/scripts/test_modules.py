@@ -1,4 +1,4 @@
-"""The parts sent with a script: the modules it asks for, those they ask for, and the text of another script."""
+"""The parts sent with a script: its modules, the modules that these use, and the text of another script."""
 
 from pathlib import Path
 

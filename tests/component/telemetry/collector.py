@@ -23,7 +23,7 @@ class Span:
 
 
 class Collector:
-    """Keeps what it is sent."""
+    """Stores the received spans."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []

@@ -27,7 +27,7 @@ SCRIPT = Script("own.lua", b"return obj", "", "configMap")
 
 
 class Listening(pb_grpc.LuaExecutorServicer):
-    """A worker that only listens to what a call carries."""
+    """A worker that only records the metadata of calls."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []

@@ -33,7 +33,7 @@ class FixedClock:
 
 
 class Reads:
-    """Both readers; counts, and fails or hangs when told to."""
+    """Both readers; counts reads, and fails or hangs if the test asks for it."""
 
     def __init__(self, *rollouts: Rollout) -> None:
         self.present = rollouts

@@ -44,7 +44,7 @@ FLOOD = {
 
 
 def connected(most: int = 100) -> aiohttp.ClientSession:
-    """A pod without a certificate, and without a wish for one; at most so many connections (0: no bound)."""
+    """A pod that has no certificate and verifies none; with this many connections at most (0: no limit)."""
     blind = ssl.create_default_context()
     blind.check_hostname, blind.verify_mode = False, ssl.CERT_NONE
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=blind, limit=most))

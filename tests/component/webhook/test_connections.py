@@ -43,7 +43,7 @@ class Slow:
         return Answer(allowed=True)
 
     async def has(self, number: int) -> None:
-        """Return when so many are under way."""
+        """Return when this number of requests is in progress."""
         async with self.came:
             await self.came.wait_for(lambda: self.now >= number)
 
@@ -71,7 +71,7 @@ async def asked(session: aiohttp.ClientSession, url: str) -> int:
 
 
 async def waiting(app: web.Application, number: int) -> None:
-    """Return when so many wait for a place."""
+    """Return when this number of connections waits for a place."""
     while app[DOOR][0].waiting < number:  # noqa: ASYNC110 - a door tells nobody
         await asyncio.sleep(0.01)
 

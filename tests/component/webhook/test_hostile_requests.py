@@ -1,4 +1,4 @@
-"""Whatever arrives on the port gets an HTTP answer in words, and the server lives on."""
+"""All bytes that arrive on the port get an HTTP answer with a message, and the server continues."""
 
 import asyncio
 import contextlib
@@ -56,7 +56,7 @@ async def listening(
 
 
 async def said(port: int, raw: bytes) -> Answered:
-    """The answer of the server to some bytes. We close the connection where the server keeps it open."""
+    """The server's answer to some bytes. The test closes the connection if the server keeps it open."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         with contextlib.suppress(ConnectionError):
@@ -178,14 +178,14 @@ async def test_chunks_are_counted_and_not_believed() -> None:
 
 
 async def test_over_the_budget_the_client_is_told_to_ask_again() -> None:
-    """kube-apiserver asks again by itself, after the seconds it is told."""
+    """kube-apiserver repeats the request by itself, after the time in the answer."""
     async with listening(bodies=BodyLimits(small_bytes=10)) as port:
         answer = await said(port, posted("/convert", b'{"request":{"uid":"u"}}'))
         assert answer.status == 503
         assert "retry-after: 1" in answer.headers
         assert b"ask again" in answer.body
         small = await said(port, posted("/convert", b"{}"))
-        assert small.status == 400  # what was refused is not held against others
+        assert small.status == 400  # a refused request does not count against others
 
 
 async def test_the_room_of_a_body_is_there_for_the_next_one() -> None:

@@ -1,4 +1,4 @@
-"""Whoever puts a ServiceAccount to work by a script has to be allowed to impersonate it."""
+"""A person who names a ServiceAccount for a script must be allowed to impersonate it."""
 
 import json
 from typing import Any

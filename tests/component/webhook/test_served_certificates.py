@@ -1,4 +1,4 @@
-"""The certificates that reviews are served with, and those that API servers present."""
+"""The certificates with which reviews are served, and the certificates that API servers present."""
 
 import asyncio
 import socket
@@ -148,5 +148,5 @@ async def test_with_a_client_authority_reviews_are_taken_from_its_clients_only(
         assert await asked(DEPLOYMENTS, None) == 403
         with pytest.raises(aiohttp.ClientError):
             await asked(DEPLOYMENTS, forger)
-        # API servers present no certificate for conversions, which are a function of what was sent.
+        # API servers present no certificate for conversions, whose answer depends only on the request.
         assert await asked("/convert", None) == 200

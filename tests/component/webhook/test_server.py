@@ -261,7 +261,7 @@ async def test_a_namespace_that_is_none_is_no_part_of_a_path(namespace: str) -> 
 
 
 class Behind(Reads):
-    """A replica whose watch has not told it of the Rollout yet."""
+    """A replica whose watch has not delivered the Rollout yet."""
 
     async def rollouts(self, namespace: str) -> Sequence[Rollout]:
         return ()

@@ -96,7 +96,7 @@ class World:
         self.api.storage.put((resource.group, resource.plural), key, body)
 
     def cache(self, resource: Resource, body: Object) -> None:
-        """As a watch told it."""
+        """The objects that a watch delivered."""
         text = json.dumps(body)
         if resource is DEPLOYMENTS:
             self.deployments.put(msgspec.json.decode(text, type=Deployment))
@@ -110,7 +110,7 @@ class World:
             self.held[(resource.api_version, resource.kind)][Key("shop", name)] = found
 
     async def told(self, obj: Object) -> tuple[str, ...]:
-        """Warnings that admission gives about a Rollout, which it always lets pass."""
+        """Admission's warnings about a Rollout; admission always accepts it."""
         judge = Admission(
             Reads(), Reads(), SystemClock(), is_own=lambda *who: False, named=self.reader,
             headers=lambda reference: ScriptHeader(),

@@ -16,7 +16,7 @@ from tests.trouble.why import APPROVE, UNDO, theirs
 ROUTE_GONE = "VirtualService <namespace>/shop does not exist: create it, or correct the reference"
 RESET = f"an approval was reset: the release is stalled by GatewayObjectNotFound: {ROUTE_GONE}"
 DEADLINE = 25
-"""Longer than a step, or the end of a release, takes on a busy machine."""
+"""Seconds; longer than a step or the end of a release on a busy machine."""
 RETRY_SECONDS = 0.5
 """How often `kubectl-kruise rollout approve` looks and writes."""
 
@@ -41,7 +41,7 @@ async def _approves_until_it_sees_it(scene: Scene) -> None:
     path = path_of(scene.key(ROLLOUTS))
     approver = scene.plane.client("approver")
     while True:
-        await asyncio.sleep(RETRY_SECONDS)  # what is tested is a client that does this
+        await asyncio.sleep(RETRY_SECONDS)  # the test is about a client that does this
         status = (await approver.get(path))["status"]
         if sub_status(status).get("currentStepState") != "StepPaused" or step_of(status) == 2:
             return

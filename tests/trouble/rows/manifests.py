@@ -1,4 +1,4 @@
-"""Acts of people on the owner's manifests of a workload while it is released."""
+"""Actions of people on a workload's manifests during its release."""
 
 from localcluster.api import JsonObject
 from localcluster.history import Change
@@ -44,7 +44,7 @@ RESTART = (
     "kubectl patch <kind>/shop --type merge -p "
     '\'{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}\''
 )
-"""What `kubectl rollout restart` writes, where kubectl knows the kind."""
+"""The patch that `kubectl rollout restart` writes for kinds that kubectl knows."""
 
 
 async def is_replaced_without_our_marks(scene: Scene) -> None:

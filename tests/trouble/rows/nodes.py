@@ -1,4 +1,4 @@
-"""A DaemonSet that loses its nodes while it is released, which for other kinds is being scaled to zero."""
+"""A DaemonSet that loses its nodes during a release; other kinds are scaled to zero instead."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ async def loses_its_nodes_and_gets_them_back(scene: Scene) -> None:
 
 
 async def _pooled(scene: Scene, pool: str) -> None:
-    """All its nodes carry this label, which its pods ask for."""
+    """Label all its nodes; its pods select this label."""
     for node in manifests.nodes(scene.app.replicas, scene.app.pool):
         path = f"/api/v1/nodes/{node['metadata']['name']}"
         body = {"metadata": {"labels": {"pool": pool or None}}}

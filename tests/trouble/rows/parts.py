@@ -1,4 +1,4 @@
-"""Parts that a release needs and does not find: a controller, the script worker, a script, a metric source."""
+"""Missing parts of a release: a controller, the script worker, a script, a metric source."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ from tests.trouble.why import UNDO, ours, theirs
 SAME = "this part is the same for every kind of workload"
 OTHERS = (CANARY, BLUE_GREEN, STATEFUL, DAEMON, *KRUISE)
 LEASE_IS_OLD_AFTER = 33.0
-"""Seconds: a Lease that has not been renewed for half a minute is called abandoned."""
+"""Seconds: a Lease that was not renewed for half a minute counts as abandoned."""
 SCRIPTLESS = gateways.definition("lanes.example.dev", "Lane", "lanes", ["v1"])
 ABANDONED = (
     "no controller is at work: the Lease kruise-rollout/71ddec2c.kruise.io was renewed <seconds> ago for the last "

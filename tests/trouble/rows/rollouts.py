@@ -1,4 +1,4 @@
-"""Acts of people on the Rollout itself while it releases."""
+"""Actions of people on the Rollout itself during a release."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What happens to Services, gateway objects and their kinds around a release."""
+"""Changes of Services, gateway objects and their kinds around a release."""
 
 import yaml
 

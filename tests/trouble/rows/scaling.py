@@ -1,4 +1,4 @@
-"""A workload that is scaled while it is released, to nothing and back or from size to size."""
+"""A workload that is scaled during its release: to zero and back, or from size to size."""
 
 from tests.cluster.manifests import STABLE_IMAGE
 from tests.cluster.story import at, conclude

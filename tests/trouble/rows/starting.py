@@ -1,4 +1,4 @@
-"""New pods that are not made, or are made and do not become ready."""
+"""New pods that are not created, or are created and do not become ready."""
 
 from localcluster.api import JsonObject
 from tests.cluster.manifests import NEW_IMAGE, STABLE_IMAGE
@@ -27,9 +27,9 @@ NOT_READY = (
 )
 FAILS = "step(1): of 1 new pods 0 ready; pod <pod>"
 DEADLINE = 10
-"""Longer than a pod takes to say that its image cannot be pulled, on a busy machine."""
+"""Seconds; on a busy machine, longer than it takes until a pod reports that its image cannot be pulled."""
 BAD_IMAGE = "shop:bad"
-"""No registry has it: its pods are made, and never become ready."""
+"""No registry has it: its pods are created, and never become ready."""
 
 
 async def never_becomes_ready(scene: Scene) -> None:

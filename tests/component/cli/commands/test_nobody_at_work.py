@@ -1,4 +1,4 @@
-"""It is said when no controller is at work, and when that cannot be known."""
+"""Commands report when no controller is at work, and when they cannot know that."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,7 +43,7 @@ async def test_it_is_said_when_no_controller_is_at_work(
 async def test_of_shards_the_lease_of_the_rollouts_namespace_is_judged(
     tmp_path: Path, silent: bool
 ) -> None:
-    """Three controllers divide the namespaces: the others go on renewing what they hold."""
+    """Three controllers divide the namespaces: the other two still renew their Leases."""
     own = f"71ddec2c.kruise.io-{shard_of('default', 3)}"
     names = ("71ddec2c.kruise.io", *(f"71ddec2c.kruise.io-{shard}" for shard in range(3)))
     async with cluster(tmp_path, make_rollout()) as api:
@@ -82,7 +82,7 @@ NOT_KNOWN = (
 
 
 def standing(**more: Any) -> dict[str, Any]:
-    """Of a release in whose status nothing has happened for months."""
+    """A release whose status has not changed for months."""
     rollout = make_rollout(**more)
     rollout["status"]["moonshift"]["stateSince"] = "2026-05-04T12:00:00Z"
     return rollout

@@ -1,4 +1,4 @@
-"""Two gateway objects that are led, and ways to look at what became of them."""
+"""Two gateway objects under release, and functions that read their present content."""
 
 import json
 from typing import Any

@@ -19,7 +19,7 @@ SERVED = Resource("networking.istio.io", "v1", "virtualservices", "VirtualServic
 
 
 class Kube:
-    """Serves what `kinds` says and echoes what is written."""
+    """Serves the kinds in `kinds`, and returns every write unchanged."""
 
     def __init__(self) -> None:
         self.kinds: dict[tuple[str, str], Resource] = {(VS.api_version, VS.kind): SERVED}

@@ -1,4 +1,5 @@
-"""A plan leaves out what cannot say its matches: that object leads to the stable revision, as its owner wrote it."""
+"""A plan leaves out an object that cannot express its matches: that object leads to the stable revision, as its owner
+wrote it."""
 
 import json
 from typing import Any

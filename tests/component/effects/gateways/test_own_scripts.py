@@ -1,4 +1,4 @@
-"""A namespace's script writes what its ServiceAccount may write, and nothing else; the way back needs no right."""
+"""A namespace's script writes only objects that its ServiceAccount may write; restoring needs no right."""
 
 import copy
 from typing import Any
