@@ -359,7 +359,6 @@ SCENARIOS: dict[str, tuple[Application, Scenario]] = {
 }
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_it_is_said_clearly_when(name: str, mistakes: Together) -> None:
     await mistakes.result(name)

@@ -16,7 +16,6 @@ from tests.monitoring.dashboards import DASHBOARDS, RATE, Query
 WINDOW = "20s"
 """The window of a rate in these tests: scrapes come twice a second."""
 SECONDS = 60.0
-pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture

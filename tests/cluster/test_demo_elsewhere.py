@@ -9,9 +9,7 @@ import pytest
 from demo.stage import install_gateway_kinds
 from localcluster.plane import Plane
 from tests.cluster.secrecy import kept_product
-from tests.cluster.test_demo import PLAYED_SECONDS, ROOT, play
-
-pytestmark = pytest.mark.timeout(PLAYED_SECONDS + 120)
+from tests.cluster.test_demo import ROOT, play
 
 
 @pytest.mark.full

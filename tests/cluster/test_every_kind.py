@@ -157,7 +157,6 @@ async def table(request: pytest.FixtureRequest, stage: Product, recording: Recor
     return started(request, TABLE, stage, recording)
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "title",
     [pytest.param(t, marks=[] if t in SAMPLED else pytest.mark.full) for t in TABLE],

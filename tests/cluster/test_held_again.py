@@ -151,7 +151,6 @@ async def crowd(product: Product, recorder: Recorder) -> AsyncIterator[Crowd]:
         await product.controller.start()
 
 
-@pytest.mark.timeout(300)
 async def test_a_workload_that_lost_its_label_and_marks_unheard_is_marked_again_and_no_pod_moves(
     crowd: Crowd, product: Product
 ) -> None:
@@ -162,7 +161,6 @@ async def test_a_workload_that_lost_its_label_and_marks_unheard_is_marked_again_
     assert crowd.failures == {}
 
 
-@pytest.mark.timeout(300)
 async def test_a_workload_that_was_replaced_unheard_is_held_again_and_goes_no_further(
     crowd: Crowd, product: Product
 ) -> None:

@@ -19,7 +19,7 @@ from demo.cluster import krew
 from demo.stage import ROOT, Product
 from localcluster.build import ensure_built
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.full
 """Wheels of three Python minors are fetched for it."""
 
 SCRIPT = ROOT / "lua_configuration/trafficrouting_ingress/nginx.lua"

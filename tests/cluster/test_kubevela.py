@@ -21,7 +21,7 @@ TRAIT = Path(__file__).parents[2] / "deploy" / "kubevela" / "kruise-rollout.yaml
 INGRESSES = Kind("networking.k8s.io", "v1", "ingresses")
 ARTICLE = {"canary": {"steps": [{"weight": 20}], "trafficRoutings": [{"type": "nginx"}]}}
 """The properties that the article prints."""
-pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.full
 
 
 def template() -> str:

@@ -289,7 +289,6 @@ SCENARIOS: dict[str, tuple[Application, Scenario]] = {
 }
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_a_release_keeps_every_invariant_when_it(
     name: str,

@@ -274,7 +274,6 @@ class Replay:
             ) from late
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "number", [pytest.param(n, marks=[] if n < OFTEN else pytest.mark.full) for n in range(RUNS)]
 )

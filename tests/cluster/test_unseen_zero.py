@@ -181,7 +181,6 @@ async def is_released_over_what_was_stable(unseen: Unseen) -> None:
     assert unseen.crowd.failures == {}
 
 
-@pytest.mark.timeout(300)
 async def test_a_template_that_comes_after_an_unseen_zero_is_released_over_what_was_stable(
     unseen: Unseen,
 ) -> None:
@@ -192,7 +191,6 @@ async def test_a_template_that_comes_after_an_unseen_zero_is_released_over_what_
     await is_released_over_what_was_stable(unseen)
 
 
-@pytest.mark.timeout(300)
 async def test_a_template_that_came_at_an_unseen_zero_is_released_over_what_was_stable(
     unseen: Unseen,
 ) -> None:

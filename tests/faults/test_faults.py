@@ -95,13 +95,11 @@ async def tried(laboratory: Laboratory, title: str, cases: tuple[Case, ...]) -> 
     print("\n" + "\n".join(trial.told))  # noqa: T201 - what was covered is part of the result
 
 
-@pytest.mark.timeout(600)
 async def test_a_release_under_each_fault_ends_as_one_without(faulty: Laboratory) -> None:
     await tried(faulty, "fault", SAMPLE)
 
 
 @pytest.mark.full
-@pytest.mark.timeout(1500)
 async def test_a_release_of_every_style_under_each_fault_ends_as_one_without(
     faulty: Laboratory,
 ) -> None:

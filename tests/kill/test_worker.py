@@ -53,7 +53,6 @@ async def test_a_worker_lost_in_the_first_or_last_script_call_costs_that_call_on
 
 
 @pytest.mark.full
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("victim", VICTIMS)
 @pytest.mark.parametrize("style", STYLES)
 async def test_a_worker_lost_in_any_script_call_costs_that_call_only(

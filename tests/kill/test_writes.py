@@ -40,7 +40,6 @@ async def interrupted(
     print(f"\n{report}")  # noqa: T201 - what was covered is part of the result
 
 
-@pytest.mark.timeout(1500)
 async def test_a_sample_of_interrupted_releases_ends_as_if_nothing_had_been(
     laboratory: Laboratory,
 ) -> None:
@@ -48,7 +47,6 @@ async def test_a_sample_of_interrupted_releases_ends_as_if_nothing_had_been(
 
 
 @pytest.mark.full
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("tale", TALES)
 @pytest.mark.parametrize("style", STYLES)
 async def test_a_release_interrupted_at_any_write_ends_as_if_nothing_had_been(

@@ -122,7 +122,6 @@ def played(source: str, name: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("source", "name"), sorted(GOLDEN))
 async def test_a_packaged_query_counts_the_requests_of_its_service(
     source: str, name: str, tmp_path: Path

@@ -51,14 +51,12 @@ async def promtool(folder: Path, *arguments: str) -> str:
     return said.decode()
 
 
-@pytest.mark.timeout(600)
 async def test_promtool_takes_the_rules(tmp_path: Path) -> None:
     said = await promtool(tmp_path, "check", "rules", "--lint=all", "--lint-fatal", "rules.yaml")
     rules = sum(len(group["rules"]) for group in groups())
     assert f"SUCCESS: {rules} rules found" in said
 
 
-@pytest.mark.timeout(600)
 async def test_alerts_fire_when_they_should_and_not_before(tmp_path: Path) -> None:
     assert "SUCCESS" in await promtool(tmp_path, "test", "rules", "rules_test.yaml")
 

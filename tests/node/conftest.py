@@ -30,7 +30,6 @@ from tests.skips import reason_beginning
 HERE = Path(__file__).parent
 NO_NODE = pytest.StashKey[str]()
 NO_NODE_TOLD = "no real node can run here"
-TEST_SECONDS = 240
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -38,8 +37,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker("node")
-            if item.get_closest_marker("timeout") is None:
-                item.add_marker(pytest.mark.timeout(TEST_SECONDS))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -23,7 +23,7 @@ from localcluster.extras import BuiltExtra
 from localcluster.node.plane import NodePlane
 from localcluster.progress import SilentReporter
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.full
 """Images, Helm and an install take minutes: part of `make test-full`."""
 
 REGISTRY = "registry.example"

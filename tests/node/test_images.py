@@ -13,7 +13,7 @@ from demo.cluster.locks import PROCESSES, lock_file
 from demo.cluster.sbom import config_digest
 from localcluster.progress import SilentReporter
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.full
 """Each build takes a minute or two: part of `make test-full`."""
 
 LARGEST = 120_000_000

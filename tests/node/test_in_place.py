@@ -13,7 +13,7 @@ from localcluster.openkruise import start_kruise
 from tests.node import apps
 from tests.node.releasing import Release, rollout, version_of
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.full
 """OpenKruise's manager is compiled, images are built: part of `make test-full`."""
 
 REPLICAS = 3

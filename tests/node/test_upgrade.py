@@ -18,7 +18,7 @@ from tests.node.previous import TAG, kustomization, load_previous_images, previo
 from tests.node.releasing import Release, rollout, version_of
 from tests.node.writes import writing
 
-pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.full
 """Images of two versions are built: part of `make test-full`."""
 
 REPLICAS = 4

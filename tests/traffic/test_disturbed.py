@@ -16,7 +16,6 @@ from demo.traffic.report import Report, complaints
 from demo.traffic.scenarios import SCENARIOS as BY_VENDOR
 from localcluster.traffic.vendors import Vendor
 
-SECONDS = 400
 FULL_SECONDS = 5400
 MEASURED, MEASURED_SHORTLY = 60, 20
 ALL = 300_000
@@ -45,7 +44,6 @@ async def disturbed(*options: str) -> tuple[list[Report], dict[str, int]]:
     return [msgspec.convert(report, Report) for report in reports], happened
 
 
-@pytest.mark.timeout(SECONDS)
 async def test_a_release_loses_no_request_while_its_controller_worker_and_pods_go() -> None:
     (report,), happened = await disturbed(
         *("--scenario", "proxy-green", "--every", "6", "--measured", str(MEASURED_SHORTLY)),

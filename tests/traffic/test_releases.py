@@ -20,7 +20,6 @@ from localcluster.traffic.vendors import Vendor
 MEASURED = 60
 """Rounds of ten requests over which a step is measured: 540 plain ones are within 8 points of 20 %."""
 ALL = 300_000
-SECONDS = 240
 FULL_SECONDS = 3600
 FULL_OF = {Vendor.CONTOUR: (), Vendor.TRAEFIK: (pytest.mark.full,)}
 PLAYED = [
@@ -95,7 +94,6 @@ def many(network_available: None) -> Plays:
     return Plays("--rate", "160", "--measured", str(MEASURED), "--requests", str(ALL))
 
 
-@pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize(("vendor", "name"), PLAYED)
 async def test_releases_lose_no_request_and_divide_the_others_as_asked(
     once: Plays, vendor: Vendor, name: str
@@ -106,7 +104,6 @@ async def test_releases_lose_no_request_and_divide_the_others_as_asked(
         assert complaints(report, MEASURED) == []
 
 
-@pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize(
     ("vendor", "names"),
     [

@@ -28,8 +28,6 @@ SOME = 30
 LIMIT_SECONDS = 60.0
 LOOK_SECONDS = 0.1
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @pytest.fixture(scope="module")
 async def pair(ground: Plane, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Replicas]:

@@ -102,7 +102,6 @@ def titled(*, often: Tale | None = None) -> list[object]:
     ]
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("tale", titled(often=goes_through))
 async def test_native_workloads_are_released_though_the_controller_is_killed_at_every_step(
     tale: Tale, product: Product, recorder: Recorder
@@ -111,7 +110,6 @@ async def test_native_workloads_are_released_though_the_controller_is_killed_at_
     assert crowd.failures == {}
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("tale", titled())
 async def test_kruise_workloads_are_released_though_the_controller_is_killed_at_every_step(
     tale: Tale, kruise_product: Product, kruise_recorder: Recorder
@@ -121,7 +119,6 @@ async def test_kruise_workloads_are_released_though_the_controller_is_killed_at_
 
 
 @pytest.mark.full
-@pytest.mark.timeout(300)
 async def test_nothing_moves_for_a_minute_without_a_controller(
     product: Product, recorder: Recorder
 ) -> None:

@@ -33,7 +33,6 @@ STYLES = {
 TABLE = table_of(STYLES)
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("title", sampled(TABLE))
 async def test_a_release_keeps_every_invariant(
     title: str, kruise_product: Product, kruise_recorder: Recorder, table: Together

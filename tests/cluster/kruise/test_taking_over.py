@@ -265,7 +265,6 @@ async def plays(
     assert not crowd.failures, "\n".join(crowd.failures.values())
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("ending", [is_approved_to_its_end, is_undone])
 async def test_a_release_of_the_original_goes_on_and_ends_as_people_want(
     ending: Ending, product: Product, recorder: Recorder
@@ -274,7 +273,6 @@ async def test_a_release_of_the_original_goes_on_and_ends_as_people_want(
 
 
 @pytest.mark.full
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("ending", [is_approved_to_its_end, is_undone])
 async def test_so_it_is_with_openkruises_workloads(
     ending: Ending, kruise_product: Product, kruise_recorder: Recorder

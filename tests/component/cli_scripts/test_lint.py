@@ -19,7 +19,6 @@ async def findings(engine: Engine, tmp_path: Path, script: str) -> list[Finding]
     return await lint(engine, subject_at(make_folder(tmp_path, script, one=ONE)))
 
 
-@pytest.mark.timeout(300)
 async def test_packaged_scripts_have_no_errors(engine: Engine) -> None:
     for subject in subjects_in(FOLDER):
         found = await lint(engine, subject)

@@ -66,7 +66,6 @@ def test_an_articles_manifests_are_predicted_to_the_end(
     assert report.sound, for_markdown(report)
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("damage", DAMAGES)
 @settings(
     max_examples=12,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,7 +44,6 @@ deeds = st.lists(
 )
 
 
-@pytest.mark.timeout(600)
 @given(deeds)
 def test_whatever_is_changed_all_pods_end_with_what_is_written_and_it_is_kept(
     done: list[Deed],
@@ -76,7 +74,6 @@ def test_whatever_is_changed_all_pods_end_with_what_is_written_and_it_is_kept(
     assert world.cluster.version == before
 
 
-@pytest.mark.timeout(600)
 @given(
     st.lists(
         st.tuples(st.sampled_from(list(ConfigKind)), st.sampled_from(["one", "two"])), max_size=6

@@ -66,7 +66,6 @@ def pass_over_again_and_again(world: World, times: int = 5) -> None:
         world.pass_over(KEY)
 
 
-@pytest.mark.timeout(300)
 @settings(max_examples=120, deadline=None)
 @given(
     style=st.sampled_from(("partition", "canary")),

@@ -1,11 +1,8 @@
 """The document's table of states and disturbances is what the decisions do."""
 
-import pytest
-
 from tests.unit.domain.rollout.transition_table import DISTURBANCES, STATES, table, written
 
 
-@pytest.mark.timeout(300)
 def test_the_document_tells_what_is_decided_in_every_state_under_every_disturbance() -> None:
     played = table().splitlines()
     assert len(played) == 2 + len(STATES) * len(DISTURBANCES)
