@@ -1,8 +1,8 @@
--- JSON in, without loss, as seen by scripts that know nothing of it.
+-- Decodes JSON without loss, for scripts that do not know about that.
 --
--- A script gets plain Lua tables: arrays are 1..n, a null is absent. What plain tables cannot say is kept beside them, in
--- `shape`, keyed by the table itself, so that moving a table about does not lose it: whether an empty table was [] or {},
--- where nulls were, and how a number was written. The encoder uses a note only while it still describes what the slot holds.
+-- A script gets plain Lua tables: arrays are 1..n, a null is absent. Facts that plain tables cannot express are kept beside
+-- them in `shape`, keyed by the table itself, so that they survive moving a table: whether an empty table was [] or {}, the
+-- places of nulls, and the spelling of numbers. The encoder uses such a fact only if it still fits the table's content.
 --
 -- Invariant: everything used here is a local captured when the state was built; a script that replaces `string.find`
 -- changes nothing here. Failures are raised as tables {message=}.
@@ -17,11 +17,11 @@ local floor, huge = math.floor, math.huge
 local ARRAY, OBJECT = 'array', 'object'
 -- table → ARRAY | OBJECT | {kind=, size=, nulls=, elements=, count=, literals=, null_keys=}
 local shape = setmetatable({}, {__mode = 'k'})
--- An integer beyond 2^53 that a script copies elsewhere: its digits, or false where two texts share one double.
+-- An integer beyond 2^53 that a script copies elsewhere: its digits, or false if two texts have the same double.
 local wide = {}
 local WIDE = 9007199254740992
 
--- A number as it is written where nothing else is known: whole ones in digits, others as short as loses nothing.
+-- The text of a number whose spelling is not known: whole numbers in digits, others as short as possible without loss.
 local function canonical(number)
   if number == floor(number) and number < 1e21 and number > -1e21 then
     return format('%.0f', number)
@@ -35,8 +35,8 @@ local function canonical(number)
   return format('%.17g', number)
 end
 
--- `escape` is where the next backslash stands (or beyond the end). In a text that is `clean`, without any control character,
--- a string ends at the next quote, if no backslash stands before it: no pattern has to look at every byte.
+-- `escape` is the position of the next backslash (or beyond the end). In a `clean` text, without any control character,
+-- a string ends at the next quote if no backslash stands before it, so no pattern has to examine every byte.
 local text, max_depth, clean, escape
 
 local function where(message, position)
@@ -101,7 +101,7 @@ local function long_string(position)
   end
 end
 
--- `position` is behind the opening quote.
+-- `position` is after the opening quote.
 local function decode_string(position)
   if clean then
     local quote = find(text, '"', position, true)
@@ -116,7 +116,7 @@ local function decode_string(position)
   return long_string(position)
 end
 
--- Returns the number, the position behind it and, where the canonical text differs, the literal.
+-- Returns the number, the position after it and, if the canonical text differs, the literal.
 local function decode_number(position)
   local _, last = find(text, '^-?%d+', position)
   if not last then where('invalid value', position) end
@@ -255,7 +255,7 @@ function decode_value(position, depth)
   return decode_number(position)
 end
 
--- `without_control` is the caller's word that no byte of the text is a control character.
+-- `without_control`: the caller guarantees that no byte of the text is a control character.
 local function decode(source, depth, without_control)
   text, max_depth, clean = source, depth, without_control
   escape = clean and find(source, '\\', 1, true) or huge

@@ -1,12 +1,12 @@
--- JSON out: the counterpart of decode.lua, whose notes about tables it honours as long as they are still true.
+-- Encodes JSON: the counterpart of decode.lua, whose stored facts about tables it uses as long as they are still true.
 --
--- Keys are sorted, so that the same answer is always the same bytes. An array that was not changed gets its nulls back, a
--- number that was not changed its spelling; what a script made or changed is written afresh.
+-- Keys are sorted, so the same answer always has the same bytes. An unchanged array gets its nulls back, and an unchanged
+-- number its spelling; values that a script created or changed are written in the standard form.
 --
--- Invariant: only captured locals are used, metatables are never asked, nothing is written beyond the bounds of `options`.
+-- Invariant: only captured locals are used, metatables are never called, nothing is written beyond the limits in `options`.
 -- Failures are raised as tables {message=, path=}.
 --
--- Arguments: shape, wide, canonical, checked (false in tests of what stands behind). Returns: encode(value, options), mark(table, kind), null.
+-- Arguments: shape, wide, canonical, checked (false in tests of the next layer). Returns: encode(value, options), mark(table, kind), null.
 
 local shape, wide, canonical, checked = ...
 
@@ -41,8 +41,8 @@ local function invalid_utf8(s)
   end
 end
 
--- State of one encode call; encode is not re-entered (metatables are never asked). `quoted` holds texts that were written
--- before: keys, above all, come again and again.
+-- State of one encode call; encode is not re-entered (metatables are never called). `quoted` holds texts that were written
+-- before, because keys are repeated often.
 local out, n, bytes, nodes, path, open, quoted, first_member, next_member, options
 
 local function path_text(depth)
@@ -82,7 +82,7 @@ local function html_safe(s)
 end
 
 local function quote(s, depth)
-  -- Before any work: escaping fifteen megabytes takes half a second.
+  -- Checked first: escaping fifteen megabytes takes half a second.
   if bytes + #s > options.max_bytes then too_large(depth) end
   local text = s
   if find(text, '[%z\1-\31"\\\128-\255]') then
@@ -129,7 +129,7 @@ local function array_length(value, depth)
   return count
 end
 
--- The keys and their number; no keys where the table is an array of that many elements.
+-- The keys and their number; no keys if the table is an array with that many elements.
 local function layout(value, depth)
   if type((next(value))) == 'number' then return nil, array_length(value, depth) end
   local known, keys, count = first_member, {}, 0
@@ -173,7 +173,7 @@ local function put_array(value, count, record, depth)
   put(']')
 end
 
--- The text of a key with its colon, behind a comma or not.
+-- The text of a key with its colon, with or without a comma before it.
 local function member(key, depth)
   local text = (quoted[key] or quote(key, depth)) .. ':'
   if #key <= 64 then first_member[key], next_member[key] = text, ',' .. text end
@@ -208,7 +208,7 @@ local function put_object(value, keys, count, record, depth)
     local text = inner ~= nil and texts[inner]
     if not text and type(inner) == 'string' then text = quote(inner, depth) end
     if text then
-      -- A text behind its key, the usual case, without calls.
+      -- A text after its key: the usual case, without calls.
       nodes = nodes + 1
       bytes = bytes + #piece + #text
       out[n + 1], out[n + 2] = piece, text

@@ -1,6 +1,6 @@
--- Puts decoder, encoder, runner and sandbox together, in the one order that works: the runner keeps what the sandbox then removes.
+-- Assembles decoder, encoder, runner and sandbox, in the only order that works: the runner keeps functions that the sandbox removes.
 -- Arguments: decode.lua, encode.lua, runner.lua and sandbox.lua, as source or compiled; the names of locks that a test leaves
--- open, each between commas; names and code of modules to have in stock. Returns: run (see runner.lua).
+-- open, each between commas; names and code of modules to load beforehand. Returns: run (see runner.lua).
 
 local decoder, encoder, runner, sandbox, without = ...
 local find = string.find
@@ -11,11 +11,11 @@ for at = 6, select('#', ...), 2 do
 end
 local function locked(layer) return not find(without, ',' .. layer .. ',', 1, true) end
 
--- A call starts with this much room before the collector looks at anything; most never get there. Said first, while there
--- is little to collect: a collection of the whole state costs as much as all the rest of it.
+-- A call can allocate this much before the collector runs; most calls never need more. Set first, while there is little
+-- to collect: a collection of the whole state takes as long as all the rest of its preparation.
 local ROOM = 6 * 1024 * 1024
--- A state that processes share: its table of strings has room for those of a call. To grow it writes on every string there
--- is, and then each child has a copy of the pages they are on.
+-- A state that processes share: its table of strings is made large enough for a call. Growing the table writes to every
+-- string, and then each child gets copies of the pages with these strings.
 if stocked then
   for i = 1, 5000 do local _ = 'room ' .. i end
   collectgarbage('collect')

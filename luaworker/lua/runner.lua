@@ -1,11 +1,11 @@
--- One call: read the object, compile the script, run it, write the result; and say precisely what went wrong.
+-- One call: reads the object, compiles the script, runs it, writes the result; and reports precisely what went wrong.
 --
 -- Invariant: the host calls `run` once and gets flat strings and numbers back; no Lua table, function or error object
--- crosses. Everything that can be too long is cut here. The limits kept here are the polite ones, those that can name a
--- line; the child's timers and its parent keep the others.
+-- leaves the state. Everything that can be too long is cut here. The limits here are those that can name a line of the
+-- script; the timers of the child and its parent enforce the others.
 --
--- Arguments: decode, encode, log, stock (modules of ours that are loaded, by name); hooked, protected (false in tests of what
--- stands behind). Returns: run.
+-- Arguments: decode, encode, log, stock (our modules that are loaded, by name); hooked, protected (false in tests of the
+-- next layer). Returns: run.
 
 local decode, encode, log, stock, hooked, protected = ...
 
@@ -25,7 +25,7 @@ local getinfo, sethook = debug.getinfo, debug.sethook
 local name, phase, deadline, limit_text, failure
 local run
 
--- The innermost line of the script itself, or nil while none of it runs. Not too far down: lost tail calls are levels too.
+-- The innermost line of the script itself, or nil if none of it runs. Limited in depth: lost tail calls are levels, too.
 local function script_line(level)
   local source = '=' .. name
   for at = level, level + MAX_LEVELS do
@@ -44,7 +44,7 @@ local function on_count()
   if clock() < deadline then return end
   -- `run` itself may finish: it is about to remove this hook.
   if getinfo(2, 'f').func == run then return end
-  -- From now on at every instruction, so that a script that catches the error unwinds too.
+  -- From now on the hook runs at every instruction, so that a script that catches the error ends, too.
   sethook(on_count, '', 1)
   if not failure then
     local line = script_line(3)
@@ -66,7 +66,7 @@ local function traceback(level)
       local what = info.what == 'main' and 'main chunk' or info.name and 'function ' .. sub(info.name, 1, 64)
         or 'function at line ' .. info.linedefined
       local line = (module and sub(info.source, 2) or name) .. ':' .. info.currentline .. ': in ' .. what
-      if line ~= lines[#lines] then  -- a recursion is said once
+      if line ~= lines[#lines] then  -- a recursion is listed once
         lines[#lines + 1] = line
         size = size + #line
       end
@@ -95,10 +95,10 @@ local function script_failure(problem)
     message = 'error object is a ' .. type(problem) .. ' value'
   end
   local line = script_line(4)
-  -- What is raised on behalf of a wrapper, or blames the script's caller, names our file: say the script's line instead.
+  -- An error on behalf of a wrapper, or with the level of the script's caller, names our file: give the script's line instead.
   local _, prefix, file = find(message, '^(%l+):%d+: ')
   if OURS[file] then message = name .. (line and ':' .. line or '') .. ': ' .. sub(message, prefix + 1) end
-  -- What the library says no to is told as the script's word; where something else went wrong in there, the place is told too.
+  -- A refusal by the library is reported like the script's own error; for other errors inside it, the place is added.
   local _, ended, place = find(message, '^(library/[%l%d_]+:%d+): ')
   if place then
     local refusal = getinfo(3, 'f').func == error
@@ -109,7 +109,7 @@ local function script_failure(problem)
   return {code = 'RUNTIME_ERROR', message = message, line = line_of(message) or line or 0, traceback = traceback(4)}
 end
 
--- The message handler of `body`; it runs where the error happened, so the stack can still be read.
+-- The message handler of `body`; it runs at the place of the error, so the stack can still be read.
 local function on_error(problem)
   if failure then return end
   if phase == 'run' then
@@ -167,8 +167,8 @@ local function compiled_module(module, code, ours)
   return chunk
 end
 
--- Modules see the world as it is before the script runs, and the modules before them; the script sees a read-only table of
--- each that it asks for. Arguments: of each module its name, its code, whether that is ours, whether the script sees it.
+-- A module sees the globals before the script runs, and the modules before it; the script sees a read-only table of each
+-- module that it asks for. Arguments for each module: its name, its code, whether it is ours, whether the script sees it.
 local function load_modules(...)
   local count = select('#', ...)
   if count == 0 then return true end
@@ -207,12 +207,12 @@ local function body(script, object, clean, max_bytes, ...)
   return encode(result, {max_depth = MAX_DEPTH, max_nodes = MAX_NODES, max_bytes = max_bytes, empty = '{}'})
 end
 
--- `object` is nil where the script is only to be compiled; `clean` says that it holds no control character; what follows are the
--- modules. Returns: code, result, message, traceback, line, path, log.
+-- `object` is nil if the script is only to be compiled; `clean` says that it has no control character; the other arguments are
+-- the modules. Returns: code, result, message, traceback, line, path, log.
 function run(script, script_name, object, clean, cpu_ms, max_bytes, ...)
   name, limit_text = script_name, format('%.0f', cpu_ms)
   deadline = clock() + cpu_ms / 1000
-  randomseed(1)  -- of the process, not of the state: a worker that serves again must not go on where it was
+  randomseed(1)  -- of the process, not of the state: a worker that serves again must not continue the old sequence
   if hooked then sethook(on_count, '', HOOK_EVERY) end
   local ok, result = true, nil
   local modules, count = {...}, select('#', ...)

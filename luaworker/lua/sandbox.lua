@@ -1,14 +1,14 @@
--- The world a script sees: an allow-list of Lua 5.1, made predictable and bounded.
+-- The globals of a script: an allow-list of Lua 5.1, made predictable and limited.
 --
--- This is the second line of defence. The first is the process around it: whoever gets past this file holds nothing but
--- the memory of one child that answers one request. What it does is keep honest scripts deterministic (sorted `pairs`, no
--- addresses in text), give good messages, and close the two known crashes of the engine that a wrapper can close.
+-- This is the second line of defence. The first is the process around it: an attacker who gets past this file has only
+-- the memory of one child that answers one request. This file keeps honest scripts deterministic (sorted `pairs`, no
+-- addresses in text), gives good messages, and closes the two known crashes of the engine that a wrapper can close.
 --
--- Invariant: the *real* global table is stripped, so `getfenv(0)` finds the same world; wrappers use captured locals
--- only. `error(text, 2)` blames the script's line, not ours.
+-- Invariant: the *real* global table is reduced, so `getfenv(0)` returns the same globals; wrappers use captured locals
+-- only. `error(text, 2)` reports the script's line, not ours.
 --
--- Arguments: decode, encode, mark, null, log (array the printed lines go to; `log.bytes` counts them); stripped, bounded (false
--- in tests of what stands behind).
+-- Arguments: decode, encode, mark, null, log (array of the printed lines; `log.bytes` counts them); stripped, bounded (false
+-- in tests of the next layer).
 
 local decode, encode, mark, null, log, stripped, bounded = ...
 
@@ -33,7 +33,7 @@ local floor = math.floor
 local names = setmetatable({}, {__mode = 'k'})
 local named = 0
 
--- As gopher-lua writes numbers that are whole; and a table's name is a count, not its address.
+-- Whole numbers are written as gopher-lua does; a table's name is a count, not its address.
 local function text_of(value)
   local kind = type(value)
   if kind == 'number' then
@@ -62,7 +62,7 @@ end
 
 ---------------------------------------------------------------------------------------------------- base
 
--- The keys as they are now, numbers first, each kind in order: the same on every run, and safe against changes meanwhile.
+-- The present keys, numbers first, each kind in order: the same on every run, and safe against changes during the loop.
 local function sorted_pairs(t)
   if type(t) ~= 'table' then
     error("bad argument #1 to 'pairs' (table expected, got " .. (t == nil and 'nil' or type(t)) .. ')', 2)
@@ -106,7 +106,7 @@ local function checked_unpack(t, first, last)
   if not bounded then return unpack(t, first, last) end
   local from = first == nil and 1 or tonumber(first)
   local to = last == nil and (type(t) == 'table' and #t or 0) or tonumber(last)
-  -- The engine computes the count in an int, and writes out of bounds when it overflows; NaN becomes the smallest one.
+  -- The engine computes the count in an int, and writes out of bounds if it overflows; NaN becomes the smallest int.
   if from ~= from or to ~= to then error("bad argument to 'unpack' (index is NaN)", 2) end
   if from and to and to - from >= MAX_UNPACKED then error('too many results to unpack', 2) end
   if from and to and (from < -2147483647 or to > 2147483647) then error('too many results to unpack', 2) end
@@ -127,7 +127,7 @@ local function load_string(chunk, name)
   return compile(chunk, name)
 end
 
--- Pieces are joined before the parser sees any: a reader called by the parser can pull memory from under it.
+-- Pieces are joined before the parser gets them: a reader that the parser calls could free the parser's memory.
 local function load_pieces(reader, name)
   if type(reader) == 'string' then return compile(reader, name) end
   if type(reader) ~= 'function' then
@@ -147,7 +147,7 @@ end
 
 local function collect(option)
   if option == nil or option == 'collect' then collectgarbage('collect') end
-  return 0  -- for 'count' too: the same object has the same answer, whatever the process did before
+  return 0  -- for 'count', too: the same object gives the same answer, whatever the process did before
 end
 
 ---------------------------------------------------------------------------------------------------- string
@@ -173,7 +173,7 @@ local function plain_for_format(value)
   return kind == 'string' or (kind == 'number' and value < 1e14 and value > -1e14)
 end
 
--- The engine's %s wants a string or a number; gopher-lua takes anything.
+-- The engine's %s needs a string or a number; gopher-lua accepts every value.
 local function lenient_format(pattern, ...)
   local count = select('#', ...)
   local plain = true
@@ -220,7 +220,7 @@ local function problem(failure)
   return failure.path and failure.message .. ' at ' .. failure.path or failure.message
 end
 
--- Like Go's encoder, with one deviation: a table that came from JSON as [] or {} says so again.
+-- Like Go's encoder, with one deviation: a table that came from JSON as [] or {} is written in the same form.
 local function json_encode(value)
   local ok, result = pcall(encode, value, GO_LIKE)
   if ok then return result end
@@ -247,7 +247,7 @@ local json = {
   encode = json_encode,
   decode = json_decode,
   null = null,
-  array = function(t) return (marked(t, 'array')) end,  -- no tail call: an error has to find the caller
+  array = function(t) return (marked(t, 'array')) end,  -- no tail call: an error needs its caller on the stack
   object = function(t) return (marked(t, 'object')) end,
 }
 

@@ -1,7 +1,7 @@
 """The command line: `python -m tests.bench [--only NAME] [--large] [-o json] [--write PAGE]`.
 
 Why it exists: the figures that the documentation quotes are made by one command. Invariant: the exit status is 0 only
-where every row that was asked for was measured and reached; the report goes to standard output, progress to standard
+if every requested row was measured and reached its goal; the report goes to standard output, progress to standard
 error. It must not measure.
 """
 
@@ -50,7 +50,7 @@ MEASUREMENT_SECONDS = 700.0
 def main(
     only: tuple[str, ...], large: bool, output: str, directory: Path | None, document: Path | None
 ) -> None:
-    """Measure, report, and fail where a figure is missed."""
+    """Measure, report, and fail if a figure misses its goal."""
     chosen = [m for m in ALL if (m.name in only if only else m.usual or large)]
     reporter = ConsoleReporter(Console(stderr=True))
     if directory is not None:
@@ -71,7 +71,7 @@ def main(
 async def run(
     chosen: Sequence[Measurement], folder: Path, reporter: Reporter
 ) -> tuple[list[Row], float]:
-    """All rows of the chosen measurements, and how much of the machine others used (percent)."""
+    """All rows of the chosen measurements, and the CPU share of other programs (percent)."""
     rows: list[Row] = []
     async with ground(folder, reporter) as made:
         await warm_up(made)
@@ -88,7 +88,7 @@ async def run(
 
 
 async def _one(made: Ground, measurement: Measurement) -> list[Row]:
-    """The rows of a measurement; one that fails is a missed row, and the others go on."""
+    """The rows of a measurement; a failure becomes a missed row, and the other measurements continue."""
     try:
         async with asyncio.timeout(MEASUREMENT_SECONDS):
             return await measurement.measure(made)

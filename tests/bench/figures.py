@@ -16,5 +16,5 @@ def p50(values: Sequence[float]) -> float:
 
 
 def p99(values: Sequence[float]) -> float:
-    """The value that one in a hundred exceeds; of fewer than a hundred values it is the largest."""
+    """The value that one value in a hundred exceeds; for fewer than a hundred values the largest."""
     return percentile(values, 99)

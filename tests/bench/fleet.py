@@ -1,6 +1,5 @@
-"""Fleets of Rollouts: made, released, approved, taken away.
-
-Why it exists: every measurement is a fleet that does something. Invariant: a fleet has a namespace of its own, is at
+"""Fleets of Rollouts: creates, releases, approves and deletes them. Why it exists: every measurement uses a fleet.
+Invariant: a fleet has a namespace of its own, is at
 rest before a release begins, and leaves no pod behind. It must not judge what it sees.
 """
 
@@ -32,7 +31,7 @@ SETTLE_SECONDS = 120.0
 RELEASE_SECONDS = 180.0
 QUIET_SECONDS = 1.0
 PACE_SECONDS = 3.0
-"""Between two approvals of one Rollout: what comes sooner may be taken for the first one sent again."""
+"""The least time between two approvals of one Rollout: a sooner approval may count as a repetition of the first."""
 APPROVAL: JsonObject = {"status": {"canaryStatus": {"currentStepState": "StepReady"}}}
 """As clients of the original approve."""
 
@@ -65,7 +64,8 @@ async def fleet(
     replicas: int | None = None,
     patience: float = SETTLE_SECONDS,
 ) -> AsyncIterator[Fleet]:
-    """A fleet at rest; taken away when the block ends. Each has the replicas of its style, or so many."""
+    """A fleet at rest; it is deleted when the block ends. Each workload has the replicas of its style, or the given
+    number."""
     names = tuple(objects.application_name(number) for number in range(count))
     made = Fleet(namespace, style, names, replicas or REPLICAS[style], patience)
     await ground.admin.create(f"{CORE}/namespaces", {"metadata": {"name": namespace}})
@@ -85,7 +85,7 @@ async def fleet(
 
 
 async def _application(ground: Ground, made: Fleet, name: str) -> None:
-    """Everything of one application but its Rollout."""
+    """All objects of one application except its Rollout."""
     where = made.namespace
     workload = objects.deployment(name, made.replicas)
     await create(ground, where, DEPLOYMENTS, "deployments", workload)
@@ -96,12 +96,12 @@ async def _application(ground: Ground, made: Fleet, name: str) -> None:
 async def create(
     ground: Ground, namespace: str, root: str, plural: str, body: JsonObject
 ) -> JsonObject:
-    """Make an object as the administrator."""
+    """Create an object as the administrator."""
     return await ground.admin.create(f"{root}/namespaces/{namespace}/{plural}", body)
 
 
 async def each(work: Iterable[Coroutine[Any, Any, Any]]) -> None:
-    """Do all, so many at once."""
+    """Run all, with a limit of how many at once."""
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def one(item: Coroutine[Any, Any, Any]) -> None:
@@ -127,7 +127,7 @@ async def at_rest(ground: Ground, made: Fleet) -> None:
 
 
 async def quiet(ground: Ground, namespace: str) -> None:
-    """Return when the controller has asked nothing about a namespace for a while; Events are written late."""
+    """Return when the controller has sent no request about a namespace for a while; Events are written late."""
     log = ground.plane.audit
     while True:
         mark = log.mark()
@@ -149,7 +149,7 @@ async def change(ground: Ground, made: Fleet, template: JsonObject = NEW_TEMPLAT
 
 
 async def wait(ground: Ground, keys: Iterable[Key], predicate: Predicate, seconds: float) -> None:
-    """Return when all Rollouts are so; an error names those that are not."""
+    """Return when all Rollouts satisfy the condition; an error names the others."""
     pending = tuple(keys)
     try:
         async with asyncio.timeout(seconds):
@@ -177,7 +177,7 @@ def paused(view: View | None) -> bool:
 
 @asynccontextmanager
 async def approving(ground: Ground, namespace: str) -> AsyncIterator[None]:
-    """Approve every step of a namespace once, as soon as it is seen to wait, at a person's pace."""
+    """Approve every step of a namespace once, as soon as it waits, at the pace of a person."""
     done: set[tuple[Key, int]] = set()
     not_before: dict[Key, float] = {}
     async with asyncio.TaskGroup() as group:
@@ -199,13 +199,14 @@ async def approving(ground: Ground, namespace: str) -> AsyncIterator[None]:
 
 
 async def approve(ground: Ground, key: Key) -> None:
-    """Let a Rollout go on."""
+    """Approve the present step of a Rollout."""
     path = f"{ROLLOUTS}/namespaces/{key.namespace}/rollouts/{key.name}/status"
     await ground.approver.patch(path, APPROVAL)
 
 
 async def _take_away(ground: Ground, made: Fleet) -> None:
-    """Rollouts first, so that the controller can let go; then the pods; the namespace goes by itself."""
+    """Delete the Rollouts first, so that the controller can restore the objects; then the pods. The namespace is
+    deleted last, and not waited for."""
     admin, where = ground.admin, made.namespace
     await admin.delete(f"{ROLLOUTS}/namespaces/{where}/rollouts")
     await wait(ground, made.keys, lambda view: view is None, made.patience)

@@ -12,7 +12,7 @@ CONNECTIONS = 10
 
 
 async def main(port: int) -> None:
-    """Flood, and say in the end which answers were seen."""
+    """Send the flood, and print the seen answers at the end."""
     over = asyncio.Event()
     each = [
         asyncio.create_task(flood(port, number % len(FLOOD), over)) for number in range(CONNECTIONS)

@@ -1,6 +1,5 @@
-"""Follows the objects a bench waits for, by watch.
-
-Why it exists: waiting by polling would add requests and error to what is measured. Invariant: one watch per kind, only
+"""Follows the objects that a measurement waits for, by watch. Why it exists: polling would add requests and
+inaccuracy to the measurement. Invariant: one watch per kind, only
 the few fields of `View` are decoded, nothing is missed between two watches. It must not write.
 """
 
@@ -77,7 +76,7 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 Predicate = Callable[[View | None], bool]
-"""Of an object as it is now; None: there is none."""
+"""A predicate of the present object; None: the object does not exist."""
 Listener = Callable[[View], None]
 
 PATIENCE_SECONDS = 10.0
@@ -117,7 +116,7 @@ class Follower:
         return self._views.get(key)
 
     async def until(self, key: Key, predicate: Predicate) -> None:
-        """Return when the object is as the predicate wants it; the caller bounds the time."""
+        """Return when the object satisfies the predicate; the caller limits the time."""
         if predicate(self.get(key)):
             return
         future = asyncio.get_running_loop().create_future()
@@ -139,7 +138,7 @@ class Follower:
             self._listeners.remove(listener)
 
     async def _list(self) -> None:
-        """Begin with what there is; a kind that was installed a moment ago is refused for a while."""
+        """Read the present objects; a kind that was installed a moment ago is refused for a while."""
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not await self._listed():  # noqa: ASYNC110 - bounded
                 await asyncio.sleep(RETRY_SECONDS)

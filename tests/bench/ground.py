@@ -1,6 +1,5 @@
-"""The ground all measurements stand on: a control plane, the product, watches and users.
-
-Why it exists: a plane takes seconds, and a warm process is what is measured. Invariant: one plane and one product for
+"""The environment of all measurements: a control plane, the product, watches and users. Why it exists: a plane takes
+seconds to start, and the measurements are about a warm process. Invariant: one plane and one product for
 all measurements, a namespace for each; runs that several measurements judge are made once. It must not judge.
 """
 
@@ -22,13 +21,13 @@ from tests.bench.follow import Follower
 from tests.bench.objects import DEPLOYMENTS, ROLLOUTS
 
 USER = f"system:serviceaccount:{NAMESPACE}:{CONTROLLER}"
-"""As whom the controller is seen by the API server."""
+"""The controller's user name at the API server."""
 VIRTUAL_SERVICE_CRD = ROOT / "demo" / "crds" / "virtualservices.yaml"
 
 FAILURES = (ClusterError, TimeoutError, aiohttp.ClientError, ExceptionGroup)
-"""How a measurement fails where the product or the machine, not the bench, is the cause."""
+"""The exceptions of a measurement that fails because of the product or the machine, not because of the bench."""
 RUN_SECONDS = 300.0
-"""A run that takes longer has failed, for all who judge it."""
+"""A run that takes longer has failed, in all measurements that use it."""
 
 T = TypeVar("T")
 
@@ -60,7 +59,7 @@ class Ground:
         return self.plane.client("approver")
 
     async def once(self, name: str, make: Callable[[], Awaitable[T]]) -> T:
-        """What `make` returns, or how it failed; made at the first call of that name."""
+        """The result or the failure of `make`, which runs at the first call with that name."""
         if name not in self._known:
             try:
                 async with asyncio.timeout(RUN_SECONDS):

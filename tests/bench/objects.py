@@ -1,6 +1,6 @@
 """The objects a bench puts into the cluster: an application, its VirtualService, its Rollout.
 
-Why it exists: every measurement is about the same workload, so that the figures can be put side by side. Invariant:
+Why it exists: every measurement uses the same workload, so that the figures can be compared. Invariant:
 five steps; canary style goes to 20, 40 … 100 % of 5 replicas, partition style to 10, 20 … 50 % of 10, which is as far
 as percentages with traffic may go there; the grace period is one second. It must do no I/O.
 """
@@ -30,7 +30,7 @@ SHARE = {Style.CANARY: 20, Style.PARTITION: 10}
 
 
 def application_name(number: int) -> str:
-    """All of one length, so that no name is the beginning of another."""
+    """All names have the same length, so that no name is the beginning of another."""
     return f"app-{number:04}"
 
 

@@ -1,7 +1,7 @@
 """Writes docs/benchmarks.md: the figures, the machine, and how to measure them again.
 
-Invariant: every figure of the page is a row of one run, but those at scale, which name theirs; a missing measurement
-is named. It must not measure or judge.
+Invariant: every figure of the page is a row of one run, except the figures at scale, which name their own runs; a
+missing measurement is listed. It must not measure or judge.
 """
 
 import os

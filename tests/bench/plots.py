@@ -1,6 +1,6 @@
 """Draws the cost of a release against the number of releases at once: `make plots`.
 
-Why it exists: a reader sees at once whether the cost grows. Invariant: every point is one of the record (`sizes`). It
+Why it exists: a reader sees at once whether the cost grows. Invariant: every point is in the record (`sizes`). It
 must measure nothing. matplotlib is no dependency of the project: `make plots` installs it.
 """
 

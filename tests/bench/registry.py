@@ -1,6 +1,6 @@
 """The measurements, and the rows that they return.
 
-Why it exists: the command line, the report and the measurements agree on nothing but these values. Invariant: a row
+Why it exists: the command line, the report and the measurements share only these values. Invariant: a row
 that has no value is a missed row; a measurement is known by one name. It must not measure.
 """
 
@@ -35,7 +35,7 @@ Measure = Callable[["Ground"], Awaitable[list[Row]]]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measurement; one that is not `usual` runs only when it is asked for."""
+    """A measurement; if it is not `usual`, it runs only on request."""
 
     name: str
     measure: Measure

@@ -1,6 +1,5 @@
-"""Which requests the controller made, out of the audit log.
-
-Why it exists: a sum says that there are too many, the breakdown says where they go. Invariant: Events and pods' labels
+"""The controller's requests, from the audit log. Why it exists: a sum shows that there are too many requests, the
+breakdown shows which. Invariant: Events and pods' labels
 count, renewals of the Lease and watches do not. It must not wait or write.
 """
 
@@ -19,7 +18,7 @@ def ours_since(log: AuditLog, cursor: int) -> list[AuditRecord]:
 
 
 def counts(record: AuditRecord) -> bool:
-    """Whether a request is one of those that are counted."""
+    """Whether a request is counted."""
     return not record.is_watch and record.resource != LEASES
 
 

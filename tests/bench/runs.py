@@ -1,6 +1,5 @@
-"""Releases of a whole fleet, with everything that several measurements judge.
-
-Why it exists: makespan, requests, CPU and memory are four sides of one run. Invariant: each style is run once; counting
+"""Releases of a whole fleet, with the data for several measurements. Why it exists: makespan, requests, CPU and
+memory are measured in the same run. Invariant: each style is run once; counting
 starts at rest and ends when the controller is quiet again. It must not judge.
 """
 
@@ -56,7 +55,7 @@ class Run:
 
 
 async def automatic(ground: Ground, style: Style, count: int) -> Run:
-    """`count` Rollouts of five automatic steps, all at once; made once."""
+    """The run of `count` Rollouts with five automatic steps, all at once; it takes place once."""
 
     async def make() -> Run:
         async with fleet(ground, f"auto-{style}-{count}", style, count) as made:
@@ -66,7 +65,7 @@ async def automatic(ground: Ground, style: Style, count: int) -> Run:
 
 
 async def approved(ground: Ground, style: Style) -> tuple[Approved, ...]:
-    """Steps of some Rollouts that a person approves; made once."""
+    """The run of some Rollouts whose steps a person approves; it takes place once."""
 
     async def make() -> tuple[Approved, ...]:
         return await approvals_of(ground, f"approve-{style}", style)
@@ -94,12 +93,12 @@ async def _measured(ground: Ground, made: Fleet) -> Run:
         with ground.reporter.phase(f"{made.namespace}: release"):
             await release(ground, made)
     others = Conditions.now().others_percent(conditions)
-    # Events that are held back for company are a part of the cost.
+    # Events that are held to be combined with others are part of the cost.
     await asyncio.sleep(HOLD_SECONDS)
     await quiet(ground, made.namespace)
     after = product.controller.resource_use(), product.worker.resource_use()
     timeline = Timeline(log, mark, made.namespace)
-    # Events of the fleet before may still be on their way.
+    # Events of the earlier fleet may still be written.
     counted = [r for r in ours_since(log, mark) if r.namespace in ("", made.namespace)]
     return Run(
         releases=tuple(spans(timeline, made.names)),
@@ -131,7 +130,7 @@ def memory(ground: Ground) -> int:
 
 @asynccontextmanager
 async def sampled_memory(ground: Ground) -> AsyncIterator[list[int]]:
-    """Memory, looked at again and again until the block ends."""
+    """Memory, read again and again until the block ends."""
     samples = [memory(ground)]
 
     async def look() -> None:
@@ -148,7 +147,8 @@ async def sampled_memory(ground: Ground) -> AsyncIterator[list[int]]:
 
 
 async def warm_up(ground: Ground) -> None:
-    """One release of each style whose figures are thrown away: modules, caches and children are there after it."""
+    """One release of each style that is not measured: after it, modules are loaded, caches are filled, and children
+    are running."""
     for style in Style:
         async with fleet(ground, f"warm-up-{style}", style, 1) as made:
             with ground.reporter.phase(f"warm-up: {style}"):

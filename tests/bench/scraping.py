@@ -1,7 +1,6 @@
-"""`python -m tests.bench.scraping [ROLLOUTS]`: how long a page of so many Rollouts takes, and how long the loop stands.
-
-Why it exists: rendering holds the interpreter's lock in turns with the event loop, so that it is done in a thread does
-not say by itself how long the loop waits. It needs no control plane. A turn counts by the clock or by the processor
+"""`python -m tests.bench.scraping [ROLLOUTS]`: how long a page of this number of Rollouts takes, and how long it
+blocks the event loop. Why it exists: rendering in a thread shares the interpreter's lock with the event loop, so it
+can still delay the loop. It needs no control plane. A turn counts by the clock or by the processor
 time of this process, whichever is less: the time of other processes is no stall of ours.
 """
 
@@ -46,7 +45,7 @@ def many(count: int) -> Callable[[], Seen]:
 
 
 async def longest_stall(stalls: list[float]) -> None:
-    """Note how much longer than a tick each turn of the loop takes."""
+    """Record how much longer than a tick each turn of the loop takes."""
     while True:
         clock, used = time.perf_counter(), time.process_time()
         await asyncio.sleep(TICK)

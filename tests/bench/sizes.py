@@ -1,7 +1,7 @@
-"""The cost of one release while so many others run: `python -m tests.bench.sizes`, drawn by `make plots`.
+"""The cost of one release while other releases run: `python -m tests.bench.sizes`, drawn by `make plots`.
 
-Why it exists: a figure at one size does not say how the cost grows. Invariant: each size is a run of a fleet of its own
-on one control plane, the smallest first; the record is a run of the bench, unrounded. It must not judge or draw.
+Why it exists: a figure at one size does not show how the cost grows. Invariant: each size is a run of a fleet of its
+own on one control plane, the smallest first; the record is a run of the bench, unrounded. It must not judge or draw.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class Point(msgspec.Struct, frozen=True, rename="camel"):
     seconds: float
     """From the first change to the last end."""
     others_percent: float
-    """How much of the machine's CPU others used meanwhile."""
+    """The share of the machine's CPU that other programs used."""
 
     @property
     def cpu(self) -> float:

@@ -1,7 +1,6 @@
-"""When things happened during releases, out of the audit log.
-
-Why it exists: all instants are of one clock, the API server's, and say when a request came and when its answer was
-complete. Invariant: nothing is guessed: a step whose instants cannot be told apart has no sample. It must not wait.
+"""The times of events during releases, from the audit log. Why it exists: all times are from one clock, the API
+server's, for the arrival of a request and the end of its answer. Invariant: no time is guessed: a step whose times
+cannot be distinguished has no sample. It must not wait.
 """
 
 from collections.abc import Iterable, Iterator
@@ -84,7 +83,7 @@ class Timeline:
         )
 
     def _routed(self, name: str, weight: int, after: datetime) -> datetime | None:
-        """When the VirtualService was written with that weight."""
+        """The time of the write of that weight into the VirtualService."""
         return next(
             (
                 record.at

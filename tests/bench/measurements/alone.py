@@ -1,4 +1,5 @@
-"""API requests and CPU seconds of one release alone: nothing waits for anything else, so the counts are exact."""
+"""API requests and CPU seconds of one release alone: no other release runs at the same time, so the counts are
+exact."""
 
 from tests.bench.ground import Ground
 from tests.bench.objects import Style
@@ -10,7 +11,7 @@ CPU_LIMIT = 0.5
 
 
 async def measure(ground: Ground) -> list[Row]:
-    """Both styles; the runs are those of the time that one release takes."""
+    """Both styles; it uses the runs of the measurement `single`."""
     rows = []
     for style in Style:
         run = await automatic(ground, style, 1)

@@ -1,4 +1,4 @@
-"""From an approval to the new weight in the VirtualService, and how much of that is ours."""
+"""The time from an approval to the new weight in the VirtualService, and the controller's share of it."""
 
 from tests.bench.figures import p50, p99
 from tests.bench.ground import Ground

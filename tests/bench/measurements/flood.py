@@ -46,7 +46,7 @@ async def measure(ground: Ground) -> list[Row]:
 
 
 async def _honest(ground: Ground, made: Fleet) -> list[float]:
-    """Seconds of each change, asked one after the other; each is held by admission, and nothing is stored."""
+    """Seconds of each change, sent one after the other; admission handles each, and nothing is stored (dry run)."""
     loop = asyncio.get_running_loop()
     path = f"{DEPLOYMENTS}/namespaces/{made.namespace}/deployments/{made.names[0]}?dryRun=All"
     times: list[float] = []
@@ -63,7 +63,7 @@ async def _honest(ground: Ground, made: Fleet) -> list[float]:
 
 @asynccontextmanager
 async def _flooded(ground: Ground) -> AsyncIterator[list[str]]:
-    """Flood for the length of a block; in the end the list has which answers were seen."""
+    """Send the flood during the block; at its end the list contains the seen answers."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",

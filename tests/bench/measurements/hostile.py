@@ -1,4 +1,4 @@
-"""A script that never ends, run again and again for one Rollout: the others keep their pace."""
+"""A script that never ends runs again and again for one Rollout; the approvals of the other Rollouts are measured."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -78,7 +78,7 @@ async def _stalled(ground: Ground, key: Key) -> None:
 
 
 async def _poke(ground: Ground, key: Key) -> None:
-    """Change something about the Rollout all the time, so that it is looked at and tries again."""
+    """Change the Rollout all the time, so that it gets passes and tries the script again."""
     path = f"{ROLLOUTS}/namespaces/{key.namespace}/rollouts/{key.name}"
     number = 0
     while True:

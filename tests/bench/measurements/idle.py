@@ -1,4 +1,4 @@
-"""50 Rollouts that wait for a person: nothing is asked of the API server but the Lease."""
+"""50 Rollouts that wait for a person: the controller sends only requests for its Lease."""
 
 import asyncio
 

@@ -1,8 +1,8 @@
 """Memory at 1 000 idle Rollouts and 10 000 pods.
 
-Why the cluster is frozen: its controllers, scheduler and nodes would take many minutes for 10 000 pods, and what is
-measured only sees objects. Invariant: every object says what the real controllers would have made of it. It runs last,
-for it leaves the cluster as it is.
+Why the cluster is frozen: its controllers, scheduler and nodes would take many minutes for 10 000 pods, and the
+measured program only reads objects. Invariant: every object has the status that the real controllers would have
+written. It runs last, because it leaves the cluster changed.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ DISCOVERY = "/apis/discovery.k8s.io/v1"
 
 
 async def measure(ground: Ground) -> list[Row]:
-    """All objects made, all Rollouts Healthy, the controller at rest."""
+    """All objects are created, all Rollouts are Healthy, and the controller is at rest."""
     for name in FROZEN:
         await ground.plane.components[name].stop()
     await ground.admin.create(f"{CORE}/namespaces", {"metadata": {"name": WHERE}})

@@ -1,4 +1,4 @@
-"""Memory at 50 Rollouts and 500 pods: the most that was seen while all of them were released."""
+"""Memory at 50 Rollouts and 500 pods: the highest value while all of them were released."""
 
 from tests.bench.ground import Ground
 from tests.bench.objects import Style

@@ -48,7 +48,7 @@ def main(
     fleets: int | None,
     pods: int | None,
 ) -> None:
-    """Measure, record and report; fail where a figure is missed."""
+    """Measure, record and report; fail if a figure misses its goal."""
     sizes = {"idle": ("--pods", pods), "releases": ("--most", most), "soak": ("--fleets", fleets)}
     smaller: dict[str, Measure] = {
         "idle": partial(idle.measure, sizes=(*SIZES[:2], Size(SIZES[2].rollouts, pods or PODS))),
@@ -71,7 +71,7 @@ def main(
 
 
 async def _measured(measure: Measure, folder: Path) -> tuple[list[Row], float]:
-    """The rows of a scenario, and how much of the machine others used (percent)."""
+    """The rows of a scenario, and the CPU share of other programs (percent)."""
     before = Conditions.now()
     rows = await measure(folder, ConsoleReporter(Console(stderr=True)))
     return rows, Conditions.now().others_percent(before)

@@ -1,7 +1,7 @@
 """Releases a fleet that has been released before.
 
-Why it exists: a Rollout that succeeded the last time says so until the next release begins. Invariant: a Rollout is
-done when it was seen at work and then Healthy. It must not judge.
+Why it exists: the status of a Rollout says that the last release succeeded until the next one begins. Invariant: a
+Rollout is done when it was seen at work and then Healthy. It must not judge.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ ROUND_SECONDS = 300.0
 
 
 async def release_again(ground: Ground, made: Fleet, version: str, undo: str = "") -> None:
-    """Release a version of all applications; with `undo`, that one instead as soon as all have begun."""
+    """Release a version in all applications; as soon as all have begun, release `undo` instead if it is given."""
     begun: set[Key] = set()
     done: set[Key] = set()
     all_begun, all_done = asyncio.Event(), asyncio.Event()

@@ -1,6 +1,5 @@
-"""The figures of the record at scale as curves: what grows with the number of Rollouts, of pods, of releases at once.
-
-Why from the lines of the record: a picture then shows no figure that the table beside it does not have. Invariant:
+"""The figures of the record as curves: growth with the number of Rollouts, of pods, and of releases at once. Why from
+the lines of the record: a picture then shows only figures that are also in the table beside it. Invariant:
 every point is a line of `scale.json`. It must not draw.
 """
 
@@ -19,7 +18,7 @@ Point = tuple[float, float]
 
 
 class Curve(NamedTuple):
-    """One curve of a panel: the lines of the record that are its points, and where in them the value is."""
+    """One curve of a panel: the lines of the record with its points, and the place of the value in a line."""
 
     label: str
     name: str
@@ -47,7 +46,7 @@ class Picture(NamedTuple):
 
 
 def _at_rest(title: str, unit: str, *curves: Curve) -> tuple[Panel, ...]:
-    """The same by the number of Rollouts, and by the number of pods of the most Rollouts."""
+    """Two panels: by the number of Rollouts, and by the number of pods for the largest number of Rollouts."""
     return tuple(
         Panel(
             f"{title}, {more}",
@@ -128,7 +127,8 @@ PICTURES = (
 
 
 def points(curve: Curve, measured: Measured) -> tuple[Point, ...]:
-    """The points of a curve, from left to right; of several numbers of Rollouts, those of the most."""
+    """The points of a curve, from left to right; if there are several numbers of Rollouts, the points of the
+    largest."""
     found = [
         (int(at.groupdict().get("of", 0)), float(at["x"]), value)
         for line in measured.lines

@@ -1,6 +1,6 @@
 """The leader ends during fifty releases: the time until the other replica's first write.
 
-Invariant: instants are of the API server's log and of this machine's one clock; the other controller has warm caches.
+Invariant: all times are from the API server's log and this machine's clock; the other controller has filled caches.
 It must not judge more than its rows say.
 """
 
@@ -27,17 +27,17 @@ TOGETHER = 50
 REPLICAS = 2
 TIMES = 3
 BUSY = 100
-"""Writes of a release's leader after which it goes."""
+"""The leader ends after this number of writes."""
 LOOK_SECONDS = 0.2
 GONE_SECONDS = 120.0
 KILLED_LIMIT, ASKED_LIMIT = 20.0, 5.0
-"""A Lease is held for 15 s; who is asked to end gives it back."""
+"""A Lease lasts 15 s; a leader that gets SIGTERM releases it."""
 
 
 async def measure(
     folder: Path, reporter: Reporter, count: int = TOGETHER, times: int = TIMES
 ) -> list[Row]:
-    """Killed (SIGKILL), and asked to end (SIGTERM), so many times each."""
+    """The leader gets SIGKILL and SIGTERM, each this number of times."""
     killed, asked = [], []
     async with (
         _pair(folder, reporter) as (ground, pair),
@@ -72,7 +72,7 @@ async def _pair(folder: Path, reporter: Reporter) -> AsyncIterator[tuple[Ground,
 
 
 async def _gone(ground: Ground, pair: Replicas, made: Fleet, version: str, *, kill: bool) -> float:
-    """Seconds from the signal to the other one's first write."""
+    """Seconds from the signal to the other replica's first write."""
     leader = await pair.leader()
     other, mark = pair.other(leader), ground.plane.audit.mark()
     with ground.reporter.phase(f"{made.namespace}: {version}"):
@@ -89,7 +89,7 @@ async def _gone(ground: Ground, pair: Replicas, made: Fleet, version: str, *, ki
 
 
 async def _written(pair: Replicas, replica: Replica, mark: int, count: int) -> list[AuditRecord]:
-    """The first writes of a replica, as soon as there are so many."""
+    """The first writes of a replica, as soon as it has sent this number."""
 
     def its(record: AuditRecord) -> bool:
         about_work = record.is_write and record.resource != LEASES

@@ -1,7 +1,7 @@
 """Ten thousand Rollouts at rest, and a hundred thousand pods.
 
-Why the cluster is frozen: its controllers would take an hour for so many pods, and what is measured only sees objects.
-Invariant: no row is projected; every size is on the control plane. It must not judge more than its rows say.
+Why the cluster is frozen: its controllers would take an hour for so many pods, and the measured program only reads
+objects. Invariant: no row is projected; every size is on the control plane. It must not judge more than its rows say.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ HEALTHY_SECONDS = 900.0
 MINUTE = 60.0
 CALM_SECONDS = 5.0
 CALM_CPU = 0.1
-"""Of a second: what the controller uses at rest, its ticks included, is less."""
+"""Share of a second: at rest the controller uses less CPU, including its ticks."""
 MEGABYTE, KILOBYTE = 1e6, 1e3
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many Rollouts, each with so many pods."""
+    """The number of Rollouts, and the pods of each."""
 
     rollouts: int
     pods_each: int
@@ -149,7 +149,7 @@ async def _make(ground: Ground, size: Size) -> None:
 
 
 def _objects(ground: Ground, size: Size) -> Iterator[Stored]:
-    """Those of new Rollouts whole; a Rollout that is there keeps what the controller has written into it."""
+    """All objects of new Rollouts; an existing Rollout keeps the controller's status and labels."""
     for key in _keys(size):
         there = ground.rollouts.get(key) is not None
         for one in application(key.namespace, key.name, size.pods_each):

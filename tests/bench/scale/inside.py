@@ -1,6 +1,5 @@
-"""`python -m tests.bench.scale.inside FILE MODULE ...`: runs a program and writes down how late its event loop is.
-
-Why it exists: from outside a loop that stands cannot be told from a machine that is busy. Invariant: the program runs
+"""`python -m tests.bench.scale.inside FILE MODULE ...`: runs a program and records how late its event loop is. Why it
+exists: from outside, a blocked loop cannot be distinguished from a busy machine. Invariant: the program runs
 as it does by itself; one line of FILE is one second of it: by the clock, and by the processor time that the loop's own
 thread took, which neighbours cannot make longer. On SIGUSR1 it collects garbage and writes how many objects are left.
 It must change nothing else.
@@ -27,7 +26,7 @@ MOST_TYPES = 200
 
 
 class Second(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How many milliseconds the loop came late at each tick; or what a collection has left."""
+    """The delay of the loop at each tick in milliseconds; or the counts after a garbage collection."""
 
     at: float
     clock: tuple[float, ...] = ()
@@ -56,7 +55,7 @@ async def _watch(path: Path) -> None:
     """Note how late each tick is, until cancelled."""
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, _collect, path)
     while True:
-        # A loop that stands for longer tells in the program's log where.
+        # If the loop is blocked for longer, the program's log shows where.
         faulthandler.dump_traceback_later(STALL_SECONDS)
         clock, own = [], []
         end = time.monotonic() + SECOND

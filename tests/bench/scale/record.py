@@ -27,7 +27,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """One scenario's figures, and where they are from."""
+    """One scenario's figures, and their origin."""
 
     command: str
     day: str
@@ -46,7 +46,7 @@ def read() -> dict[str, Measured]:
 
 
 def keep(name: str, rows: Sequence[Row], others: float | None, size: str = "") -> None:
-    """Record a scenario in place of its former record; `size` is the option that made it smaller."""
+    """Record a scenario in place of its former record; `size` is the option for a smaller size."""
     lines = tuple(Line(row.name, row.limit, row.value, row.unit, row.note) for row in rows)
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     command = f"python -m tests.bench.scale --only {name}{size and f' {size}'}"

@@ -1,7 +1,7 @@
 """Up to a thousand releases in the same instant, and people who approve steps of others meanwhile.
 
-Invariant: each Rollout has five steps and the routes of every other measurement, but two pods, since the pods are what
-a control plane on the same two cores spends its time on. It must not judge more than its rows say.
+Invariant: each Rollout has five steps and the same routes as in other measurements, but only two pods, because a
+control plane on the same two cores spends most of its time on pods. It must not judge more than its rows say.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Applications at rest as etcd has them: Deployment, ReplicaSet, pods, Service, EndpointSlice, VirtualService, Rollout.
 
-Invariant: every object says what the controllers of Kubernetes would have made of it, and is as large as one of theirs:
+Invariant: every object has the status that the controllers of Kubernetes would have written, and a realistic size:
 pods with a token's volume, tolerations and the record of who wrote which field. It must do no I/O.
 """
 

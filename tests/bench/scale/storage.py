@@ -1,7 +1,7 @@
 """Puts objects into etcd, where the API server finds them: a hundred thousand pods in a minute.
 
-Why it exists: through the API server each pod is two requests and the work of three controllers, which is not what is
-measured. Invariant: the API server reads what is written here as its own objects, and its watches tell of them. JSON is
+Why it exists: through the API server, each pod costs two requests and the work of three controllers, which are not
+measured. Invariant: the API server reads the objects written here as its own, and its watches report them. JSON is
 one of the forms that it reads.
 """
 
@@ -47,7 +47,8 @@ def metadata(namespace: str, name: str, **more: object) -> JsonObject:
 
 
 async def put(url: str, objects: Iterable[Stored]) -> None:
-    """Write all objects, each in a revision of its own: a watch resumed in the midst of one would lose the rest."""
+    """Write all objects, each in a revision of its own: a watch that resumes inside a revision would lose the rest of
+    it."""
     async with grpc.aio.insecure_channel(url.removeprefix("http://")) as channel:
         send: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(PUT)
         left = iter(objects)

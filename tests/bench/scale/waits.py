@@ -1,6 +1,5 @@
-"""The three waits of an approval: the API server's answer, the line of the controller's passes, and the pass itself.
-
-Invariant: instants are of the API server's log, and the time in the line is the controller's own histogram. It must not
+"""The three waits of an approval: the API server's answer, the controller's queue, and the pass itself. Invariant:
+times are from the API server's log, and the time in the queue is from the controller's own histogram. It must not
 judge.
 """
 
@@ -20,7 +19,7 @@ URGENT = "rollout-urgent"
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Seconds from the instant at which the API server got it."""
+    """Seconds after the API server has received the approval."""
 
     answered: float
     """To the whole answer of the API server."""
@@ -29,7 +28,7 @@ class Approval:
 
 
 def approvals(ground: Ground, cursor: int, namespace: str) -> Iterator[Approval]:
-    """Each approval in a namespace that was followed by a write of ours."""
+    """Each approval in a namespace after which the controller wrote."""
     records = ground.plane.audit.since(
         cursor, where=lambda r: r.namespace == namespace and r.is_write and r.code < 300
     )
@@ -46,7 +45,7 @@ def approvals(ground: Ground, cursor: int, namespace: str) -> Iterator[Approval]
 
 
 async def in_line(ground: Ground) -> dict[float, float]:
-    """How many urgent turns so far had waited for a worker for so many seconds at most."""
+    """The number of urgent turns so far that waited for a worker for at most the given number of seconds."""
     assert isinstance(ground.product, WatchedProduct)
     page = await ground.product.page()
     return {
@@ -69,7 +68,7 @@ def told(waited: Sequence[Approval], before: dict[float, float], after: dict[flo
 
 
 def _bound(before: dict[float, float], after: dict[float, float], share: float) -> str:
-    """The histogram's limit that so many of the turns in between did not exceed."""
+    """The histogram's smallest limit that this share of the turns did not exceed."""
     turns = {limit: count - before.get(limit, 0.0) for limit, count in after.items()}
     every = max(turns.values(), default=0.0)
     limit = min((limit for limit, count in turns.items() if count >= share * every), default=0.0)

@@ -1,4 +1,4 @@
-"""The product with its event loop watched from inside, and the delays that were seen.
+"""The product with measurements of its event loop from inside, and the measured delays.
 
 Invariant: command lines are the product's own, with `inside` before them. It must not judge.
 """
@@ -30,12 +30,12 @@ from tests.bench.scale.inside import Second
 COLLECT_SECONDS = 60.0
 LOOK_SECONDS = 0.1
 START_SECONDS = 300.0
-"""A controller that lists a hundred thousand pods takes its time."""
+"""A controller that lists a hundred thousand pods needs this long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """How late the loop was, in milliseconds, in 99 of 100 ticks and at most: by the clock, and by its own work."""
+    """The delays of the loop in milliseconds, p99 and maximum: by the clock, and by its own work."""
 
     clock: float
     own: float
