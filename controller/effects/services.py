@@ -20,7 +20,7 @@ from controller.domain.decision import (
     Refusal,
     UnpinService,
 )
-from controller.domain.rollout.services import made_for
+from controller.domain.rollout.services import in_use, made_for
 from controller.domain.traffic.companions.canary_service import canary_selector, canary_service_body
 from controller.effects.ownership import Marks
 from controller.effects.writes import Writes
@@ -76,6 +76,8 @@ async def ensure_canary(writes: Writes, action: EnsureCanaryService) -> Outcome:
 async def _turn_to_revision(writes: Writes, action: EnsureCanaryService, key: Key) -> Outcome:
     existing = msgspec.json.decode(await writes.read(SERVICES, key), type=Service)
     if not made_for(existing, action.rollout_uid):
+        if names.ROLLOUT_UID in existing.metadata.annotations:
+            return in_use(action.stable, action.name)
         return Refusal(
             reason=reasons.SERVICE_NOT_OURS,
             message=f"Service {key} exists and was not made for this Rollout: rename or remove it, or "

@@ -41,8 +41,9 @@ class Side(Value, frozen=True):
 
 
 def sides(context: ReleaseContext) -> tuple[Side, ...]:
-    """All sides of a Rollout."""
-    return tuple(Side(half, service) for service in context.stable_services for half in Half)
+    """All sides of a Rollout, without those of Services that the release of another Rollout pins."""
+    ours = (name for name in context.stable_services if not context.is_pinned_by_another(name))
+    return tuple(Side(half, service) for service in ours for half in Half)
 
 
 def entry_of(status: RolloutStatus, side: Side) -> EmptySide | None:

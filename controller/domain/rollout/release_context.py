@@ -392,6 +392,14 @@ class ReleaseContext(Value, frozen=True):
         """Name of the Service that leads to the new revision."""
         return stable if self.shared else stable + names.CANARY_SUFFIX
 
+    def is_pinned_by_another(self, stable: str) -> bool:
+        """Another Rollout made the canary Service, and pins the stable one: two would pin it in turn, without end."""
+        found = self.service(self.canary_service_of(stable))
+        if found is None or self.shared:
+            return False
+        maker = found.metadata.annotations.get(names.ROLLOUT_UID, "")
+        return maker not in ("", self.seen.rollout.metadata.uid)
+
     def service(self, name: str) -> Service | None:
         """A Service by name."""
         return self.seen.services.get(name)

@@ -63,7 +63,7 @@ def unusable_services(context: ReleaseContext) -> Refusal | None:
     for name in context.stable_services:
         found = context.service(name)
         if found is not None:
-            refusal = unusable(found, (context.revision_label,))
+            refusal = unusable(found, (context.revision_label,)) or _in_use(context, name)
             if refusal is not None:
                 return refusal
         else:
@@ -74,6 +74,24 @@ def unusable_services(context: ReleaseContext) -> Refusal | None:
                 object=f"Service {context.namespace}/{name}",
             )
     return None
+
+
+def _in_use(context: ReleaseContext, stable: str) -> Refusal | None:
+    """Two releases would pin one Service in turn, each to its own revision."""
+    if not context.is_pinned_by_another(stable):
+        return None
+    return in_use(Key(context.namespace, stable), context.canary_service_of(stable))
+
+
+def in_use(stable: Key, canary: str) -> Refusal:
+    """The refusal to use a Service that the release of another Rollout uses."""
+    subject = f"Service {stable}"
+    return Refusal(
+        reason=reasons.SERVICE_NOT_OURS,
+        message=f"{subject} is in use by the release of another Rollout, which made {canary}: wait until that release "
+        "ends. Give each workload a Service of its own: a release sends the requests of its Service to its own pods",
+        object=subject,
+    )
 
 
 def pin(context: ReleaseContext, status: RolloutStatus, index: int) -> tuple[Action, ...]:
@@ -105,6 +123,7 @@ def pinned(context: ReleaseContext, status: RolloutStatus) -> tuple[Action, ...]
         and selects_pods(found, (context.revision_label,))
         and pinned_to(context, name) != revision
         and not led_away(status, name)
+        and not context.is_pinned_by_another(name)
     )
 
 
@@ -113,7 +132,9 @@ def unpin(context: ReleaseContext) -> tuple[UnpinService, ...]:
     return tuple(
         UnpinService(found.metadata.key, found.metadata.resource_version, context.revision_label)
         for name in context.stable_services
-        if (found := context.service(name)) is not None and names.PINNED in found.metadata.labels
+        if (found := context.service(name)) is not None
+        and names.PINNED in found.metadata.labels
+        and not context.is_pinned_by_another(name)
     )
 
 

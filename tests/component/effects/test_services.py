@@ -191,3 +191,13 @@ async def test_a_namesake_of_the_canary_service_is_left_and_named() -> None:
     assert isinstance(outcome, Refusal)
     assert outcome.object == "Service shop/web-canary"
     assert api.one(SERVICES, "web-canary")["spec"]["selector"] == {"app": "theirs"}
+
+
+async def test_the_canary_service_of_another_release_is_not_said_to_be_in_the_way() -> None:
+    api = service()
+    metadata = {"name": "web-canary", "annotations": {names.ROLLOUT_UID: "another"}}
+    api.put(SERVICES, {"metadata": metadata, "spec": {"selector": {"app": "theirs"}}})
+    outcome = await services.ensure_canary(Writes(api, LedgerDouble()), COPY)
+    assert isinstance(outcome, Refusal)
+    assert "remove" not in outcome.message, "that release needs it"
+    assert "wait until that release ends" in outcome.message

@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from controller.api import names
+from controller.api.meta import Key
 from controller.api.networking import ServiceSpec
 from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.domain import reasons
@@ -15,6 +16,7 @@ from controller.domain.rollout.steps import decide_step
 from controller.domain.rollout.transition import Stop
 from tests.unit.builders import (
     KEY,
+    NAMESPACE,
     inner_of,
     make_deployment,
     make_rollout,
@@ -40,6 +42,7 @@ from tests.unit.domain.rollout.scenes import (
     started,
 )
 from tests.unit.domain.rollout.test_from_zero import finish
+from tests.unit.worlds import World
 
 # --- the workload goes, comes, shrinks ----------------------------------------------------------
 
@@ -259,6 +262,44 @@ def test_a_canary_service_of_somebody_else_is_refused_said_and_left_alone() -> N
     world.rest()
     assert status_of(world).phase == Phase.HEALTHY
     assert pin_of(world, "web-canary") == ""
+
+
+@BOTH
+def test_a_service_that_another_release_has_pinned_is_left_to_it(style: str) -> None:
+    world = make_world(make_rollout(style=style), services=("web", "web-canary"))
+    ours = world.cluster.rollouts[KEY]
+    ref = structs.replace(ours.spec.workload_ref, name="other")
+    other = world.cluster.rollouts.put(
+        structs.replace(
+            ours,
+            metadata=structs.replace(ours.metadata, name="other", uid=""),
+            spec=structs.replace(ours.spec, workload_ref=ref),
+        )
+    )
+    pin_for_another(world, other.metadata.uid)
+    release(world)
+    world.rest()
+    assert reason_of(world, "Stalled") == reasons.SERVICE_NOT_OURS
+    assert "another Rollout" in status_of(world).message
+    assert (pin_of(world), pin_of(world, "web-canary")) == ("theirs", "theirs")
+    assert (sizes_of(world), weight_of(world)) == ({"v1": 10}, None)
+    release(world, "v1")
+    world.rest()
+    assert status_of(world).phase == Phase.HEALTHY
+    assert (pin_of(world), pin_of(world, "web-canary")) == ("theirs", "theirs")
+
+
+def pin_for_another(world: World, uid: str) -> None:
+    """The other Rollout is in mid-release."""
+    for name, labels, annotations in (
+        ("web", {names.PINNED: "true"}, {}),
+        ("web-canary", {}, {names.ROLLOUT_UID: uid}),
+    ):
+        found = world.cluster.services[Key(NAMESPACE, name)]
+        metadata = structs.replace(found.metadata, labels=labels, annotations=annotations)
+        selector = {**found.spec.selector, "pod-template-hash": "theirs"}
+        spec = structs.replace(found.spec, selector=selector)
+        world.cluster.services.put(structs.replace(found, metadata=metadata, spec=spec))
 
 
 @BOTH
