@@ -219,13 +219,13 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
 @click.option(
     "--track-config",
     default="",
-    help="configmaps, or configmaps,secrets: let Rollouts release changes of what their pods read.",
+    help="configmaps, or configmaps,secrets: let Rollouts release changes of these objects that their pods read.",
 )
 @click.option(
     "--prometheus",
     default="",
     metavar="URL",
-    help="The Prometheus that gates ask which name no address; it is allowed by that.",
+    help="The Prometheus for gates that name no address; this flag also allows its address.",
 )
 @click.option(
     "--analysis-allow",

@@ -55,14 +55,14 @@ def _add_flags(add: Callable[..., object]) -> None:
         "--demote-after-ms",
         type=_positive,
         default=30,
-        help="CPU time after which a script lets everybody else go first (default 30)",
+        help="CPU time after which a script gets the lowest priority (default 30)",
     )
     add(
         "--rest-after",
         type=_seconds,
         default=5.0,
         metavar="SECONDS",
-        help="time without a call after which processes that wait for one end, but two; 0: never (default 5)",
+        help="time without a call after which all waiting processes except two end; 0: never (default 5)",
     )
     add("--metrics-bind-address", type=_address, default=":8080", help="0 switches it off")
     add("--health-probe-bind-address", type=_address, default=":8081", help="0 switches it off")

@@ -53,8 +53,10 @@ class Metrics:
         self._ends = self._counter("lua_child_exits", "Ends of children", "how")
         self._kills = self._counter("lua_child_kills", "Children killed by their parent", "reason")
         self.zygote_restarts = self._counter("lua_zygote_restarts", "Zygotes lost and replaced")
-        self.zygote_starts = self._counter("lua_zygote_starts", "Zygotes that went to work")
-        self.demotions = self._counter("lua_demotions", "Calls that were made to yield to others")
+        self.zygote_starts = self._counter("lua_zygote_starts", "Zygotes that passed the self-test")
+        self.demotions = self._counter(
+            "lua_demotions", "Calls that got a low priority because of their CPU time"
+        )
         self._selftest = Gauge(
             "lua_sandbox_selftest",
             "Locks proven at start (landlock: version of the interface, 0 without)",

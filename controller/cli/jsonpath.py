@@ -27,7 +27,7 @@ def filled(template: str, data: object) -> str:
     if "{" not in template:
         raise click.UsageError(f"jsonpath={template}: write the path in braces, {{.summary.state}}")
     if set(_BRACES.sub("", template)) & set("{}"):
-        raise click.UsageError(f"jsonpath={template}: a brace has no other one to it")
+        raise click.UsageError(f"jsonpath={template}: a brace is not closed")
     tree = msgspec.json.decode(msgspec.json.encode(data))
     return _BRACES.sub(lambda found: _replaced(found[1].strip(), tree), template)
 

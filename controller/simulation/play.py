@@ -199,7 +199,7 @@ class _Play:
         """Why the release ended with the old revision; here only a gate can cause that."""
         done = condition(self._rollout().status, "Succeeded")
         back = done is not None and done.status == "False"
-        return f"{self.against}; the new revision is taken back" if back else ""
+        return f"{self.against}; the new revision is rolled back" if back else ""
 
     def _ended(self) -> bool:
         status = self.world.cluster.rollouts[self.key].status

@@ -80,7 +80,7 @@ class Metrics(StandardMetrics):
         )
         self._state_seconds = Histogram(
             "moonshift_state_seconds",
-            "Time in a step's state that was left, by whether people, a timer or the cluster were waited for",
+            "Time spent in a step's state, by what the release waited for: people, a timer or the cluster",
             ("state", "waiting_for"),
             buckets=_STATE,
             registry=registry,

@@ -38,7 +38,7 @@ NAMED = "rollout.rollouts.kruise.io"
     "--step", type=click.IntRange(min=1), metavar="N", help="Approve step N and no other one."
 )
 @click.option("--message", "-m", metavar="TEXT", default="", help="Why; kept with your name.")
-@click.option("--wait", is_flag=True, help="Wait until the controller has taken it up.")
+@click.option("--wait", is_flag=True, help="Wait until the controller has acted on it.")
 @click.option(
     "--timeout", type=DURATION, default="30s", show_default=True, help="How long --wait waits."
 )
@@ -170,14 +170,14 @@ def not_approvable(rollout: Rollout, step: int | None) -> str:
         state = status.of_release.current_step_state or state
     at = f"step {now}/{len(steps_of(rollout.spec.strategy))}"
     if status.phase != "Progressing":
-        phase = status.phase or "not looked at by a controller yet"
+        phase = status.phase or "not seen by a controller yet"
         return f"Rollout {key} has no release under way ({phase}): nothing to approve"
     if step is not None and not moonshift_status(status).state:
         return f"Rollout {key} is not led by Moonshift, which --step needs: approve without --step"
     if step is not None and step != now:
         return f"Rollout {key} is at {at} ({state}), not at step {step}: look at it with get, then repeat"
     if state == StepState.STEP_READY:
-        return f"Rollout {key} is at {at} and was approved already: the controller has not taken it up yet"
+        return f"Rollout {key} is at {at} and was approved already: the controller has not acted on it yet"
     if state != StepState.STEP_PAUSED:
         return (
             f"Rollout {key} is at {at} in {state}, not in StepPaused: it {wait_sentence(rollout)}"
@@ -238,6 +238,6 @@ def answer_to(before: Rollout, now: Rollout | None) -> Answer | None:
         # our patch is in this status or an earlier one: the mailbox was emptied without an approval
         return Answer(
             False,
-            f"is still at step {step}: the controller put the approval back: see its Events, then repeat",
+            f"is still at step {step}: the controller reset the approval: see its Events, then repeat",
         )
     return None

@@ -81,7 +81,7 @@ def impossible(rollout: Rollout, step: int) -> str:
     status, key = rollout.status, rollout.metadata.key
     steps, ours = len(steps_of(rollout.spec.strategy)), moonshift_status(status)
     if not under_way(status):
-        phase = status.phase or "not looked at by a controller yet"
+        phase = status.phase or "not seen by a controller yet"
         return f"Rollout {key} has no release under way ({phase}): nowhere to jump from"
     if not ours.state:
         return f"Rollout {key} is not led by Moonshift, which jump needs"

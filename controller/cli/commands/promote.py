@@ -72,7 +72,7 @@ def promote(words: tuple[str, ...], full: bool, timeout: timedelta) -> None:
 async def _promote(session: Session, name: str, wait: timedelta | None) -> None:
     rollout = await read_rollout(session, name)
     if not under_way(rollout.status):
-        phase = rollout.status.phase or "not looked at by a controller yet"
+        phase = rollout.status.phase or "not seen by a controller yet"
         raise Failure(f"Rollout {rollout.metadata.key} has no release under way ({phase})")
     here = current_step(rollout.status)
     if wait is None:

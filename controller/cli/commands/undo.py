@@ -32,7 +32,7 @@ from controller.errors import Conflict
 @click.argument("words", nargs=-1, required=True, metavar="[rollout/]NAME...")
 @click.option("--dry-run", is_flag=True, help="Let the API server check it; change nothing.")
 @click.option(
-    "-y", "--yes", is_flag=True, help="Do not ask where this starts a release of its own."
+    "-y", "--yes", is_flag=True, help="Do not ask before this starts a release of its own."
 )
 @connection_options
 def undo(words: tuple[str, ...], dry_run: bool, yes: bool) -> None:

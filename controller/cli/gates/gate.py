@@ -67,16 +67,22 @@ def gate() -> None:
     type=click.Path(exists=True, path_type=Path),
     help="A Rollout, an Analysis, templates; may be given several times.",
 )
-@click.option("--from-rollout", "name", metavar="NAME", help="Fill words from this live Rollout.")
-@click.option("--prometheus", "address", metavar="URL", help="Outranks the address of metrics.")
+@click.option(
+    "--from-rollout", "name", metavar="NAME", help="Take missing values from this live Rollout."
+)
+@click.option(
+    "--prometheus", "address", metavar="URL", help="Used instead of the metrics' own address."
+)
 @click.option("--arg", "values", metavar="NAME=VALUE", multiple=True, help="An argument or a word.")
-@click.option("--step", type=click.IntRange(0), help="Only this step's gate; 0: in the background.")
+@click.option(
+    "--step", type=click.IntRange(0), help="Only the gate of this step; 0: the background gate."
+)
 @click.option("--as-stable", is_flag=True, help="Measure the stable revision as if it were new.")
 @click.option(
     "--replay",
     type=DURATION,
     metavar="7d",
-    help="How often would it have stopped a release in this time?",
+    help="Count how often the gate would have stopped a release in this time.",
 )
 @click.option(
     "--release-lasts",
@@ -141,7 +147,7 @@ def gate_test(
 
 def _past(length: timedelta | None) -> timedelta | None:
     if length is not None and not length:
-        raise click.UsageError("--replay: a past has a length, as 7d")
+        raise click.UsageError("--replay: give a duration, for example 7d")
     return length
 
 

@@ -36,7 +36,7 @@ def _rollout(rollout: JsonObject, program: str) -> Finding:
     ours = child(rollout, "status", "moonshift")
     if ours.get("release"):
         step = number(ours, "step") or 0
-        says = f"a release is under way, at step {step}: let it end, or take it back"
+        says = f"a release is under way, at step {step}: let it end, or roll it back"
         return about(
             rollout,
             says,
@@ -44,14 +44,14 @@ def _rollout(rollout: JsonObject, program: str) -> Finding:
             kubectl(rollout, "delete"),
         )
     if names.ROLLOUT_FINALIZER in finalizers_of(rollout):
-        says = "has the finalizer that only the controller takes off: delete it while it runs"
+        says = "has the finalizer that only the controller removes: delete it while the controller runs"
         return about(rollout, says, kubectl(rollout, "delete"))
     return about(rollout, "nothing holds it")
 
 
 def _traffic_routing(routing: JsonObject) -> Finding:
     using = [name for name in finalizers_of(routing) if name.startswith(_PROGRESSING)]
-    says = "has a finalizer that only the controller takes off: delete it while it runs"
+    says = "has a finalizer that only the controller removes: delete it while the controller runs"
     if using:
         says = f"its routes are shared by {len(using)} releases under way: end those first"
     return about(routing, says, kubectl(routing, "delete"))
@@ -65,7 +65,7 @@ def _workload(workload: JsonObject) -> Finding | None:
         says = "is held: its owner's values are in an annotation, and nothing else restores them"
         return about(workload, says, *_by_its_rollout(workload))
     if names.WORKLOAD_TYPE in child(meta, "labels"):
-        return about(workload, "carries a label, which means nothing when the webhooks are gone")
+        return about(workload, "has a label that has no effect without the webhooks")
     return None
 
 
@@ -97,5 +97,5 @@ def _route(route: JsonObject) -> Finding | None:
 def _autoscaler(scaler: JsonObject) -> Finding | None:
     if names.ORIGINAL_BEHAVIOR not in child(scaler, "metadata", "annotations"):
         return None
-    says = "scales nothing while a blue-green release is under way, and nobody else lets it"
+    says = "is held by a blue-green release, and only Moonshift lets it scale again"
     return about(scaler, says, *_by_its_rollout(scaler))

@@ -137,8 +137,11 @@ def _workload(seen: Inventory, workload: JsonObject) -> Finding | None:
         return None
     rollout = seen.rollout_of(workload)
     if rollout is not None and (is_in_flight(rollout) or _is_marked(workload, rollout)):
-        return about(workload, "is held by the original: Moonshift holds it on, and no pod moves")
-    says = "is held by the original, and no Rollout leads its release: nothing moves it any more"
+        return about(
+            workload,
+            "is held by OpenKruise Rollouts: Moonshift keeps holding it, and no pod changes",
+        )
+    says = "is held by OpenKruise Rollouts, and no Rollout leads its release: its pods do not change any more"
     return about(workload, says, *_commands_to_release(workload))
 
 
@@ -211,5 +214,5 @@ def _autoscaler(seen: Inventory, scaler: JsonObject) -> Finding | None:
     ):
         return about(scaler, f"names {right} again, and scales when the release is over")
     patch = msgspec.json.encode({"spec": {"scaleTargetRef": {"name": right}}}).decode()
-    says = f"was taken from {right} by the original, and no release gives it back"
+    says = f"was taken from {right} by OpenKruise Rollouts, and no release attaches it again"
     return about(scaler, says, kubectl(scaler, "patch", f"--type merge -p '{patch}'"))

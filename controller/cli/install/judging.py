@@ -119,7 +119,7 @@ def _definitions(facts: Facts) -> Iterator[Finding]:
             )
         if one.owner:
             yield _problem(
-                f"CustomResourceDefinition {one.name} belongs to {one.owner}, which would write its own over ours",
+                f"CustomResourceDefinition {one.name} belongs to {one.owner}, which would overwrite ours",
                 "take it out of there without deleting it (Helm: annotate it helm.sh/resource-policy=keep first), then "
                 "kubectl apply --server-side --force-conflicts -f deploy/crds",
             )

@@ -102,7 +102,7 @@ def subject_of_case(path: Path) -> Subject:
 def as_lua(subject: Subject, script: Script, case: Case) -> str:
     """The file's text."""
     lines = [
-        f"-- What scripts are given at each step of {case.path.name}.",
+        f"-- The script's input at each step of {case.path.name}.",
         "-- To debug: paste one of these tables in front of the script, as `obj = …`, or put before it:",
         f'--   dofile("{case.name}{_ENDING}"); obj = steps.step_0',
         *_modules(script),

@@ -81,13 +81,11 @@ def _header_findings(text: str) -> Iterator[Finding]:
             continue
         keyword, _, rest = bare.removeprefix("--@").partition(" ")
         if keyword not in KEYWORDS:
-            yield Finding(
-                number, "note", f"--@{keyword} means nothing; known: {', '.join(KEYWORDS)}"
-            )
+            yield Finding(number, "note", f"--@{keyword} is unknown; known: {', '.join(KEYWORDS)}")
         if keyword == "can":
             for word in rest.replace(",", " ").split():
                 if word not in CLAIMS:
-                    said = f"--@can {word} means nothing; known: {', '.join(CLAIMS)}"
+                    said = f"--@can {word} is unknown; known: {', '.join(CLAIMS)}"
                     yield Finding(number, "note", said)
 
 

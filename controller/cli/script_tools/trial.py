@@ -27,11 +27,13 @@ from controller.scripts.lookup import Script
 FAILED = "ScriptFailed"
 """Reason of a refusal that the script itself gave; any other says that its answer was not acceptable."""
 
-_UNCLAIMED = "no --@can line, which promises every step; seen to work, as such a line: --@can {}"
+_UNCLAIMED = (
+    "no --@can line, so the script claims every step; the tested steps would allow: --@can {}"
+)
 _SAME = "get the same answer"
 _NOT_IDEMPOTENT = (
-    "not idempotent: given its own answer it makes another; the controller always starts from the owner's original, "
-    "other tools may not"
+    "not idempotent: with its own answer as input, its answer changes; "
+    "the controller always starts from the owner's original, other tools may not"
 )
 _Given = Mapping[tuple[str, Path], ProbeAnswers]
 """Answers by claim and case."""
@@ -124,7 +126,9 @@ class Trial:
             ignored = (message for message in broken.values() if message and _SAME in message)
             return [*found, *(Finding(1, "note", message) for message in ignored)]
         found += [
-            Finding(_claim_line(self._text, word), "error", f"--@can {word} is not kept: {message}")
+            Finding(
+                _claim_line(self._text, word), "error", f"--@can {word} does not hold: {message}"
+            )
             for word, message in broken.items()
             if message is not None
         ]

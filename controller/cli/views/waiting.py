@@ -26,7 +26,7 @@ from controller.domain.rollout.status import condition
 NOTHING = "nothing"
 APPROVAL = "an approval"
 REPLICAS = "the workload to have replicas: it is scaled to zero"
-NODES = "a node for the workload's pods: none takes any"
+NODES = "a node for the workload's pods: no node accepts them"
 RESUME = "`kubectl moonshift resume`: spec.strategy.paused is true"
 
 _FINALISING = {
@@ -106,7 +106,7 @@ def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
     if at_zero(status) and _finalising(status) == FinalisingStep.NONE:
         return pods_asked_for(rollout)
     if status.phase != Phase.PROGRESSING or moonshift_status(status).goal:
-        return _FINALISING.get(_finalising(status), "the release to be put in order")
+        return _FINALISING.get(_finalising(status), "the controller to continue the release")
     if rollout.spec.strategy.paused:
         return RESUME
     return _in_step(rollout, context)
@@ -160,7 +160,7 @@ def _in_step(rollout: Rollout, context: ReleaseContext | None) -> str:
         StepState.STEP_UPGRADE: "the new pods of this step to be ready",
         StepState.STEP_TRAFFIC_ROUTING: "the routes to follow this step",
     }
-    return words.get(state, "the release to be put in order")
+    return words.get(state, "the controller to continue the release")
 
 
 def upgrade_text(context: ReleaseContext) -> str:

@@ -110,7 +110,7 @@ def _obstacle(stable: ConfigPair, seen: ConfigWatched) -> str:
             return f"no copy of {found.name} is kept: apply the one you want to go back to"
         if kept.digest != was:
             return (
-                f"the copy of {found.name} is of another time: apply the one you want to go back to"
+                f"the copy of {found.name} has other content: apply the one you want to go back to"
             )
     return ""
 

@@ -145,7 +145,7 @@ def unsayable_steps(context: ReleaseContext) -> Refusal | None:
                 return Refusal(
                     reason=reasons.STEP_UNSAYABLE,
                     message=f"step {number} cannot be carried out: {name_of_script(route.reference)} cannot "
-                    f"{' or '.join(missing)}; change the step, or lead the traffic otherwise",
+                    f"{' or '.join(missing)}; change the step, or route the traffic by another object",
                     object=f"{route.reference.kind} {context.namespace}/{route.reference.name}",
                 )
     return None

@@ -50,7 +50,7 @@ def _unsayable(seen: TrafficRoutingSeen) -> Refusal | None:
             return Refusal(
                 reasons.STEP_UNSAYABLE,
                 f"spec.strategy cannot be carried out: {name_of_script(route.reference)} cannot "
-                f"{' or '.join(missing)}; change spec.strategy, or lead the traffic otherwise",
+                f"{' or '.join(missing)}; change spec.strategy, or route the traffic by another object",
                 object=f"{route.reference.kind} {seen.routing.metadata.namespace}/{route.reference.name}",
             )
     return None

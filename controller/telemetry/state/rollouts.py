@@ -204,19 +204,19 @@ ROLLOUTS: tuple[StateGauge[RolloutSeen], ...] = (
     ),
     StateGauge(
         "moonshift_rollout_stalled",
-        "1 while a Rollout cannot go on without help, by the class of its trouble",
+        "1 while a Rollout cannot go on without help, by the class of its problem",
         ("class",),
         _stalled,
     ),
     StateGauge(
         "moonshift_rollout_drift_held",
-        "1 while a release is stopped at somebody's change of a gateway object",
+        "1 while a release is stopped because somebody changed a gateway object",
         (),
         _drift_held,
     ),
     StateGauge(
         "moonshift_rollout_gate",
-        "1 for the verdict of a gate: of the present step, and of the one in the background",
+        "1 for the verdict of a gate: of the present step, and of the background gate",
         ("gate", "verdict"),
         _gate,
     ),

@@ -96,7 +96,7 @@ ROUTINGS: tuple[StateGauge[RoutingSeen], ...] = (
     ),
     StateGauge(
         "moonshift_trafficrouting_stalled",
-        "1 while a TrafficRouting cannot go on without help, by the class of its trouble",
+        "1 while a TrafficRouting cannot go on without help, by the class of its problem",
         ("class",),
         _stalled,
     ),

@@ -283,7 +283,7 @@ async def test_a_past_without_length_is_no_past(tmp_path: Path) -> None:
             *("--prometheus", asked.address, "--replay", "0s"),
         )
     assert result.exit_code == 2
-    assert "--replay: a past has a length, as 7d" in result.output
+    assert "--replay: give a duration, for example 7d" in result.output
 
 
 # --- the live Rollout ---------------------------------------------------------------------------

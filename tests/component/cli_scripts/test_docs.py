@@ -42,7 +42,7 @@ def test_every_command_prints_what_the_page_says(
         ended = CliRunner().invoke(cli, arguments.split())
         assert comparable(ended.output) == comparable(output), arguments
     written = Path("my-scripts/gateway.example.com/TrafficLane/testdata/canary_obj.lua").read_text()
-    (shown,) = re.findall(r"^```lua\n(-- What scripts.*?)  -- …\n```", text, re.M | re.DOTALL)
+    (shown,) = re.findall(r"^```lua\n(-- The script's input.*?)  -- …\n```", text, re.M | re.DOTALL)
     assert written.startswith(shown)
 
 

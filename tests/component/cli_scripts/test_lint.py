@@ -38,7 +38,10 @@ async def test_a_good_script_has_no_findings(engine: Engine, tmp_path: Path) -> 
         ),
         pytest.param(SPLIT.replace("obj.stableWeight", "-5"), 6, "has the weight -5", id="weights"),
         pytest.param(
-            SPLIT.replace("weight", "weight,header", 1), 1, "--@can header is not kept", id="claim"
+            SPLIT.replace("weight", "weight,header", 1),
+            1,
+            "--@can header does not hold",
+            id="claim",
         ),
         pytest.param("--@can weight\nreturn obj.data\n", 1, "changes nothing", id="no change"),
         pytest.param(
@@ -202,4 +205,4 @@ async def test_a_script_that_is_the_same_as_another_is_tried_with_its_own_claims
     (place / "trafficRouting.lua").write_text(text)
     found = await lint(engine, subject_at(place / "trafficRouting.lua"))
     assert [(item.line, item.severity) for item in found] == [(1, "error")]
-    assert "--@can method is not kept" in found[0].message
+    assert "--@can method does not hold" in found[0].message

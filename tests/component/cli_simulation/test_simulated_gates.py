@@ -55,7 +55,7 @@ def test_a_rollback_is_told_with_its_reason(tmp_path: Path) -> None:
     result = simulate(tmp_path, plan, "--metric", "errors=0.5", "-o", "markdown")
     assert result.exit_code == 1
     assert "the gate of step 1 failed: metric errors: 0.5 is above 0.01" in result.output
-    assert "the new revision is taken back" in result.output
+    assert "the new revision is rolled back" in result.output
 
 
 def test_the_values_of_the_stable_revision_are_compared_with(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ TROUBLES = (
                 ),
                 ("nothing: the steps are approved again, from the first on",),
                 why=(
-                    "waits for a node for the workload's pods: none takes any",
+                    "waits for a node for the workload's pods: no node accepts them",
                     theirs("describe daemonset/shop", "which nodes may take its pods"),
                 ),
                 played=ON_NODES,

@@ -89,7 +89,7 @@ def test_of_every_rollout_it_says_what_becomes_of_it(found: JsonObject, words: s
 def test_a_change_that_was_held_and_not_begun_begins() -> None:
     seen = Inventory(rollouts=(rollout("Healthy", "Completed"),), workloads=(held(),))
     assert "begins at step 1" in said_of("Rollout", seen).says
-    assert "no pod moves" in said_of("Deployment", seen).says
+    assert "no pod changes" in said_of("Deployment", seen).says
 
 
 def test_a_rollout_without_its_workload_says_so() -> None:

@@ -78,7 +78,7 @@ def drift_among(routes: tuple[RouteSeen, ...], namespace: str, now: datetime) ->
     return Drift(put_back="; ".join(sentences))
 
 
-_WAY_OUT = "the release waits until it is taken back, or the annotation"
+_WAY_OUT = "the release waits until the change is reverted, or the annotation is removed"
 _STOP_THE_OTHER_WRITER = (
     "the release waits. Stop the other writer; it is tried again in five minutes"
 )

@@ -108,7 +108,7 @@ async def test_wait_says_when_the_approval_was_reset(tmp_path: Path) -> None:
         api.changes_to(make_rollout(version="7"))
         result = await api.run("approve", "web", "--wait")
     assert result.exit_code == 1
-    assert "put the approval back" in result.stderr
+    assert "reset the approval" in result.stderr
 
 
 async def test_wait_says_when_no_controller_answers(tmp_path: Path) -> None:

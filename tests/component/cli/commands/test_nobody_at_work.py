@@ -112,7 +112,7 @@ async def test_an_approval_says_that_nobody_may_be_there_to_take_it_up(tmp_path:
         refused = await api.run("approve", "web")
     assert (sent.exit_code, sent.stderr) == (0, f"warning: {NOT_KNOWN}\n")
     assert refused.exit_code == 1
-    assert f"the controller has not taken it up yet; {NOT_KNOWN}" in refused.stderr
+    assert f"the controller has not acted on it yet; {NOT_KNOWN}" in refused.stderr
 
 
 async def test_a_status_that_waited_in_vain_says_so(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_paused_step_may_be_approved() -> None:
             id="at rest",
         ),
         pytest.param(
-            make_rollout(phase=""), None, "not looked at by a controller yet", id="not seen yet"
+            make_rollout(phase=""), None, "not seen by a controller yet", id="not seen yet"
         ),
         pytest.param(make_rollout(state=""), 1, "not led by Moonshift", id="another controller"),
     ],
@@ -83,7 +83,7 @@ def test_a_stall_is_the_reason_given() -> None:
         ({"step": 2, "state": "StepUpgrade"}, True, "is at step 2/3 (StepUpgrade)"),
         ({"phase": "Healthy", "state": "Completed"}, True, "is at step 1/3"),
         ({"state": "StepReady", "approvedAt": ago(0)}, True, "went on from step 1"),
-        ({}, False, "put the approval back"),
+        ({}, False, "reset the approval"),
     ],
 )
 def test_the_controllers_answer_is_told(after: dict[str, Any], honoured: bool, text: str) -> None:

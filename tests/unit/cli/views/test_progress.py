@@ -78,7 +78,7 @@ MARKED = make_deployment(
             make_rollout(goal="Success"),
             None,
             Stage.WORKING,
-            "ending (Success): waits for the release to be put in order",
+            "ending (Success): waits for the controller to continue the release",
             id="ending",
         ),
         pytest.param(
@@ -92,7 +92,7 @@ MARKED = make_deployment(
             make_rollout(phase="Terminating"),
             None,
             Stage.WORKING,
-            "Terminating: waits for the release to be put in order",
+            "Terminating: waits for the controller to continue the release",
             id="terminating",
         ),
     ],

@@ -52,7 +52,7 @@ BACK_OFF = {
         (make_rollout(state="StepTrafficRouting"), "the routes to follow this step"),
         (make_rollout(state="StepMetricsAnalysis"), "the verdict of the metrics"),
         (make_rollout(state="StepReady"), "the controller to begin the next step"),
-        (make_rollout(state="SomethingNew"), "the release to be put in order"),
+        (make_rollout(state="SomethingNew"), "the controller to continue the release"),
         (
             make_rollout(goal="Rollback", canary={"finalisingStep": "RestoreStableService"}),
             "the stable Service to lead to ready pods without its pin",
@@ -66,7 +66,7 @@ BACK_OFF = {
             ),
             "the routes to be as their owners wrote them",
         ),
-        (make_rollout(phase="Terminating"), "the release to be put in order"),
+        (make_rollout(phase="Terminating"), "the controller to continue the release"),
         (
             make_rollout(phase="Disabling", canary={"finalisingStep": "ResumeWorkload"}),
             "all pods of the workload to be ready",

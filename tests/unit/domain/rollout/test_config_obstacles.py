@@ -125,7 +125,7 @@ def test_a_copy_of_another_time_is_not_restored() -> None:
     world.rest()
     assert content(world) == "two"
     assert content(world, CONFIG_MAP, says_copy) == "two"
-    assert said(world)[1].startswith("the copy of ConfigMap/web is of another time")
+    assert said(world)[1].startswith("the copy of ConfigMap/web has other content")
 
 
 def test_an_immutable_object_is_not_restored() -> None:

@@ -209,7 +209,7 @@ def test_what_a_script_cannot_say_is_told_before_a_shared_route_opens() -> None:
     world.rest()
     assert routing_of(world).status.message == (
         "spec.strategy cannot be carried out: VirtualService/a cannot match headers; change spec.strategy, "
-        "or lead the traffic otherwise"
+        "or route the traffic by another object"
     )
     change(world, A)
     world.rest()
