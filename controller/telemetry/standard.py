@@ -53,7 +53,7 @@ class StandardMetrics:
         )
         self._waited = Histogram(
             "workqueue_queue_duration_seconds",
-            "Time a key was ready before a worker took it; `rollout-urgent`: what a person did",
+            "Time a key was ready before a worker took it; `rollout-urgent`: changes by people",
             ("name",),
             buckets=_FINE,
             registry=registry,

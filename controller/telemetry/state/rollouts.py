@@ -164,7 +164,7 @@ ROLLOUTS: tuple[StateGauge[RolloutSeen], ...] = (
     ),
     StateGauge(
         "moonshift_rollout_workload_held",
-        "1 for the workload that a release moves, whose available pods are not what its replicas say",
+        "1 for a workload under release, which has fewer available pods than replicas on purpose",
         ("workload_kind", "workload"),
         _workload_held,
     ),
