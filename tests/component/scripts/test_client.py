@@ -28,7 +28,7 @@ def script(text: str, name: str = "test") -> Script:
 
 @asynccontextmanager
 async def client_of(address: str, **more: float) -> AsyncIterator[ScriptClient]:
-    client = ScriptClient(address, deadline=more.get("deadline", 3.0))
+    client = ScriptClient(address, deadline=more.get("deadline", 60.0))
     try:
         yield client
     finally:
