@@ -1,4 +1,4 @@
-"""Which examples property tests try, which tests share a process, and where byte code is kept.
+"""The examples of property tests, the tests that share a process, and the place of byte code.
 
 Why examples: a test that fails for one in ten thousand examples tells of a defect to be found by looking for it, not by
 whoever runs the tests next. So `make test` tries the same examples each time, and `make test-full` looks for new ones.
@@ -69,7 +69,7 @@ class Grouped(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Grouped | None:
-    """Our groups, where groups are asked for."""
+    """Use our groups if groups are requested."""
     return Grouped(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 

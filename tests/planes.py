@@ -17,7 +17,7 @@ NO_PLANE_TOLD = "no control plane can be had"
 
 
 def mark_below(folder: Path, items: Iterable[pytest.Item], mark: str = "requires_plane") -> None:
-    """Say of the tests in a folder what they need."""
+    """Mark the tests of a folder with their needs."""
     for item in items:
         if item.path.is_relative_to(folder):
             item.add_marker(mark)
@@ -29,7 +29,7 @@ def plane_is_required() -> bool:
 
 
 async def built_or_skipped() -> None:
-    """Build what a plane needs; skip the test that asks where that fails."""
+    """Build a plane's programs; skip the requesting test if that fails."""
     try:
         await ensure_built(SilentReporter())
     except ClusterError as error:

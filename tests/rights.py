@@ -1,6 +1,6 @@
 """Which rights of the manifests the controller used in a run of the tests, and which it never used.
 
-Why it exists: a right that nothing uses is one that an attacker gets for nothing. The API servers of the tests write
+Why it exists: an unused right only helps an attacker. The API servers of the tests write
 down every request and whether the authorizer allowed it; these records are compared with the roles that we ship.
 Run it over the folders that a test run left (`python -m tests.rights FOLDER…`); it ends with 1 if no test used a
 right. Invariant: only requests of the controller count, made as an account with rights (administrators need none). It

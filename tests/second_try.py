@@ -33,7 +33,7 @@ AGAIN = (
 
 
 def main(arguments: Sequence[str], root: Path = ROOT) -> int:
-    """The exit code of pytest, of its second run where there was one. `arguments` are those of pytest."""
+    """The exit code of pytest, or of its second run if there was one. `arguments` are pytest's arguments."""
     (root / LAST_FAILED).unlink(missing_ok=True)
     code = _pytest(arguments, root)
     if code != SOME_FAILED:

@@ -42,7 +42,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """One script. All of what is expected has to hold."""
+    """One script. All its expectations have to hold."""
 
     name: str
     script: str | bytes
@@ -59,9 +59,9 @@ class Attack:
     bounds: Bounds = field(default_factory=Bounds)
     times: int = 1  # one after the other; the last outcome counts
     at_once: int = (
-        0  # so many more of it run, of the same tenant, while the canary has to be served
+        0  # this many more copies run, for the same tenant, while the canary has to be served
     )
-    # With its lock open, and only that, it gets through: it is what proves that the lock is needed.
+    # With only its lock open, the attack succeeds: this proves that the lock is needed.
     witness: bool = False
 
     @property

@@ -1,6 +1,6 @@
 """One attack, tried: its outcome, the answer of the canary after it, and whether both are the expected ones.
 
-Invariant: a trial judges only what the worker answered and what the machine shows; it asks nothing of the sandbox.
+Invariant: a trial judges only the worker's answer and the state of the machine, and never asks the sandbox.
 """
 
 import asyncio

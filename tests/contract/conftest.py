@@ -45,7 +45,7 @@ async def _on(real: Plane) -> AsyncIterator[Ground]:
 
 @pytest.fixture(scope="package")
 async def plane(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Plane]:
-    """Give the real server; skip its half of the suite, loudly, where it cannot be built."""
+    """Give the real server; skip its half of the suite with a clear reason if it cannot be built."""
     await built_or_skipped()
     async with Plane.start(tmp_path_factory.mktemp("contract-plane")) as started:
         yield started

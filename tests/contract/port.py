@@ -13,7 +13,7 @@ Object = dict[str, Any]
 
 
 class Port(Protocol):
-    """What `KubeClient` and `MemoryApi` have in common."""
+    """The common methods of `KubeClient` and `MemoryApi`."""
 
     async def get(self, resource: Resource, namespace: str, name: str) -> bytes: ...
 

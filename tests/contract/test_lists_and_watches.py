@@ -167,7 +167,7 @@ async def test_kinds_are_discovered_by_group_and_version(ground: Ground) -> None
     assert await ground.api.versions("nobody.test") == ()
 
 
-# --- what only the server in memory can be made to do within a test --------------------------------
+# --- behaviour that only the server in memory can show within a test --------------------------------
 
 
 async def test_a_watch_from_a_forgotten_version_is_gone() -> None:

@@ -1,4 +1,5 @@
-"""A laboratory with faulty ways to the API server; where no plane can be had the tests are skipped, loudly."""
+"""A laboratory with faulty connections to the API server; the tests are skipped, with a clear reason, if no plane can
+be started."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

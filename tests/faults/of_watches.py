@@ -27,7 +27,7 @@ EXPIRED = {
 
 
 class EndsWatches(Fault):
-    """Every watch ends after so many events, as when the API server closes it."""
+    """Every watch ends after this number of events, as when the API server closes it."""
 
     least = 5
 
@@ -49,7 +49,7 @@ class EndsWatches(Fault):
 
 
 class ExpiresWatches(EndsWatches):
-    """After so many events the version is too old: everything has to be listed again."""
+    """After this number of events the version is too old: everything has to be listed again."""
 
     costs = 3.0
     """A list and a watch; measured were 1.8."""
@@ -64,7 +64,7 @@ class ExpiresWatches(EndsWatches):
 
 
 class ListsAreOld(ExpiresWatches):
-    """Watches expire, and the next list is the one before again: a replica of the API server that lags."""
+    """Watches expire, and the next list repeats the list before: an API server replica that lags."""
 
     def __init__(self, after: int) -> None:
         super().__init__(after)
@@ -108,7 +108,7 @@ class IsSilent(Fault):
 
 
 class ComesLate(Fault):
-    """Every event of a watch comes so many seconds late, in its order."""
+    """Every event of a watch comes this many seconds late, in its order."""
 
     costs = 0.0
 
@@ -143,7 +143,7 @@ class ComesLate(Fault):
 
 
 class Coalesces(Fault):
-    """Of the events of an object within a moment only the last one is told: states in between are never seen."""
+    """Of an object's events within a moment, only the last is delivered: intermediate states are never seen."""
 
     costs = 0.0
 

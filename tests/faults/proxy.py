@@ -21,7 +21,7 @@ class Fault:
     """Whether the controller is killed when the release begins: the fault is about its start."""
 
     costs = 1.5
-    """Requests that one time may cost, above those of a release without a fault.
+    """Additional requests that one occurrence of the fault may cause, compared with a release without a fault.
 
     Measured were 0.3 to 1.1: a request that is refused is sent again, and seldom another one with it. With 3 the
     refusal of every third request would allow any number of requests.
@@ -93,7 +93,7 @@ class FaultyProxy(WriteProxy):
     async def _watch(
         self, request: web.Request, response: aiohttp.ClientResponse, passed: web.StreamResponse
     ) -> web.StreamResponse:
-        """Pass a watch on, line by line; one that was open before goes wrong with the fault as well."""
+        """Pass a watch on, line by line; the fault also affects a watch that was open before."""
         try:
             await passed.prepare(request)
             lines = self._lines(response)

@@ -1,1 +1,1 @@
-"""What GitOps tools make of our objects: Argo CD's health and actions, kstatus as Flux and Helm read it."""
+"""Our objects in GitOps tools: Argo CD's health and actions, and kstatus as Flux and Helm read it."""

@@ -1,4 +1,4 @@
-"""`deploy/argocd/argocd-cm.yaml`, made of the scripts beside it: `python -m tests.gitops.argocd` writes it.
+"""`deploy/argocd/argocd-cm.yaml`, generated from the scripts beside it by `python -m tests.gitops.argocd`.
 
 Invariant: the ConfigMap holds the very scripts that the tests run.
 """

@@ -1,6 +1,6 @@
 """`deploy/kustomize/gitops/ignore-differences.yaml`, made from the code: `python -m tests.gitops.ignoring` writes it.
 
-Why: a GitOps tool that puts back what Moonshift writes during a release would fight it. Invariant: kinds come from the
+Why: a GitOps tool that reverts Moonshift's writes during a release would fight it. Invariant: kinds come from the
 tables of the product (workloads, packaged scripts), the places are the fields that the product writes; a field is
 ignored only while an object carries the mark of a release, so that nothing of the owner's goes unnoticed at rest.
 """

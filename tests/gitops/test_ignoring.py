@@ -1,4 +1,5 @@
-"""A GitOps tool that puts back whatever differs from Git, but for the places of the generated file, never has to."""
+"""A GitOps tool that reverts every difference from Git, except in the fields of the generated file, has nothing to
+revert."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -41,7 +42,7 @@ class SelfHeal:
         self._resources = resources
         self._wanted = {resource: self._live(resource) for resource in resources}
         self.fights: list[str] = []
-        """The fields that a tool would have put back."""
+        """The fields that a tool would have reverted."""
         self.spared: set[str] = set()
         """Kinds in which it would have, without the file."""
         for resource in resources:

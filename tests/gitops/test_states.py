@@ -51,7 +51,7 @@ def run(script: str, obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def told(script: str) -> list[tuple[Rollout, dict[str, Any]]]:
-    """Every state, and what a script answers for it."""
+    """Every state, and a script's answer for it."""
     return list(zip(STATES, run_each(script, [*map(plain, STATES)]), strict=True))
 
 

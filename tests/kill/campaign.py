@@ -1,7 +1,7 @@
 """Many interrupted releases at a time, each held against the golden one of its kind.
 
-A *cell* is a style of release and what people do with it. One golden run per cell says which writes there are; a case
-is one of these writes, and a moment at it. Invariant: the end that all runs must have is learned from a run that
+A *cell* is a style of release and a course of people's actions. One golden run per cell says which writes there are;
+a case is one of these writes, and a moment at it. Invariant: the end that all runs must have is learned from a run that
 nobody interrupted, and every invariant is judged over the whole history of every run.
 """
 
@@ -26,7 +26,7 @@ ATTEMPTS = 5
 
 
 class Cell(NamedTuple):
-    """A kind of release, and what people do with it."""
+    """A style of release, and a course of people's actions."""
 
     style: str
     tale: str

@@ -1,6 +1,6 @@
 """A laboratory for kill tests: one plane, a product that does not lead, and controllers to kill.
 
-The plane is built before; where none can be had the tests are skipped, loudly.
+The plane is built before; the tests are skipped, with a clear reason, if no plane can be started.
 """
 
 from collections.abc import AsyncIterator

@@ -155,7 +155,7 @@ async def controller_behind(
     text = kubeconfig_text(f"http://127.0.0.1:{proxy.port}", authority, name, token)
     kubeconfig = write_private(product.folder / f"{name}.yaml", text)
     webhook, metrics, probes = free_ports(3)
-    # What is said again replaces what the installed controller's command line says.
+    # A repeated flag replaces the same flag of the installed controller's command line.
     command = [
         *product.controller.program.command,
         f"--kubeconfig={kubeconfig}",

@@ -1,4 +1,4 @@
-"""The releases that are interrupted, and what must be the same however often they are."""
+"""The interrupted releases, and the end state that must be the same however often they are interrupted."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ async def release(
 ) -> Story:
     """One release from the first object to the last write, interrupted at `target`.
 
-    `turned` is called when step 1 waits for its approval, before people do what the tale says.
+    `turned` is called when step 1 waits for its approval, before the actions of the tale.
     """
     app = replace(app, namespace=lane.namespace)
     story = Story(laboratory.plane, laboratory.recorder, app, plainly=True)
@@ -70,7 +70,7 @@ async def release(
 
 
 def end_of(story: Story) -> JsonObject:
-    """The end state without what differs from run to run: names, revisions, instants."""
+    """The end state without values that differ from run to run: names, revisions, times."""
     state = story.recorder.state()
     found: JsonObject = {}
     for kind in OWNED:
@@ -96,7 +96,7 @@ def end_of(story: Story) -> JsonObject:
 
 
 def _told(rollout: JsonObject) -> JsonObject:
-    """The fields of the Rollout that clients read in the end."""
+    """The fields of the Rollout that clients read at the end."""
     status = rollout["status"]
     inner = sub_status(status)
     return {

@@ -24,7 +24,7 @@ async def goes_through(story: Story) -> None:
 
 
 async def is_rolled_back(story: Story) -> None:
-    """The stable template comes back."""
+    """The stable template is applied."""
     await story.release(STABLE_IMAGE)
     await story.completed()
 

@@ -69,7 +69,7 @@ async def attacked(
     chosen: Callable[[int], Collection[int]],
 ) -> None:
     lane, calls = laboratory.lanes[0], laboratory.script_calls
-    # Not a name that the campaigns use: what is judged is the history of a name.
+    # A name that the campaigns do not use, because the history of a name is checked.
     title = f"call-{title}-{style[0]}{VICTIMS.index(victim)}-"
     calls.watch()
     golden = await release(laboratory, lane, replace(STYLES[style], name=f"{title}0"), None)

@@ -33,7 +33,7 @@ STEPS = (StepPlan(1, 20), StepPlan(2, 50))
 
 
 class Answers(NamedTuple):
-    """A panel, and what Prometheus answers to its queries."""
+    """A panel, and Prometheus' answers to its queries."""
 
     panel: Panel
     series: tuple[Series, ...]
@@ -52,7 +52,7 @@ async def until(prometheus: Prometheus, query: str) -> None:
 
 
 async def play(story: Story, prometheus: Prometheus, approvals: int) -> None:
-    """Begin a release and approve so many of its steps."""
+    """Begin a release and approve this number of its steps."""
     await story.begin()
     for step in range(1, approvals + 1):
         await story.paused_at(step)

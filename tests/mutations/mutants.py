@@ -1,4 +1,4 @@
-"""All deliberate defects of the product, and those that random releases find by themselves."""
+"""All deliberate defects of the product, and the defects that random releases find without a named test."""
 
 from tests.mutations.of_connections import OF_CONNECTIONS
 from tests.mutations.of_doors import OF_DOORS

@@ -1,4 +1,4 @@
-"""Which test notices a mutation, of those in the mutation's files: this test runs first, and alone.
+"""The test that notices a mutation, among the tests of the mutation's files: it runs first, and alone.
 
 Only time depends on this table. Where a row is missing or no longer true, all tests of the mutation's files are run,
 and the printed result says so.

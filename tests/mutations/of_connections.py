@@ -1,4 +1,4 @@
-"""Deliberate defects of what speaks to the API server, of caches, Leases and queues."""
+"""Deliberate defects of the API client, of caches, Leases and queues."""
 
 from tests.mutations.mutation import Mutation, named
 

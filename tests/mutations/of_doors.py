@@ -1,4 +1,4 @@
-"""Deliberate defects of what others can reach: webhooks, certificates, metric sources."""
+"""Deliberate defects of the parts that others can reach: webhooks, certificates, metric sources."""
 
 from tests.mutations.mutation import Mutation, named
 

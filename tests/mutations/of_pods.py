@@ -1,4 +1,4 @@
-"""Deliberate defects of moving pods, of counting them, and of what they read."""
+"""Deliberate defects in moving pods, in counting pods, and in the configuration that they read."""
 
 from tests.mutations.mutation import (
     ABANDONED,

@@ -1,4 +1,4 @@
-"""Deliberate defects of what the status tells, and of the share between two steps."""
+"""Deliberate defects of the status, and of the share between two steps."""
 
 from tests.mutations.mutation import Mutation, named
 

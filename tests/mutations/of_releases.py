@@ -1,4 +1,4 @@
-"""Deliberate defects of what happens next: phases, steps, pauses, routes, ends."""
+"""Deliberate defects of a release's transitions: phases, steps, pauses, routes, ends."""
 
 from tests.mutations.mutation import (
     ABANDONED,

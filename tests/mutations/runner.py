@@ -36,7 +36,7 @@ QUIET = (
 )
 WORKERS = 2
 SAMPLED = 4
-"""Of so many mutations one is tried by `make test`; a whole run takes minutes of two cores."""
+"""`make test` tries one mutation in this number; a whole run takes minutes on two cores."""
 
 
 class _MutatedLoader(importlib.machinery.SourceFileLoader):
@@ -169,7 +169,7 @@ def _exchange(mutation: Mutation) -> None:
 
 
 def main() -> None:
-    """Mutations of what happens at import first: their forks must not have imported anything of the domain."""
+    """Mutations of code that runs at import come first: their forks must not have imported any module of the domain."""
     chosen = selected(sys.argv[1:])
     of_functions = [mutation for mutation in chosen if changes_functions_only(mutation)]
     _side_by_side((each for each in chosen if each not in of_functions), _import_mutated)

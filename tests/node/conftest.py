@@ -76,7 +76,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def node_available(request: pytest.FixtureRequest) -> None:
-    """Skip where no node can run."""
+    """Skip if no node can run."""
     if reason := request.config.stash.get(NO_NODE, ""):
         pytest.skip(f"{NO_NODE_TOLD}: {reason}")
 

@@ -19,7 +19,7 @@ LOOK_SECONDS = 0.2
 NOT_CONNECTED = ("dial tcp", "dial udp", "Client.Timeout")
 """What Go's client says when there is no connection."""
 OF_THE_API_SERVER = (500, 503)
-"""Statuses that say nothing of the pod that asks; all others are those it got, or 502 where it got none."""
+"""Statuses that do not come from the requested address; all others are the pod's answer, or 502 if there was none."""
 
 PROBE = """
 import json, socket, struct, sys
@@ -69,7 +69,7 @@ async def reached(node: NodePlane, namespace: str, service: str, url: str) -> bo
 
 
 async def settles(look: Callable[[], Awaitable[Seen]], expected: Seen) -> None:
-    """Return when what is seen is what is expected; fail with what is seen otherwise."""
+    """Return when the result is as expected; otherwise fail with the result."""
     last: list[Seen] = []
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(SETTLE_SECONDS):

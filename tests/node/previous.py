@@ -22,7 +22,7 @@ TAG = "previous"
 
 
 async def previous_version(folder: Path) -> Path:
-    """Write the files of an earlier commit into `folder`; skip where there is no history."""
+    """Write the files of an earlier commit into `folder`; skip if there is no history."""
     commit = (await _git("rev-list", f"--skip={COMMITS_BACK}", "--max-count=1", "HEAD")).strip()
     if not commit:
         pytest.skip(f"this checkout has no commit {COMMITS_BACK} before its own")

@@ -1,4 +1,4 @@
-"""The Helm chart is the manifests: the same objects, and what its values change."""
+"""The Helm chart gives the same objects as the manifests, apart from the changes by its values."""
 
 import asyncio
 import json

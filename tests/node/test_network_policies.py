@@ -1,4 +1,4 @@
-"""NetworkPolicies are enforced on the node, so that what ours say can be tried.
+"""The node enforces NetworkPolicies, so that ours can be tested.
 
 Each claim has its counter-example: the same connection without the policy.
 """

@@ -33,7 +33,7 @@ STATUS = ("rollout", "status", "--timeout=140s", "-n", NAMESPACE)
 
 
 def _kustomization(folder: Path, namespace: str) -> Path:
-    """Write what a user writes: copies with the own values in them, and a list of components."""
+    """Write the files of a user: copies of components with the user's values, and a list of components."""
     values = {"shop": namespace, "192.0.2.0/24": f"{ADDRESS}/32"}
     for name in COPIED:
         copy = shutil.copytree(KUSTOMIZATION / name, folder / name)
@@ -65,7 +65,7 @@ def _kustomization(folder: Path, namespace: str) -> Path:
 async def overlaid(
     installed: NodePlane, namespace: str, tmp_path: Path
 ) -> AsyncIterator[NodePlane]:
-    """Give the node with all components applied; afterwards it is what it was."""
+    """Give the node with all components applied; afterwards, restore it."""
     bindings = ("clusterrolebinding", *BOUND)
     await installed.kubectl("apply", "-k", str(_kustomization(tmp_path, namespace)))
     await installed.kubectl("delete", *bindings)

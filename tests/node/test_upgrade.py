@@ -1,4 +1,4 @@
-"""An upgrade in the middle of a release, and the way back: the release goes on, and no write is refused."""
+"""An upgrade and a downgrade during a release: the release continues, and no write is refused."""
 
 import json
 from collections.abc import AsyncIterator

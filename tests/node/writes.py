@@ -33,7 +33,7 @@ class Writes:
     _enough: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def reach(self, number: int) -> None:
-        """Return when so many have been made since now."""
+        """Return when this number of further writes has been sent."""
         wanted = self.made + number
         while self.made < wanted:
             self._enough.clear()

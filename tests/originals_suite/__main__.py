@@ -35,7 +35,7 @@ PROCESSES = 6
     help="Keep all logs in this folder.",
 )
 def main(focus: str, processes: int, directory: Path | None) -> None:
-    """Run, print the table, and fail where a spec did otherwise than is written down."""
+    """Run, print the table, and fail if a spec's result differs from the recorded one."""
     reporter = ConsoleReporter(Console(stderr=True))
     if directory is not None:
         report = asyncio.run(run(focus, processes, directory.absolute(), reporter))

@@ -1,6 +1,6 @@
 """The original's specs as one program, compiled from the module that the Go proxy has.
 
-Why it exists: the tests of the original say best what a drop-in replacement must do. Invariant: `go.sum`
+Why it exists: the original's tests are the best description of a drop-in replacement. Invariant: `go.sum`
 pins every file, so nothing of the specs is changed; the program is kept in the cache like the cluster's own. It must
 not run anything.
 """

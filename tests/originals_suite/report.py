@@ -24,7 +24,7 @@ PASSED, AGAIN, FAILED, CHOSEN, STALE = (
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The outcomes of the specs that were asked for, of so many in all."""
+    """The outcomes of the requested specs, and the number of all specs."""
 
     outcomes: tuple[Outcome, ...]
     in_all: int

@@ -33,7 +33,7 @@ class Outcome:
     passed: bool
     seconds: float
     why: str = ""
-    """Of one that failed, or failed at first: where, and what was expected."""
+    """For a spec that failed, or failed at first: the place, and the expectation."""
     attempts: int = 1
 
 
@@ -63,7 +63,7 @@ class Runner:
     async def run(
         self, chosen: Sequence[Spec], processes: int, told: Callable[[Outcome], None]
     ) -> list[Outcome]:
-        """Run these specs, so many at a time; each outcome is told when it is known."""
+        """Run these specs, a limited number at a time; each outcome is reported when it is known."""
         slots = asyncio.Semaphore(processes)
 
         async def one(spec: Spec) -> Outcome:

@@ -1,4 +1,4 @@
-"""The original's own end-to-end tests pass, but for those that are written down as different on purpose."""
+"""The original's own end-to-end tests pass, except the tests that are recorded as different on purpose."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Where the most specific rule wins, other Services keep every request that was theirs.
+"""If the most specific rule wins, other Services keep all their requests.
 
 Rules here have conditions of any number and sort, some of them the step's own, so that copies outrank rules that came
 before their sources, and guards outrank other guards. Not drawn is what these kinds cannot say: one header compared in

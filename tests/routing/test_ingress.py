@@ -1,4 +1,4 @@
-"""Classes of Ingress: the owner's Ingress and those that a class script makes beside it, judged together.
+"""Ingress classes: the owner's Ingress and the additional ones of a class script, checked together.
 
 The controller's own code derives a script's input and judges its answer; the simulator of the class says who answers.
 Drawn are hosts, paths of both types in any order, and Services; one of them is the stable one's.

@@ -1,4 +1,4 @@
-"""At every step requests go where the step says, and all others where the original sent them.
+"""At every step, the step's requests go to the new version, and all others go where the original sent them.
 
 The packaged scripts run in the real worker; the objects they make are judged by simulators of the gateways, for every
 request of a vocabulary. Where the stable Service is alone in a rule, shares are exact if the kind's weights can be any
@@ -48,7 +48,7 @@ EXAMPLES = settings(
 
 
 Change = Callable[..., Awaitable[Tree]]
-"""(worker, kind, original, weight, matches) → what the gateway has after the step."""
+"""(worker, kind, original, weight, matches) → the gateway's objects after the step."""
 
 
 async def each_mapping(
@@ -68,7 +68,7 @@ async def each_mapping(
 
 @dataclass(frozen=True)
 class Family:
-    """A kind: how a table is said in it, who answers, and how far whole numbers may be off."""
+    """A kind: how it writes a table, its simulator, and the largest error of whole numbers."""
 
     render: Render
     simulate: Simulator
@@ -77,7 +77,7 @@ class Family:
     by_specificity: bool = False
     """The number of conditions decides between rules of one path, not their order or priority."""
     change: Change = answered
-    """How a step changes what the gateway has."""
+    """How a step changes the gateway's objects."""
 
 
 GATEWAY = "gateway.networking.k8s.io"
@@ -317,7 +317,8 @@ async def test_a_copy_never_outranks_another_services_condition_where_specificit
 async def test_another_services_mapping_with_shorter_headers_loses_what_both_match(
     script_worker: Worker,
 ) -> None:
-    """Emissary's order goes by letters, and a script sees one Mapping: said in the documents, not mended."""
+    """Emissary orders Mappings by the length of their headers, and a script sees only one Mapping: a documented
+    limit."""
     table = [Rule("/", False, ((STABLE, None),)), Rule("/", True, ((ADMIN, None),))]
     original = tables.mappings(table)
     step = [header(GROUP, "a-long-name-of-a-group")]

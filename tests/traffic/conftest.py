@@ -60,6 +60,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def network_available(request: pytest.FixtureRequest) -> None:
-    """Skip where no network namespace can be had."""
+    """Skip if no network namespace can be created."""
     if reason := request.config.stash.get(NO_NETWORK, ""):
         pytest.skip(f"{NO_NETWORK_TOLD}: {reason}")

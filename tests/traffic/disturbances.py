@@ -69,7 +69,8 @@ class Disturbances:
             self.counts["worker killed"] += 1
 
     async def gateway_restarts(self) -> None:
-        """The gateway's control plane is ended at every tenth turn: Envoy goes on with what it was told last."""
+        """The gateway's control plane is stopped at every tenth change of state: Envoy continues with its last
+        configuration."""
         contour = self.lab.plane.components["contour"]
         turn = 0
         async for _ in self._turns():

@@ -1,4 +1,5 @@
-"""Builders of objects and worlds for unit tests: all has a sensible default, so a test names what it is about."""
+"""Builders of objects and worlds for unit tests: every value has a sensible default, so a test names only the values
+that it is about."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -76,7 +77,7 @@ def make_step(
 def make_steps(
     *replicas: IntOrPercent, traffic: bool = True, pause: int | None = None
 ) -> tuple[Step, ...]:
-    """Steps of these sizes, each with as much traffic where the size is a percentage."""
+    """Steps of these sizes; if a size is a percentage, it is also the step's traffic."""
     return tuple(
         make_step(size, size if traffic and isinstance(size, str) else None, pause=pause)
         for size in replicas

@@ -1,4 +1,4 @@
-"""A simulated cluster whose gateway objects are led by plain scripts, and what those objects say."""
+"""A simulated cluster whose gateway objects are changed by plain scripts, and functions that read these objects."""
 
 from datetime import datetime
 from typing import Any
@@ -112,7 +112,7 @@ class World(SimulatedCluster):
         self.cluster.server.storage.remove(place, Key(namespace, name))
 
     def touch_routes(self) -> None:
-        """Somebody overwrites what we wrote into every gateway object in use."""
+        """Somebody overwrites our content in every gateway object in use."""
         for namespace, kind, name in self._routes:
             found = self.raw_route(namespace, kind, name)
             if found is None or "plan" not in child(found, "spec"):

@@ -17,7 +17,7 @@ _LIBRARY = (
 
 
 def _library_trace(name: str, script: str) -> Attack:
-    """First what the library says to a script that has done nothing yet, then the attempt on it."""
+    """First the library's output for a script that has not changed anything, then the attempt to change it."""
     song = (
         "if lib.ask() ~= 'good' or #lib.list ~= 2 or lib.evil then return {lib.ask(), 'evil'} end "
     )

@@ -1,4 +1,4 @@
-"""Scripts that never end, in the engine's own loop or where no hook is asked."""
+"""Scripts that never end, in the engine's own loop or in calls that no hook interrupts."""
 
 from luaworker.layers import Layer
 from tests.attacks.attack import Attack, Bounds, broken
@@ -20,7 +20,7 @@ def _loop(name: str, script: str, *, line: int = 1, witness: bool = False) -> At
 
 
 def _deaf(name: str, script: str, *, witness: bool = False) -> Attack:
-    """Inside a library call, where the hook is not asked."""
+    """Inside a library call, which the hook does not interrupt."""
     return Attack(
         name, script, _STOPPED, Layer.CPU_TIMER, says="CPU limit of 100 ms", witness=witness
     )

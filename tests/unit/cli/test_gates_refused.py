@@ -1,4 +1,4 @@
-"""The rules for gates that are said twice: in CEL, which the API server runs, and here."""
+"""The rules for gates that exist twice: in CEL, which the API server runs, and in Python."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands that a person is told to type, for each reason that stops a release."""
+"""The suggested commands for each reason that stops a release."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""The editor's stubs say what scripts are really given."""
+"""The editor's stubs agree with the real input of scripts."""
 
 import re
 from pathlib import Path

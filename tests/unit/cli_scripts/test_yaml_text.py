@@ -1,4 +1,4 @@
-"""YAML is read as kubectl reads it, and what is written reads back."""
+"""YAML is read as kubectl reads it, and written YAML can be read again."""
 
 import pytest
 from hypothesis import given

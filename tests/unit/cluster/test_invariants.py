@@ -1,4 +1,4 @@
-"""The checker of releases flags bad histories: one made by hand for each rule, beside a good one that passes."""
+"""The checker of releases flags bad histories: one written by hand for each rule; a good history passes."""
 
 import copy
 from collections.abc import Callable

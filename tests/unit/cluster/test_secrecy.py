@@ -1,4 +1,4 @@
-"""The search for secrets in logs finds every form in which one could be told, and says where without repeating it."""
+"""The search for secrets in logs finds every form of a secret, and names the place without repeating the secret."""
 
 import base64
 from collections.abc import Callable

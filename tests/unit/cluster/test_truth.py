@@ -1,4 +1,4 @@
-"""The checker of the told pods flags bad histories, and no good ones."""
+"""The checker of the status' pod counts flags bad histories, and no good ones."""
 
 import copy
 from collections.abc import Callable

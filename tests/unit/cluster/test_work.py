@@ -1,4 +1,4 @@
-"""The checker of work under faults flags a release that asks too often, and says what it asked for."""
+"""The checker of work under faults flags a release with too many requests, and names the requests."""
 
 from tests.cluster.work import unbounded_work
 

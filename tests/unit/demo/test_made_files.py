@@ -1,4 +1,4 @@
-"""Files of the install that are made from others are what they are made from."""
+"""Generated files of the installation agree with their sources."""
 
 from pathlib import Path
 

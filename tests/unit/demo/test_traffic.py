@@ -1,4 +1,4 @@
-"""How a release under traffic is judged and compared with what the gateway does."""
+"""The checks of a release under traffic, and their comparison with the gateway's behaviour."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Every pod that the manifests make keeps the Pod Security level "restricted", and what scanners ask for besides.
+"""Every pod of the manifests keeps the Pod Security level "restricted", and the further rules of scanners.
 
 The rules are those of the Kubernetes Pod Security Standards, each with a counter-example that it finds. Secrets come by
 files, not by the environment; images have no tag of their own, so that whoever installs can pin them by digest.

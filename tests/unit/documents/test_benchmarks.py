@@ -1,4 +1,4 @@
-"""The page of figures says what the record at scale says, and its pictures are drawn from the same."""
+"""The page of figures agrees with the record at scale, and its pictures are drawn from the record."""
 
 import pytest
 

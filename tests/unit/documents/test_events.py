@@ -1,4 +1,4 @@
-"""docs/runbooks.md has one table of Events, and it is what the code tells."""
+"""docs/runbooks.md has one table of Events, which agrees with the code."""
 
 from collections import Counter
 

@@ -1,4 +1,5 @@
-"""docs/scripts.md says truly which gateway kinds the controller's role covers, and where the rights for others are."""
+"""docs/scripts.md names correctly the gateway kinds that the controller's role covers, and the place of rights for
+others."""
 
 import functools
 from pathlib import Path

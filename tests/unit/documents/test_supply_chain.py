@@ -1,4 +1,4 @@
-"""SECURITY.md, the OpenVEX document and the release workflow say what is so."""
+"""SECURITY.md, the OpenVEX document and the release workflow are correct."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The conditions that a pass writes, held against those before it: only what is different gets another time."""
+"""Compares the conditions that a pass writes with those before it: only a changed condition gets a new time."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""A refused right is told with what to grant, and to whom."""
+"""The message about a refused right says which right to grant to whom."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Events may be held back for a limited time, and no text is lost."""
+"""Events may be held for a limited time, and no text is lost."""
 
 from collections import OrderedDict
 from datetime import UTC, datetime

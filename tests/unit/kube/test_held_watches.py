@@ -1,4 +1,4 @@
-"""How many keys a namespace holds, and what it costs to know."""
+"""The number of keys that a namespace holds, and the cost of knowing it."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Has the cache seen what we wrote? In virtual time."""
+"""Whether the cache shows our own writes; in virtual time."""
 
 import asyncio
 

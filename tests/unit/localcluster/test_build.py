@@ -1,4 +1,4 @@
-"""Where the programs come from."""
+"""The sources of the programs."""
 
 import asyncio
 import fcntl

@@ -1,4 +1,4 @@
-"""Programs beside the control plane: named by what they are built from, and independent of it."""
+"""Programs beside the control plane: their names contain their sources, and they are independent of it."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The table of what kinds can say, in docs/gateways.md, from the scripts' own headers.
+"""The table of the kinds' abilities in docs/gateways.md, from the scripts' headers.
 
 `python -m tests.unit.lua_configuration.capabilities --update` writes it; a test compares.
 """

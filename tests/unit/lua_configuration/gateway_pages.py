@@ -1,4 +1,4 @@
-"""The pages in docs/gateways/: for each kind and class a whole example, and what the script makes of it at each step.
+"""The pages in docs/gateways/: a whole example for each kind and class, with the script's output at each step.
 
 `python -m tests.unit.lua_configuration.gateway_pages` writes them. Invariant: an example is the release that
 `tests/cluster/test_every_kind.py` applies to a control plane, with the very objects that it expects there; nothing here
@@ -133,7 +133,7 @@ def pages() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write them, and take away those whose script is gone."""
+    """Write the pages, and delete the pages whose script is gone."""
     FOLDER_OF_PAGES.mkdir(exist_ok=True)
     made = pages()
     for path in _present():

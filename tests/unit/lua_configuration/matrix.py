@@ -42,7 +42,7 @@ STEPS: Mapping[str, tuple[float | None, tuple[HttpRouteMatch, ...]]] = {
 
 
 class Row(NamedTuple):
-    """One script: its name, a mark for each sort of step, and what it says where it refuses."""
+    """One script: its name, a mark for each sort of step, and its messages for refused steps."""
 
     name: str
     marks: tuple[str, ...]

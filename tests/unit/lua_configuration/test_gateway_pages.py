@@ -1,4 +1,4 @@
-"""The examples in docs/gateways/ are those that are released on a control plane, and the scripts' own work."""
+"""The examples in docs/gateways/ are the ones that are released on a control plane, and agree with the scripts."""
 
 import re
 

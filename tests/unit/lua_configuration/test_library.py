@@ -1,4 +1,4 @@
-"""The script library: documented, typed for editors, and good for no more than what it is given."""
+"""The script library: documented, typed for editors, and without access to anything but its arguments."""
 
 import re
 from pathlib import Path

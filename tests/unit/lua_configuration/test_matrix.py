@@ -1,4 +1,4 @@
-"""The README's table of gateways is what the scripts do."""
+"""The README's table of gateways agrees with the scripts."""
 
 from controller.cli.script_tools.engine import private_worker
 from tests.unit.lua_configuration.matrix import DOCUMENT, rows, with_table

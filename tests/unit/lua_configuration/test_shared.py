@@ -1,4 +1,4 @@
-"""Code that scripts share stands in the library, once. Kinds that differ only in names have one script."""
+"""Code that scripts share is only in the library. Kinds that differ only in names have one script."""
 
 from pathlib import Path
 

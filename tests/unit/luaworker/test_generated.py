@@ -1,4 +1,4 @@
-"""The generated protocol modules are those of the .proto."""
+"""The generated protocol modules agree with the .proto file."""
 
 import subprocess
 import sys

@@ -24,7 +24,7 @@ class Machine:
         return START.timestamp() + self.passed + self.set_by
 
     def wait(self, seconds: float, *, looks: int = 1) -> datetime:
-        """Let time pass, with some looks at the clock meanwhile."""
+        """Let time pass, and read the clock several times."""
         for _ in range(looks):
             self.passed += seconds / looks
             self.clock.now()

@@ -1,4 +1,4 @@
-"""Two lines of ready keys: whose turn is next."""
+"""Two queues of ready keys: which key is next."""
 
 import itertools
 

@@ -28,7 +28,7 @@ STEPS = st.lists(
 
 
 class Run:
-    """A queue, and what must be true of it after every step."""
+    """A queue, and its invariants after every step."""
 
     def __init__(self) -> None:
         self.queue: WorkQueue[str] = WorkQueue(base=0.3, cap=4.0, random=Random(0))
@@ -84,7 +84,7 @@ class Run:
         del self.wanted[key]
 
     async def finish(self) -> None:
-        """Whatever was asked for happens in the end, and nothing more."""
+        """Every request is handled in the end, and no other."""
         for key in tuple(self.running):
             await self.step("done", key, 0)
         while self.wanted:

@@ -22,7 +22,7 @@ BEFORE_PODS = (StepState.BEFORE_STEP_UPGRADE, "")
 
 
 class Watch:
-    """Looks at a world after every write, and says what is wrong with it."""
+    """Checks a world after every write, and reports what is wrong."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -44,7 +44,7 @@ class Watch:
         self.led = (False, False)
         """Whether gateway objects are led that nothing points at, and such that are pointed at."""
         self.left_at = world.cluster.now
-        """When the last of the former was given back."""
+        """The time at which the last object before it was restored."""
         self.empty_since: dict[str, datetime] = {}
         """Since when a side that requests are sent to has had no ready pod, while another has some."""
         self.sent: set[tuple[int, object]] = set(enumerate(NO_MAIL))
@@ -159,7 +159,7 @@ class Watch:
         return found
 
     def what_is_pointed_at_goes_last(self) -> None:
-        """An object that others pointed at is given back the grace period after the last of them."""
+        """An object that others named is restored one grace period after the last of them."""
         routes = [route for route in self.world.routes if route.plan is not None]
         leading, below = (any(bool(r.depth) is deep for r in routes) for deep in (False, True))
         now = self.world.cluster.now

@@ -58,7 +58,7 @@ class Misfortunes(Passes):
             self.watch.told.at_rest()
 
     def abandon(self, version: str) -> None:
-        """Another revision takes the place of the one before."""
+        """Another revision replaces the one before."""
         workload = self.owner.find()
         if workload is not None and workload.spec.template == template(version):
             return
@@ -70,14 +70,14 @@ class Misfortunes(Passes):
 
     @property
     def missing(self) -> int:
-        """Pods that are gone and come back new, whatever the step says."""
+        """Pods that are lost and replaced by new pods, whatever the step says."""
         if not self.there or not self.owner.lost_pods_return_new:
             return 0
         alive = [pod for pod in self.owner.pods() if not pod.metadata.deleting]
         return max(0, self.owner.size - len(alive))
 
     def lost_a_pod(self) -> None:
-        """Of a kind that cannot make old pods again there are more new ones from now on."""
+        """A kind that cannot create old pods again has more new pods from now on."""
         self.excuse()
         context = self.watch.context
         if context is not None and self.missing:
@@ -140,7 +140,8 @@ class Misfortunes(Passes):
     @rule()
     @noted
     def remove_the_crd(self) -> None:
-        """With all objects of the kind, ours among them; the owner's are applied again when it is back."""
+        """Remove it with all objects of the kind, including ours; the owner's objects are applied again when it is
+        installed again."""
         self.excuse()
         self.healthy = False
         self.without_crd = True

@@ -1,4 +1,4 @@
-"""Rules of time and processes: passes that crash or look at what is over, controllers that run, a clock that goes on.
+"""Rules of time and processes: passes that crash or see an old state, controllers that run, a clock that advances.
 
 Invariant: nothing here is anybody's deed.
 """

@@ -99,7 +99,8 @@ class Releases(Misfortunes):
         self.unheard(self.take_the_label_off, rounds)
 
     def unheard(self, deed: Callable[[], None], rounds: int) -> None:
-        """A deed that no webhook sees; for so many rounds the workload's own controller goes on at once."""
+        """An action that no webhook sees; for this number of rounds, the workload's own controller continues at
+        once."""
         self.watch.most_new = 10**6
         self.world.people.unheard = True
         deed()

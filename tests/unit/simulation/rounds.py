@@ -22,7 +22,7 @@ FIND_ONLY = "MOONSHIFT_FIND_ONLY" in os.environ
 MEANINGLESS = {"crash", "die_again_and_again", "we_run", "rest", "controllers_run", "time_passes"}
 """Rules that are no disturbance."""
 NEED_A_LOSS = {"make_rollout_again", "make_workload_again"}
-"""Rules that need what a release under way does not have."""
+"""Rules that need a condition that a release under way does not meet."""
 STATES = (
     "Healthy",
     "BeforeStepUpgrade",

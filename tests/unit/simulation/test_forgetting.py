@@ -1,4 +1,4 @@
-"""Of a Rollout that is gone nothing is remembered: its name is in no object that the passes keep."""
+"""After a Rollout is deleted, no object that the passes keep contains its name."""
 
 import gc
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -18,7 +18,8 @@ CODE = (ModuleType, FunctionType, BuiltinFunctionType, CodeType, type)
 
 
 def kept_by(passes: Passes) -> list[Any]:
-    """Every object that the passes keep, but for what the simulation itself keeps: the API server and its history."""
+    """Every object that the passes keep, without the objects of the simulation itself: the API server and its
+    history."""
     state = passes.state
     elsewhere = (state, state.server, state.projections, passes, passes.decided, passes.notes)
     seen = {id(one) for one in elsewhere}
@@ -43,7 +44,7 @@ def named(passes: Passes) -> list[str | bytes]:
 
 
 def released(style: str, turns: int) -> World:
-    """A world after a release in a namespace of its own, so many turns after another one began."""
+    """A world after a release in a namespace of its own, this number of turns after another one began."""
     world, key = World(builders.NOW), Key(GONE, "web")
     world.cluster.deployments.put(here(make_deployment(replicas=2)))
     world.cluster.services.put(here(make_service()))

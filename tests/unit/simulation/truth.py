@@ -1,4 +1,4 @@
-"""What the status of a simulated release tells, judged by the checkers of recorded histories.
+"""Checks the status of a simulated release with the checkers of recorded histories.
 
 Invariant: they are asked after every change, as they are asked of a real cluster's history.
 """
@@ -43,7 +43,7 @@ class Told:
         self.wrong += [f"{stored.version}: {detail}" for detail in told if detail is not None]
 
     def at_rest(self) -> None:
-        """Nothing changes by itself any more: what is told is so now."""
+        """Nothing changes by itself any more: the status must be true now."""
         detail = self._checker.at_rest()
         assert detail is None, detail
 

@@ -1,4 +1,4 @@
-"""docs/metrics.md says what the code serves."""
+"""docs/metrics.md agrees with the metrics that the code serves."""
 
 from controller.telemetry.metrics import Metrics
 from controller.telemetry.state.stalls import StallClass

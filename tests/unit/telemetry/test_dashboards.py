@@ -1,4 +1,4 @@
-"""The dashboards are what their description says, and ask for metrics and labels that there are."""
+"""The dashboards agree with their description, and use only existing metrics and labels."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A page is made in small pieces, and is what the library would make in one."""
+"""A page is made in small pieces, and equals the page that the library makes at once."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Updates of a Deployment as admission sees them, and what it makes of them."""
+"""Updates of a Deployment, and admission's answers."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Steps are held against what gateways can say while their author is there to hear it."""
+"""Admission checks steps against the abilities of gateways, so that their author sees the message."""
 
 import pytest
 

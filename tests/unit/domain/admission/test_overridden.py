@@ -1,4 +1,4 @@
-"""Owners hear at once what is kept for the end of a release."""
+"""Owners see at once which values take effect only at the end of a release."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Comparisons of the record of revisions and contents, where a test of a whole release would hide a mistake."""
+"""Comparisons of the record of revisions and contents: mistakes that a test of a whole release would hide."""
 
 from msgspec import structs
 

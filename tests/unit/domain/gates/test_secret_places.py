@@ -1,4 +1,4 @@
-"""A Secret's value has a place in the text of a metric, and is put in only where the text is sent."""
+"""The text of a metric has a placeholder for a Secret's value, which is filled in only when the text is sent."""
 
 from controller.api.analysis import SecretKey
 from controller.domain.gates.secret_places import place_of, secrets_of, with_values

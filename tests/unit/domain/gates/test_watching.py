@@ -1,4 +1,4 @@
-"""Each measurement counts once, whatever is told twice, late, or by an earlier leader."""
+"""Each measurement counts once, even if it is reported twice, late, or by an earlier leader."""
 
 from datetime import UTC, datetime, timedelta
 

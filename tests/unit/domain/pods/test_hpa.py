@@ -1,4 +1,4 @@
-"""An autoscaler's own behavior is kept once, whatever stands in the object by now."""
+"""An autoscaler's own behavior is stored once, whatever the object contains later."""
 
 import msgspec
 import pytest

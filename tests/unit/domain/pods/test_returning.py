@@ -1,4 +1,4 @@
-"""How many pods are back at each step of a way back in batches, and which of them are labelled."""
+"""The number of returned pods at each step of a rollback in batches, and their labels."""
 
 import pytest
 

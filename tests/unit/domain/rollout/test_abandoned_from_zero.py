@@ -1,4 +1,5 @@
-"""A Deployment that nobody of ours looked at goes to zero and back, and another template comes: stable stays stable.
+"""A Deployment is scaled to zero and back while no pass runs, and gets another template: the stable revision stays
+stable.
 
 Why: from zero its own controller gives every pod to the newest ReplicaSet, paused or not. Emptied by us, an abandoned
 one is filled up again for ever while stable's wants no pod; and what nobody approved must not become the way back.

@@ -1,4 +1,4 @@
-"""A step is not over before its metrics have passed; a gate that fails holds the release or takes it back."""
+"""A step ends only after its metrics have passed; a gate that fails holds the release or rolls it back."""
 
 from datetime import timedelta
 

@@ -47,7 +47,7 @@ def size(world: World, version: str) -> int:
 
 
 def is_behind(world: World) -> None:
-    """All others go on without the Deployment's controller, and it looks again at last."""
+    """All other controllers continue without the Deployment's controller, which continues in the end."""
     world.cluster.behind.add(WorkloadKind.DEPLOYMENT)
     for _ in range(ROUNDS):
         world.advance()

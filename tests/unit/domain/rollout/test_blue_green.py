@@ -1,4 +1,5 @@
-"""Blue-green: all new pods beside all old ones, the switch, the end of the old ones, and autoscalers meanwhile."""
+"""Blue-green: all new pods beside all old ones, the switch, the removal of the old ones, and the autoscalers in that
+time."""
 
 import msgspec
 import pytest

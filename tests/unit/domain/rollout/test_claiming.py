@@ -1,7 +1,7 @@
 """A Rollout is made again in mid-release, with another UID and no status: a backup was restored, or the finalizer was
 removed by hand.
 
-Invariant that is claimed: nothing stays of what the former one had made, and no pod is made twice.
+Claimed invariant: no object of the former Rollout stays, and no pod is created twice.
 """
 
 import pytest

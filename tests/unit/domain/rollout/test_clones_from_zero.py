@@ -1,4 +1,4 @@
-"""A CloneSet that is scaled to zero during a release and back: stable pods come back, then new ones."""
+"""A CloneSet that is scaled to zero during a release and back: stable pods return first, then new ones."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The obstacles to a release of a ConfigMap or Secret, and to the way back to its old content."""
+"""The obstacles to a release of a ConfigMap or Secret, and to restoring its old content."""
 
 import pytest
 from msgspec import structs

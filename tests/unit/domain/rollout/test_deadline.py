@@ -1,4 +1,4 @@
-"""A stuck release says so in time, with what is missing; and goes on when it can after all."""
+"""A stuck release reports the missing pods in time, and continues when it can."""
 
 import pytest
 from msgspec import structs

@@ -1,4 +1,4 @@
-"""Changes by a person, whose passes go before the crowd, are told from the controller's own."""
+"""Changes by a person, which get urgent turns, are distinguished from the controller's own."""
 
 import pytest
 from msgspec import structs

@@ -1,4 +1,5 @@
-"""Somebody changes what a release wrote: twice put back, then left, and always said who and what."""
+"""Somebody changes a release's content: it is put back twice, then left; each time the message names the writer and
+the place."""
 
 from datetime import timedelta
 

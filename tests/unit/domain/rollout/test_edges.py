@@ -1,4 +1,5 @@
-"""Situations that last for one look only: a side of the traffic in passing, a set not yet observed, a way back."""
+"""Situations that last for one pass only: a short loss of a traffic side, a set that is not observed yet, a
+rollback."""
 
 from datetime import timedelta
 

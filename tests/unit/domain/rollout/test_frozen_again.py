@@ -1,4 +1,5 @@
-"""A workload that loses what admission put on it while no webhook answers gets it back, before anything else."""
+"""If a workload loses admission's marks and freeze while no webhook answers, they are restored before any other
+action."""
 
 import pytest
 from msgspec import structs

@@ -1,6 +1,6 @@
 """The controller is killed again and again after it has acted, and before its status is written.
 
-Invariant that is claimed: what the next process finds on the workload is never taken for something that people did.
+Claimed invariant: the next process never takes the controller's own changes of the workload for changes by people.
 """
 
 from datetime import timedelta

@@ -290,7 +290,7 @@ def test_a_service_that_another_release_has_pinned_is_left_to_it(style: str) -> 
 
 
 def pin_for_another(world: World, uid: str) -> None:
-    """The other Rollout is in mid-release."""
+    """The other Rollout is being released."""
     for name, labels, annotations in (
         ("web", {names.PINNED: "true"}, {}),
         ("web-canary", {}, {names.ROLLOUT_UID: uid}),

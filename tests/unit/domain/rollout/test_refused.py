@@ -1,4 +1,4 @@
-"""Whatever is refused, it is written down once: a status that says the same is not written again."""
+"""A refusal is recorded once: a status with the same content is not written again."""
 
 import re
 from collections.abc import Callable

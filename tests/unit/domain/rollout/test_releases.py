@@ -1,4 +1,4 @@
-"""A release from admission to its end, in both styles: the order of things, and what is left when it is over."""
+"""A release from admission to its end, in both styles: the order of its actions, and the objects that are left."""
 
 import msgspec
 import pytest

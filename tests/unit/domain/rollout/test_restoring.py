@@ -1,4 +1,4 @@
-"""Routes are given back from the top down, a margin apart, whatever ends or interrupts the release."""
+"""Routes are restored from depth 0 downwards, one grace period apart, whatever ends or interrupts the release."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -97,7 +97,7 @@ def led(world: World) -> list[str]:
 
 
 class Diary:
-    """When objects of a kind were given back."""
+    """The times at which objects of a kind were restored."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -274,7 +274,7 @@ def plan_kept(status: RolloutStatus, world: World) -> str:
 
 
 def stale(world: World) -> None:
-    """Status still says that the routes were given back, long ago, and they lead again."""
+    """The status still says that the routes were restored long ago, but they follow a plan again."""
     keep(world, route_plan=f"{GIVEN_BACK}1", routed_at=world.cluster.now - 10 * MARGIN)
     roll_back(world)
 

@@ -1,4 +1,4 @@
-"""A way back that is taken step by step, where the Rollout asks for it."""
+"""A rollback in batches, if the Rollout asks for it."""
 
 import pytest
 from msgspec import structs
@@ -55,7 +55,7 @@ def half_way(
 
 
 def taken_back(which: str, replicas: int = 10) -> World:
-    """The template is v1 again, and the first step of the way back waits."""
+    """The template is v1 again, and the first step of the rollback waits."""
     world = half_way(which, replicas)
     release_set(world, "v1")
     world.rest()

@@ -1,4 +1,4 @@
-"""A stuck revision is taken back where its plan says so, and held when it is asked for again."""
+"""A stuck revision is rolled back if the plan says so, and held if it is applied again."""
 
 from datetime import timedelta
 

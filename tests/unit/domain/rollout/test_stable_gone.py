@@ -1,4 +1,4 @@
-"""A release none of whose pods is stable any more says so, and goes back or to its end as people say."""
+"""A release without stable pods reports that, and people choose between a rollback and its end."""
 
 from collections.abc import Callable
 

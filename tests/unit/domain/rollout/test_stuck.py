@@ -1,4 +1,4 @@
-"""Pods that cannot be made, or that fail, stall the release after a minute and are told in words, for every kind."""
+"""Pods that cannot be created, or that fail, stall the release after a minute with a message, for every kind."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A release that the original controller left in mid-way goes on here, and nothing of the original stays."""
+"""A release that the original controller has begun continues here, and no mark of the original stays."""
 
 from typing import Any
 
@@ -176,7 +176,7 @@ def test_a_set_of_pods_that_goes_back_has_only_stable_pods(which: str) -> None:
 
 
 def owners_part(strategy: JsonObject) -> JsonObject:
-    """A strategy without what means its default."""
+    """A strategy without fields that have their default."""
     rolling: dict[str, Any] = {**child(strategy, "rollingUpdate")}
     if rolling.get("partition") == 0:
         del rolling["partition"]

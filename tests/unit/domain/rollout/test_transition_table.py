@@ -1,4 +1,4 @@
-"""The document's table of states and disturbances is what the decisions do."""
+"""The document's table of states and disturbances agrees with the decisions."""
 
 from tests.unit.domain.rollout.transition_table import DISTURBANCES, STATES, table, written
 

@@ -1,4 +1,4 @@
-"""Worlds whose pods read a ConfigMap and a Secret, and a Rollout that releases what they say."""
+"""Worlds whose pods read a ConfigMap and a Secret, and a Rollout that releases their content."""
 
 import msgspec
 from msgspec import structs

@@ -1,4 +1,4 @@
-"""Decisions alone: objects that cannot be read, members that cannot leave, problems that are told once."""
+"""Decisions alone: objects that cannot be read, members that cannot leave, problems that are reported once."""
 
 import msgspec
 import pytest

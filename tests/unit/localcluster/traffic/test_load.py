@@ -1,4 +1,4 @@
-"""A client that never sends a request twice, and counts what became of each."""
+"""A client that never sends a request twice, and counts the result of each."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

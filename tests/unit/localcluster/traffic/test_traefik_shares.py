@@ -1,4 +1,4 @@
-"""What Traefik says it goes by, as shares of Services."""
+"""Traefik's reported configuration, as shares of Services."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Only a leader tells the state, all of it at its first page, and no more than what is there."""
+"""Only a leader exports the state: all of it on its first page, and only for existing objects."""
 
 from controller.domain.rollout.ends import End
 from controller.telemetry.metrics import Metrics

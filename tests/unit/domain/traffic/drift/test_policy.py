@@ -1,4 +1,4 @@
-"""How often a place is put back: two times a minute, then once in five minutes."""
+"""How often a changed place is put back: twice a minute, then once in five minutes."""
 
 from collections import deque
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ def at(seconds: float) -> datetime:
 
 
 def put_backs(changes: list[float]) -> list[float]:
-    """When a place is put back that somebody changes at these times, in seconds."""
+    """The times at which a place is put back if somebody changes it at these times, in seconds."""
     last = PutBacks()
     done: list[float] = []
     waiting = deque(sorted(changes))
