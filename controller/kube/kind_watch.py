@@ -139,7 +139,7 @@ class KindWatch:
         while True:
             resource = await self._look_up()
             await self._watch(resource)
-            await self._rest(PROBE)
+            await self._wait_before_retry(PROBE)
 
     async def _watch(self, resource: Resource) -> None:
         """Keep the objects until the server does not serve this version any more."""
@@ -193,7 +193,7 @@ class KindWatch:
                 return found
             self._set_missing(found)
             self._around.crds.ask()
-            await self._rest(LATEST if self._around.crds.watching else PROBE)
+            await self._wait_before_retry(LATEST if self._around.crds.watching else PROBE)
 
     async def _find(self) -> Resource | Unavailable:
         api_version, name = self.kind
@@ -219,7 +219,7 @@ class KindWatch:
         if before != missing:
             self._told(self.kind)
 
-    async def _rest(self, longest: float) -> None:
+    async def _wait_before_retry(self, longest: float) -> None:
         """Wait for a change of the group's CRDs, or until it is time to look again."""
         try:
             async with asyncio.timeout(min(self._backoff.next(), longest)):

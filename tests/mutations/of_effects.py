@@ -154,7 +154,7 @@ OF_EFFECTS: tuple[Mutation, ...] = (
         "controller.effects.gateways.kube_objects",
         (
             "a write of a route is not told to the ledger",
-            "        self._told(resource, stored)\n        return stored\n",
+            "        self._record_write(resource, stored)\n        return stored\n",
             "        return stored\n",
             "component/effects/gateways/test_adapters.py::test_every_write_is_told_to_the_ledger",
         ),

@@ -171,12 +171,12 @@ OF_RELEASES: tuple[Mutation, ...] = (
         (
             "success upgrades the workload behind a pinned Service",
             (
-                "        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),\n"
+                "        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_wait_for_endpoints),\n"
                 "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n"
             ),
             (
                 "        (FinalisingStep.RESUME_WORKLOAD, _promote),\n"
-                "        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),\n"
+                "        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_wait_for_endpoints),\n"
             ),
         ),
         (

@@ -39,11 +39,11 @@ async def read_rollout(session: Session, name: str) -> Rollout:
     try:
         body = await session.client.get(ROLLOUTS, session.namespace, name)
     except NotFound as missing:
-        raise Failure(await _who_is_missing(session, name)) from missing
+        raise Failure(await _missing_rollout_text(session, name)) from missing
     return msgspec.json.decode(body, type=Rollout)
 
 
-async def _who_is_missing(session: Session, name: str) -> str:
+async def _missing_rollout_text(session: Session, name: str) -> str:
     here = f"there is no Rollout {name} in namespace {session.namespace}"
     try:
         found = await list_rollouts(session.client, session.namespace)

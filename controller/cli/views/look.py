@@ -44,7 +44,7 @@ from controller.domain.rollout.release_context import (
     canary_status,
     moonshift_status,
 )
-from controller.domain.rollout.routing import goes_to_new_whole
+from controller.domain.rollout.routing import all_goes_to_new_because
 from controller.domain.rollout.services import pinned_to
 from controller.domain.rollout.status import condition
 from controller.kube.resources import (
@@ -150,7 +150,7 @@ def _overrun(context: ReleaseContext) -> str:
     ours = moonshift_status(context.seen.rollout.status)
     if not under_way(context.seen.rollout.status) or ours.goal or ours.state not in _PODS_ARE_THERE:
         return ""
-    return goes_to_new_whole(context, ours.step)
+    return all_goes_to_new_because(context, ours.step)
 
 
 def revision_views(context: ReleaseContext) -> tuple[RevisionView, ...]:

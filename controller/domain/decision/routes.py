@@ -94,8 +94,8 @@ class RoutePlan(Value, frozen=True):
     announces: bool = False
     """Nothing goes to the new revision yet, or any more; proxies only get to know its Services."""
 
-    def said_by(self, reference: Reference) -> "RoutePlan":
-        """The plan as this reference says it, with the identity of the whole."""
+    def for_reference(self, reference: Reference) -> "RoutePlan":
+        """The plan with the matches that this reference can express, and the identity of the whole plan."""
         for part in self.partly:
             if part.reference == reference:
                 return msgspec.structs.replace(self, matches=part.matches)

@@ -41,7 +41,7 @@ def analyse(context: ReleaseContext, status: RolloutStatus) -> Transition | None
     analysis = context.step(index).analysis
     if analysis is None:
         return None
-    looked = _looked_at(context, status, analysis, index)
+    looked = _with_new_measurements(context, status, analysis, index)
     if isinstance(looked, Stop):
         return looked
     status, run, waiting = looked
@@ -145,7 +145,7 @@ def watched(context: ReleaseContext, status: RolloutStatus) -> Watched:
     if analysis is None or not _watches(status, analysis):
         return Watched(status)
     before = _run_of(context, status, BACKGROUND)
-    looked = _looked_at(context, status, analysis, BACKGROUND)
+    looked = _with_new_measurements(context, status, analysis, BACKGROUND)
     if isinstance(looked, Stop):
         return Watched(status, stop=looked)
     status, run, waiting = looked
@@ -196,7 +196,7 @@ def _run_of(context: ReleaseContext, status: RolloutStatus, index: int) -> Analy
     return AnalysisRun(step=index, started_at=context.now)
 
 
-def _looked_at(
+def _with_new_measurements(
     context: ReleaseContext, status: RolloutStatus, analysis: Analysis, index: int
 ) -> tuple[RolloutStatus, AnalysisRun, Stop] | Stop:
     """The gate with the new measurements counted; or a stop with the reason why it cannot be asked."""

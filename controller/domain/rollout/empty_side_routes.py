@@ -59,19 +59,23 @@ def noted(context: ReleaseContext, status: RolloutStatus) -> RolloutStatus:
     found: dict[str, EmptySide] = {}
     if ours.release and context.seen.workload is not None:
         for side in sides(context):
-            entry = _looked_at(context, status, side, known.get(side.key))
+            entry = _entry_after_this_pass(context, status, side, known.get(side.key))
             if entry is not None:
                 found[side.key] = entry
     return status if found == known else with_moonshift_status(status, empty_sides=found)
 
 
-def _looked_at(
+def _entry_after_this_pass(
     context: ReleaseContext, status: RolloutStatus, side: Side, known: EmptySide | None
 ) -> EmptySide | None:
     """The record of a side; None if the side has no problem."""
     alive = answers(context, status, side)
     if known is None:
-        wrong = not alive and _has_share(context, status, side) and _other_lives(context, side)
+        wrong = (
+            not alive
+            and _has_share(context, status, side)
+            and _other_side_has_ready_pods(context, side)
+        )
         return _due(context, status, side, EmptySide()) if wrong else None
     if alive:
         return _returning(context, known)
@@ -95,7 +99,7 @@ def _due(context: ReleaseContext, status: RolloutStatus, side: Side, entry: Empt
     patience = timedelta() if _no_pod_is_wanted(context, status, side) else context.grace
     if entry.led_away or since + patience > context.now:
         return entry
-    return structs.replace(entry, led_away=_means(context, status, side))
+    return structs.replace(entry, led_away=_way_to_move_share(context, status, side))
 
 
 def _no_pod_is_wanted(context: ReleaseContext, status: RolloutStatus, side: Side) -> bool:
@@ -148,7 +152,7 @@ def _has_share(context: ReleaseContext, status: RolloutStatus, side: Side) -> bo
     return share > 0 if side.half is Half.NEW else share < 100
 
 
-def _other_lives(context: ReleaseContext, side: Side) -> bool:
+def _other_side_has_ready_pods(context: ReleaseContext, side: Side) -> bool:
     """The other side has ready pods."""
     canary = context.canary_service_of(side.service)
     if side.half is Half.NEW:
@@ -164,14 +168,14 @@ def _is_pinned(context: ReleaseContext, service: str) -> bool:
     return found is not None and names.PINNED in found.metadata.labels
 
 
-def _means(context: ReleaseContext, status: RolloutStatus, side: Side) -> str:
+def _way_to_move_share(context: ReleaseContext, status: RolloutStatus, side: Side) -> str:
     """The way in which the side's share can be moved now; empty if no pod would receive the share."""
     un_pinned = (
         side.half is Half.STABLE and not context.shared and reaches_somebody(context, side.service)
     )
     if un_pinned:
         return SERVICE
-    if not _other_lives(context, side):
+    if not _other_side_has_ready_pods(context, side):
         return ""
     by_service = (
         side.half is Half.STABLE and not context.shared and would_lead_to(context, side.service)

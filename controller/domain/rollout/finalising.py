@@ -101,7 +101,7 @@ def _unpin(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     return Stop(status=status, actions=actions) if actions else None
 
 
-def _unpin_and_see_it(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def _unpin_and_wait_for_endpoints(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Un-pin, then wait until the stable Services lead to the new pods as well."""
     stop = _unpin(context, status)
     if stop is not None:
@@ -259,7 +259,7 @@ _MARKS_GO: _Sequence = (
 )
 _GIVEN_UP: _Sequence = (
     *_ROUTES_HAVE_LEFT,
-    (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
+    (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_wait_for_endpoints),
     (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),
     *_MARKS_GO,
 )
@@ -267,7 +267,7 @@ _GIVEN_UP: _Sequence = (
 _SEQUENCES: dict[Goal, _Sequence] = {
     Goal.SUCCESS: (
         (FinalisingStep.ROUTE_TO_NEW, _route_to_new),
-        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_see_it),
+        (FinalisingStep.RESTORE_STABLE_SERVICE, _unpin_and_wait_for_endpoints),
         (FinalisingStep.RESUME_WORKLOAD, _promote),
         *_ROUTES_RETURN,
         (FinalisingStep.REMOVE_CANARY_SERVICE, _remove_canary),

@@ -57,7 +57,7 @@ def observed_id(context: ReleaseContext, status: RolloutStatus) -> str:
     return returning_id(context) if moonshift_status(status).returning else context.rollout_id
 
 
-def mark_those_that_stayed(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
+def mark_pods_that_stayed(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
     """Before the first move, mark every pod of the stable revision that no step has replaced."""
     if not (context.returning and context.admission_paused):
         return None

@@ -299,7 +299,7 @@ def _new_labels(context: ReleaseContext) -> dict[str, str]:
     return {**context.workload.template_labels, **added}
 
 
-def goes_to_new_whole(context: ReleaseContext, index: int) -> str:
+def all_goes_to_new_because(context: ReleaseContext, index: int) -> str:
     """A step that asks for a part of the requests and leaves no old pod to take the rest; empty otherwise.
 
     5 % of one replica is one pod: pods are rounded up, as the original does, and the requests follow the pods.
@@ -319,7 +319,7 @@ def goes_to_new_whole(context: ReleaseContext, index: int) -> str:
 def routed_note(context: ReleaseContext, index: int) -> Note:
     """The note after a step's routes are in place."""
     step = context.step(index)
-    if whole := goes_to_new_whole(context, index):
+    if whole := all_goes_to_new_because(context, index):
         return Note(reasons.ROUTED, whole, Severity.WARNING)
     what = "requests that match go" if step.matches else f"{step.traffic} of the traffic goes"
     names_left = ", ".join(map(name_of_script, _left_out(context, step)))

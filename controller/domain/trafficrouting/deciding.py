@@ -30,7 +30,7 @@ from controller.domain.trafficrouting.seen import TrafficRoutingSeen, grace_of
 from controller.domain.trafficrouting.shared_routes import (
     empty_sides,
     open_shared_routes,
-    stable_goes_by_plan,
+    release_replaces_all_pods,
 )
 from controller.domain.trafficrouting.status import next_status, notes_of, with_condition
 
@@ -56,7 +56,7 @@ def decide_traffic_routing(seen: TrafficRoutingSeen, now: datetime) -> TrafficRo
     if problem is None:
         move = move_routes(seen, open_routes, sides, now, now if drift.put_back else None)
     told = problem
-    if told is None and not stable_goes_by_plan(seen):
+    if told is None and not release_replaces_all_pods(seen):
         told = shared_route_sides.empty_side_refusal(
             sides, f"TrafficRouting {routing.metadata.key}"
         )

@@ -51,7 +51,7 @@ def move_routes(
     unsaid = {
         found.identity
         for route in seen.routes
-        if (found := wanted.get(_place(route))) is not None and not _says(route, found)
+        if (found := wanted.get(_place(route))) is not None and not _follows(route, found)
     }
     wrong = tuple(EnsureRoutes(each, at) for each in plans if each.identity in unsaid)
     if wrong or depth == 0:
@@ -85,7 +85,7 @@ def _restored(plan: RoutePlan, closed: tuple[RouteSeen, ...], depth: int) -> Res
     )
 
 
-def _says(route: RouteSeen, plan: RoutePlan) -> bool:
+def _follows(route: RouteSeen, plan: RoutePlan) -> bool:
     """The object follows this plan, and nobody else changed it."""
     state = route.state
     return (

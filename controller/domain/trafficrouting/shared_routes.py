@@ -77,7 +77,7 @@ def empty_sides(seen: TrafficRoutingSeen, now: datetime) -> Sides:
     return shared_route_sides.noted(known, routes, grace_of(seen.routing), now)
 
 
-def stable_goes_by_plan(seen: TrafficRoutingSeen) -> bool:
+def release_replaces_all_pods(seen: TrafficRoutingSeen) -> bool:
     """The release of a member replaces all pods."""
     for member in seen.members:
         ours, plan = member.rollout.status.moonshift, member.rollout.spec.strategy.plan

@@ -132,7 +132,7 @@ class Answers:
                 continue
             nothing_goes_there = left or (plan.weight == 0 and not plan.matches)
             names_only = script.header.announces and nothing_goes_there
-            said = announcement(plan) if names_only else plan.said_by(question.named[place])
+            said = announcement(plan) if names_only else plan.for_reference(question.named[place])
             obj = _input(reference, said, content, siblings)
             if isinstance(obj, Violation):
                 return refusals.not_dividable(obj.message, question.subject)

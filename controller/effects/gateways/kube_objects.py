@@ -69,7 +69,7 @@ class KubeGatewayObjects:
         """PUT; the object as stored."""
         resource = await self._existing(reference)
         stored = await self._kube.replace(resource, namespace, reference.name, body)
-        self._told(resource, stored)
+        self._record_write(resource, stored)
         return stored
 
     async def made_for(
@@ -85,7 +85,7 @@ class KubeGatewayObjects:
     async def create(self, kind: Reference, namespace: str, body: bytes) -> None:
         """POST."""
         resource = await self._existing(kind)
-        self._told(resource, await self._kube.create(resource, namespace, body))
+        self._record_write(resource, await self._kube.create(resource, namespace, body))
 
     async def remove(self, kind: Reference, namespace: str, name: str, uid: str) -> None:
         """DELETE of this very object."""
@@ -99,11 +99,11 @@ class KubeGatewayObjects:
 
         async def patch(operations: list[dict[str, object]]) -> None:
             answer = await self._kube.json_patch(resource, namespace, reference.name, operations)
-            self._told(resource, answer)
+            self._record_write(resource, answer)
 
         await take_off(stored, patch, lambda: self.read(reference, namespace), marks=Marks(MARKS))
 
-    def _told(self, resource: Resource, stored: bytes) -> None:
+    def _record_write(self, resource: Resource, stored: bytes) -> None:
         metadata = msgspec.json.decode(stored, type=_Stored).metadata
         self._ledger.wrote(resource.name, metadata.key, metadata.resource_version)
 

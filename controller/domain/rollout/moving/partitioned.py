@@ -27,7 +27,7 @@ from controller.domain.rollout.moving.sets import (
     set_strategy,
 )
 from controller.domain.rollout.release_context import ReleaseContext, moonshift_status
-from controller.domain.rollout.returning import mark_those_that_stayed
+from controller.domain.rollout.returning import mark_pods_that_stayed
 from controller.domain.rollout.transition import Stop
 
 
@@ -36,7 +36,7 @@ class PartitionedSet(Sets):
 
     def preconditions(self, context: ReleaseContext, status: RolloutStatus) -> Stop | None:
         """Its owner has not paused it, its controller has caught up, and no abandoned pod blocks it."""
-        blocked = blocked_set(context, status) or mark_those_that_stayed(context, status)
+        blocked = blocked_set(context, status) or mark_pods_that_stayed(context, status)
         if blocked is not None or context.returning:
             return blocked or _unstuck(context, status)
         return make_way(context, status) if context.admission_paused else None

@@ -11,7 +11,7 @@ from controller.api.rollout import RolloutStatus
 from controller.domain.pods.hpa import still
 from controller.domain.rollout import routing
 from controller.domain.rollout.deadline import _stuck
-from controller.domain.rollout.empty_side_routes import _has_share, _means
+from controller.domain.rollout.empty_side_routes import _has_share, _way_to_move_share
 from controller.domain.rollout.empty_sides import SERVICE, Half, Side
 from controller.domain.rollout.finalising import Goal
 from controller.domain.rollout.moving.doubled import DoubledCloneSet
@@ -35,13 +35,13 @@ def test_an_autoscaler_without_a_behavior_is_not_still() -> None:
 
 def test_the_share_of_an_un_pinned_stable_service_is_given_away_by_the_service() -> None:
     context = looked(make_world())
-    assert _means(context, RolloutStatus(), Side(Half.STABLE, "web")) == SERVICE
+    assert _way_to_move_share(context, RolloutStatus(), Side(Half.STABLE, "web")) == SERVICE
 
 
 def test_nobody_takes_a_share_where_nobody_is_ready() -> None:
     context = looked(make_world())
     empty = ReleaseContext(seen=structs.replace(context.seen, slices=()), now=context.now)
-    assert _means(empty, RolloutStatus(), Side(Half.NEW, "web")) == ""
+    assert _way_to_move_share(empty, RolloutStatus(), Side(Half.NEW, "web")) == ""
 
 
 def test_routes_that_lead_by_matches_alone_lead_somebody(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from controller.domain import reasons
 from controller.domain.decision import Severity
 from controller.domain.rollout import messages
 from controller.domain.rollout.release_context import ReleaseContext
-from controller.domain.rollout.routing import goes_to_new_whole, routed_note
+from controller.domain.rollout.routing import all_goes_to_new_because, routed_note
 from tests.unit.builders import (
     KEY,
     make_deployment,
@@ -55,7 +55,7 @@ def test_what_a_step_asks_for_is_said_where_it_is_so(
     style: str, replicas: int, traffic: str
 ) -> None:
     context = context_of(paused(style, replicas, traffic, "100%"))
-    assert goes_to_new_whole(context, 1) == ""
+    assert all_goes_to_new_because(context, 1) == ""
     assert (
         routed_note(context, 1).message
         == f"step(1): {traffic} of the traffic goes to the new version"
