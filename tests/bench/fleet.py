@@ -1,6 +1,7 @@
-"""Fleets of Rollouts: creates, releases, approves and deletes them. Why it exists: every measurement uses a fleet.
-Invariant: a fleet has a namespace of its own, is at
-rest before a release begins, and leaves no pod behind. It must not judge what it sees.
+"""Fleets of Rollouts: creates, releases, approves and deletes them.
+
+Why it exists: every measurement uses a fleet. Invariant: a fleet has a namespace of its own, is at rest before a
+release begins, and leaves no pod behind. It must not judge what it sees.
 """
 
 import asyncio

@@ -1,6 +1,7 @@
-"""Follows the objects that a measurement waits for, by watch. Why it exists: polling would add requests and
-inaccuracy to the measurement. Invariant: one watch per kind, only
-the few fields of `View` are decoded, nothing is missed between two watches. It must not write.
+"""Follows the objects that a measurement waits for, by watch.
+
+Why it exists: polling would add requests and inaccuracy to the measurement. Invariant: one watch per kind, only the
+few fields of `View` are decoded, nothing is missed between two watches. It must not write.
 """
 
 import asyncio

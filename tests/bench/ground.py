@@ -1,6 +1,8 @@
-"""The environment of all measurements: a control plane, the product, watches and users. Why it exists: a plane takes
-seconds to start, and the measurements are about a warm process. Invariant: one plane and one product for
-all measurements, a namespace for each; runs that several measurements judge are made once. It must not judge.
+"""The environment of all measurements: a control plane, the product, watches and users.
+
+Why it exists: a plane takes seconds to start, and the measurements are about a warm process. Invariant: one plane and
+one product for all measurements, a namespace for each; runs that several measurements judge are made once. It must
+not judge.
 """
 
 import asyncio

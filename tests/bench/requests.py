@@ -1,6 +1,7 @@
-"""The controller's requests, from the audit log. Why it exists: a sum shows that there are too many requests, the
-breakdown shows which. Invariant: Events and pods' labels
-count, renewals of the Lease and watches do not. It must not wait or write.
+"""The controller's requests, from the audit log.
+
+Why it exists: a sum shows that there are too many requests, the breakdown shows which. Invariant: Events and pods'
+labels count, renewals of the Lease and watches do not. It must not wait or write.
 """
 
 from collections import Counter

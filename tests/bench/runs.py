@@ -1,6 +1,7 @@
-"""Releases of a whole fleet, with the data for several measurements. Why it exists: makespan, requests, CPU and
-memory are measured in the same run. Invariant: each style is run once; counting
-starts at rest and ends when the controller is quiet again. It must not judge.
+"""Releases of a whole fleet, with the data for several measurements.
+
+Why it exists: makespan, requests, CPU and memory are measured in the same run. Invariant: each style is run once;
+counting starts at rest and ends when the controller is quiet again. It must not judge.
 """
 
 import asyncio

@@ -1,7 +1,9 @@
 """`python -m tests.bench.scraping [ROLLOUTS]`: how long a page of this number of Rollouts takes, and how long it
-blocks the event loop. Why it exists: rendering in a thread shares the interpreter's lock with the event loop, so it
-can still delay the loop. It needs no control plane. A turn counts by the clock or by the processor
-time of this process, whichever is less: the time of other processes is no stall of ours.
+blocks the event loop.
+
+Why it exists: rendering in a thread shares the interpreter's lock with the event loop, so it can still delay the
+loop. It needs no control plane. A turn counts by the clock or by the processor time of this process, whichever is
+less: the time of other processes is no stall of ours.
 """
 
 import asyncio

@@ -1,6 +1,7 @@
-"""The times of events during releases, from the audit log. Why it exists: all times are from one clock, the API
-server's, for the arrival of a request and the end of its answer. Invariant: no time is guessed: a step whose times
-cannot be distinguished has no sample. It must not wait.
+"""The times of events during releases, from the audit log.
+
+Why it exists: all times are from one clock, the API server's, for the arrival of a request and the end of its answer.
+Invariant: no time is guessed: a step whose times cannot be distinguished has no sample. It must not wait.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,6 @@
-"""The times of the changes in a history, from the audit log. Invariant: a time that is not in the log is None, and no
-rule uses it. It must do no I/O.
+"""The times of the changes in a history, from the audit log.
+
+Invariant: a time that is not in the log is None, and no rule uses it. It must do no I/O.
 """
 
 from collections import defaultdict

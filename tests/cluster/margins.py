@@ -36,9 +36,10 @@ class Margin:
     def after(
         self, change: Change, view: View, *, scaled_down: bool = False, scaled_to_zero: bool = False
     ) -> str | None:
-        """A Service, or its last pod, is removed no sooner than one grace period after the route has left it. After a
-        scale-down, the pod is removed first and the route changes after that. If the workload wants no pods, its own
-        controller deletes them all, at a time that Moonshift does not choose.
+        """A Service, or its last pod, is removed no sooner than one grace period after the route has left it.
+
+        After a scale-down, the pod is removed first and the route changes after that. If the workload wants no pods,
+        its own controller deletes them all, at a time that Moonshift does not choose.
         """
         key = change.key
         if self._is_route(change):

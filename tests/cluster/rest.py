@@ -1,5 +1,7 @@
-"""The visible state of a release at rest, simulated or in a real cluster. Invariant: both are described with the same
-values, so that they can be compared; the state contains nothing that differs from run to run (names, hashes, times).
+"""The visible state of a release at rest, simulated or in a real cluster.
+
+Invariant: both are described with the same values, so that they can be compared; the state contains nothing that
+differs from run to run (names, hashes, times).
 """
 
 from collections import Counter

@@ -1,7 +1,8 @@
-"""The logs of a whole run contain no secret and no part of a script's input. The search is for the secrets that the
-run really used: tokens and keys of kubeconfigs, keys of certificates beside the
-logs, the content of every Secret on the plane, and texts that tests put into objects. Invariant: a finding names the
-log and the secret's place, and never repeats the secret; a run that leaves no log proves nothing and is an error.
+"""The logs of a whole run contain no secret and no part of a script's input.
+
+The search is for the secrets that the run really used: tokens and keys of kubeconfigs, keys of certificates beside
+the logs, the content of every Secret on the plane, and texts that tests put into objects. Invariant: a finding names
+the log and the secret's place, and never repeats the secret; a run that leaves no log proves nothing and is an error.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """The new revision's share of the requests never falls by itself: in a step, between two steps, or at the end.
+
 Invariant: a change that people ask for is allowed: another revision, a jump, another number of replicas, an edited
-plan, a step with a smaller share, the end of the Rollout, or their own change of a route. It
-must do no I/O.
+plan, a step with a smaller share, the end of the Rollout, or their own change of a route. It must do no I/O.
 """
 
 from localcluster.api import JsonObject

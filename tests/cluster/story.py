@@ -1,6 +1,8 @@
-"""One application on the cluster, a person who releases it, and the record of their actions and changes. Why it
-exists: a scenario should read like the instructions of a colleague. Invariant: every wait is for a recorded change,
-never for the clock; each action of the person is logged with its revision. It must not judge: `invariants` does.
+"""One application on the cluster, a person who releases it, and the record of their actions and changes.
+
+Why it exists: a scenario should read like the instructions of a colleague. Invariant: every wait is for a recorded
+change, never for the clock; each action of the person is logged with its revision. It must not judge: `invariants`
+does.
 """
 
 import copy

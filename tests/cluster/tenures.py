@@ -1,4 +1,5 @@
 """Checks, with an audit log, which process wrote in a namespace while several controllers divided the work.
+
 Invariant: a write is flagged only if it was certainly outside the tenure of its writer: it had arrived after another
 process took the Lease, or was answered before its writer asked for it. Renewals and conflicts are no tenures. It must
 not ask a controller what it holds.

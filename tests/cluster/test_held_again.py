@@ -1,6 +1,8 @@
 """If people remove our labels, annotations and fields while no controller answers, the controller restores them
-before any other action. The controller is stopped, the label by which admission selects is removed, and then all our
-other marks: no webhook is called any more. After its next start the controller holds the workload again.
+before any other action.
+
+The controller is stopped, the label by which admission selects is removed, and then all our other marks: no webhook
+is called any more. After its next start the controller holds the workload again.
 """
 
 from collections.abc import AsyncIterator

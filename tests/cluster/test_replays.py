@@ -1,5 +1,7 @@
 """Random releases of the simulated cluster are replayed on a real control plane: after every action both have the
-same state. Why: a thousand simulated releases prove something only if the simulation is correct.
+same state.
+
+Why: a thousand simulated releases prove something only if the simulation is correct.
 """
 
 import asyncio

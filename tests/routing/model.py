@@ -1,7 +1,9 @@
-"""Requests, and the probability with which each Service answers them. Why it exists: a gateway object is correct if
-it routes requests correctly, whatever its content looks like. Invariant: shares
-are exact fractions; a request that nobody answers has none. Every family of gateways has a simulator of its own here,
-written from the gateway's documentation and not from our scripts: (spec, request) → shares by Service.
+"""Requests, and the probability with which each Service answers them.
+
+Why it exists: a gateway object is correct if it routes requests correctly, whatever its content looks like.
+Invariant: shares are exact fractions; a request that nobody answers has none. Every family of gateways has a
+simulator of its own here, written from the gateway's documentation and not from our scripts: (spec, request) → shares
+by Service.
 """
 
 import re

@@ -1,6 +1,7 @@
-"""A story with a problem: every message of the product is recorded, and compared with the row. Invariant: a message
-counts only if it was read in a recorded status, a recorded Event, or the answer to a request or a command of this
-scene. It must not judge releases: that is `tests.cluster.invariants`.
+"""A story with a problem: every message of the product is recorded, and compared with the row.
+
+Invariant: a message counts only if it was read in a recorded status, a recorded Event, or the answer to a request or
+a command of this scene. It must not judge releases: that is `tests.cluster.invariants`.
 """
 
 import asyncio

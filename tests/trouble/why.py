@@ -1,5 +1,7 @@
-"""`moonshift why` at a row's worst moment: its lines as the document prints them; and runs its commands. Invariant: a
-command that only reads is run here, and has to succeed. Scenarios run the commands that change something.
+"""`moonshift why` at a row's worst moment: its lines as the document prints them; and runs its commands.
+
+Invariant: a command that only reads is run here, and has to succeed. Scenarios run the commands that change
+something.
 """
 
 import re

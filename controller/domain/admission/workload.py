@@ -194,8 +194,8 @@ class _Change(msgspec.Struct, frozen=True):
         position = self.rollout.status.moonshift
         if position is not msgspec.UNSET:
             # The label may be lost, and an approved revision replaces the old one before the label says so. A wrong
-            # answer is
-            # harmless: the admission pause stops everything until the controller freezes the workload itself.
+            # answer is harmless: the admission pause stops everything until the controller freezes the workload
+            # itself.
             known.add(position.stable_template)
         return self.new_hash in known
 

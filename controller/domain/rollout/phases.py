@@ -236,8 +236,7 @@ def _healthy(context: ReleaseContext, status: RolloutStatus) -> Transition:
             context, structs.replace(status, phase=Phase.PROGRESSING), stable_at_admission(context)
         )
         # The status is written before anything is changed: if the process stops and the workload disappears, only the
-        # status
-        # shows that a Service may be pinned.
+        # status shows that a Service may be pinned.
         return Stop(begun.status, notes=begun.notes)
     if owner:
         problem = Refusal(

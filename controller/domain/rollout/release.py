@@ -210,9 +210,8 @@ def _continue(context: ReleaseContext, status: RolloutStatus) -> Transition:
     if is_initializing(status):
         return check_before_the_first_move(context, status)
     if moonshift_status(status).state == StepState.COMPLETED:
-        # The goal is written before any change: after a crash halfway, a step would otherwise undo the end, and freeze
-        # a
-        # workload whose owner's values are restored already.
+        # The goal is written before any change: after a crash halfway, a step would otherwise undo the end, and
+        # freeze a workload whose owner's values are restored already.
         going = ending(status, Goal.SUCCESS, context.now)
         return Stop(progressing(going, reasons.FINALISING, messages.FINALISING, context.now))
     if _is_admitted_again_without_its_pods(context, status):

@@ -1,5 +1,6 @@
-"""The figures of the record as curves: growth with the number of Rollouts, of pods, and of releases at once. Why from
-the lines of the record: a picture then shows only figures that are also in the table beside it. Invariant:
+"""The figures of the record as curves: growth with the number of Rollouts, of pods, and of releases at once.
+
+Why from the lines of the record: a picture then shows only figures that are also in the table beside it. Invariant:
 every point is a line of `scale.json`. It must not draw.
 """
 

@@ -1,8 +1,9 @@
-"""`python -m tests.bench.scale.inside FILE MODULE ...`: runs a program and records how late its event loop is. Why it
-exists: from outside, a blocked loop cannot be distinguished from a busy machine. Invariant: the program runs
-as it does by itself; one line of FILE is one second of it: by the clock, and by the processor time that the loop's own
-thread took, which neighbours cannot make longer. On SIGUSR1 it collects garbage and writes how many objects are left.
-It must change nothing else.
+"""`python -m tests.bench.scale.inside FILE MODULE ...`: runs a program and records how late its event loop is.
+
+Why it exists: from outside, a blocked loop cannot be distinguished from a busy machine. Invariant: the program runs
+as it does by itself; one line of FILE is one second of it: by the clock, and by the processor time that the loop's
+own thread took, which neighbours cannot make longer. On SIGUSR1 it collects garbage and writes how many objects are
+left. It must change nothing else.
 """
 
 import asyncio

@@ -1,6 +1,7 @@
-"""The three waits of an approval: the API server's answer, the controller's queue, and the pass itself. Invariant:
-times are from the API server's log, and the time in the queue is from the controller's own histogram. It must not
-judge.
+"""The three waits of an approval: the API server's answer, the controller's queue, and the pass itself.
+
+Invariant: times are from the API server's log, and the time in the queue is from the controller's own histogram. It
+must not judge.
 """
 
 from collections.abc import Iterator, Sequence

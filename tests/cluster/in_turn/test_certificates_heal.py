@@ -1,5 +1,6 @@
-"""Two replicas share certificates in a Secret: a deleted, emptied or replaced certificate is restored at once. No
-write is refused in the meantime, because the API server always has the authority of each served certificate.
+"""Two replicas share certificates in a Secret: a deleted, emptied or replaced certificate is restored at once.
+
+No write is refused in the meantime, because the API server always has the authority of each served certificate.
 """
 
 import asyncio

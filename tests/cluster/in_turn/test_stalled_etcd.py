@@ -1,6 +1,7 @@
-"""Etcd stalls during a step until the leader has ended itself, because it cannot renew its Lease. In that time the
-API server does not answer, as with a hanging disk. Then the controller is started again, as a kubelet does, and the
-release ends as it would without the stall.
+"""Etcd stalls during a step until the leader has ended itself, because it cannot renew its Lease.
+
+In that time the API server does not answer, as with a hanging disk. Then the controller is started again, as a
+kubelet does, and the release ends as it would without the stall.
 """
 
 from collections.abc import AsyncIterator

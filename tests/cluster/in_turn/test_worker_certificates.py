@@ -1,4 +1,5 @@
 """The worker's certificate is in a Secret: the controller creates it and annotates the pods; the worker waits for it.
+
 The plane has no kubelet: when the pod's annotation changes, the test writes the Secret's files, as a kubelet does.
 """
 

@@ -1,6 +1,8 @@
 """The controller is killed at every step of every release, during its work: no request is lost, and each release ends
-as without the kill. All workloads and styles are released at the same time, so each kill hits them at different
-moments. `tests/kill` kills the controller at every single write.
+as without the kill.
+
+All workloads and styles are released at the same time, so each kill hits them at different moments. `tests/kill`
+kills the controller at every single write.
 """
 
 import uuid
