@@ -11,12 +11,23 @@ SERVICE_NAME_LABEL = "kubernetes.io/service-name"
 """Label of an EndpointSlice that names its Service."""
 
 
+class ServicePort(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A port of a Service, without its node port, which only one Service can have."""
+
+    port: int = 0
+    name: str = ""
+    protocol: str = "TCP"
+    target_port: int | str = 0
+    app_protocol: str = ""
+
+
 class ServiceSpec(msgspec.Struct, frozen=True, rename="camel"):
-    """The selector; an ExternalName or selector-less Service has none."""
+    """The selector (an ExternalName or selector-less Service has none) and the ports."""
 
     selector: dict[str, str] = {}
     type: str = "ClusterIP"
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
+    ports: tuple[ServicePort, ...] = ()
 
     @property
     def headless(self) -> bool:

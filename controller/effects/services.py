@@ -7,6 +7,7 @@ the version that was observed; a canary Service that was not made for this Rollo
 import msgspec
 
 from controller.api import names
+from controller.api.jsontree import JsonObject
 from controller.api.meta import Key
 from controller.api.networking import Service
 from controller.domain import reasons
@@ -54,7 +55,7 @@ async def unpin(writes: Writes, action: UnpinService) -> Done:
 
 
 async def ensure_canary(writes: Writes, action: EnsureCanaryService) -> Outcome:
-    """Create the canary Service from the stable one, or change the selector of an existing one of ours."""
+    """Create the canary Service from the stable one, or change selector and ports of an existing one of ours."""
     key = Key(action.stable.namespace, action.name)
     try:
         stable = await writes.read_version(SERVICES, action.stable, action.stable_version)
@@ -70,10 +71,12 @@ async def ensure_canary(writes: Writes, action: EnsureCanaryService) -> Outcome:
         return body
     if await writes.create(SERVICES, key, body):
         return Done(wrote=True)
-    return await _turn_to_revision(writes, action, key)
+    return await _turn_to_revision(writes, action, key, body)
 
 
-async def _turn_to_revision(writes: Writes, action: EnsureCanaryService, key: Key) -> Outcome:
+async def _turn_to_revision(
+    writes: Writes, action: EnsureCanaryService, key: Key, body: bytes
+) -> Outcome:
     existing = msgspec.json.decode(await writes.read(SERVICES, key), type=Service)
     if not made_for(existing, action.rollout_uid):
         if names.ROLLOUT_UID in existing.metadata.annotations:
@@ -85,12 +88,12 @@ async def _turn_to_revision(writes: Writes, action: EnsureCanaryService, key: Ke
             object=f"Service {key}",
         )
     wanted = canary_selector(existing.spec.selector, action)
-    if existing.spec.selector == wanted:
+    spec: JsonObject = {} if existing.spec.selector == wanted else {"selector": wanted}
+    if msgspec.json.decode(body, type=Service).spec.ports != existing.spec.ports:
+        spec["ports"] = msgspec.json.decode(body)["spec"]["ports"]
+    if not spec:
         return Done()
-    patch = {
-        "metadata": {"resourceVersion": existing.metadata.resource_version},
-        "spec": {"selector": wanted},
-    }
+    patch = {"metadata": {"resourceVersion": existing.metadata.resource_version}, "spec": spec}
     await writes.merge(SERVICES, key, patch)
     return Done(wrote=True)
 

@@ -190,7 +190,7 @@ def _own_canary_services(context: ReleaseContext) -> tuple[Service, ...]:
 
 
 def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
-    """Canary Services that are missing, or select another revision.
+    """Canary Services that are missing, select another revision, or have not the ports of the stable one.
 
     No copy of a Service that lost its selector: the copy would select pods of any workload.
     """
@@ -211,9 +211,16 @@ def canary_services(context: ReleaseContext) -> tuple[Action, ...]:
             stable_version=_version_of(context, stable),
         )
         for stable in context.stable_services
-        if pinned_to(context, context.canary_service_of(stable)) != revision
-        and _may_be_copied(context, stable)
+        if not _is_its_copy(context, stable, revision) and _may_be_copied(context, stable)
     )
+
+
+def _is_its_copy(context: ReleaseContext, stable: str, revision: str) -> bool:
+    """The canary Service leads to this revision, through the ports that the stable Service has now."""
+    copy, original = context.service(context.canary_service_of(stable)), context.service(stable)
+    if copy is None or copy.spec.selector.get(context.revision_label) != revision:
+        return False
+    return original is None or copy.spec.ports == original.spec.ports
 
 
 def _may_be_copied(context: ReleaseContext, stable: str) -> bool:

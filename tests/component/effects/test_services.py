@@ -9,7 +9,13 @@ from msgspec import structs
 from controller.api import names
 from controller.api.meta import Key
 from controller.api.names import FIELD_MANAGER, POD_TEMPLATE_HASH
-from controller.domain.decision import EnsureCanaryService, PinService, Refusal, UnpinService
+from controller.domain.decision import (
+    Done,
+    EnsureCanaryService,
+    PinService,
+    Refusal,
+    UnpinService,
+)
 from controller.effects import services
 from controller.effects.kept_answers import KEPT, KeptAnswers
 from controller.effects.writes import Writes
@@ -201,3 +207,20 @@ async def test_the_canary_service_of_another_release_is_not_said_to_be_in_the_wa
     assert isinstance(outcome, Refusal)
     assert "remove" not in outcome.message, "that release needs it"
     assert "wait until that release ends" in outcome.message
+
+
+async def test_the_canary_service_follows_the_ports_of_the_stable_one() -> None:
+    api = service()
+    stable = api.one(SERVICES, "web")
+    old, new = [{"port": 80}], [{"port": 80, "targetPort": 8080, "nodePort": 30080}]
+    api.put(SERVICES, {**stable, "spec": {**stable["spec"], "ports": new}})
+    metadata = {"name": COPY.name, "annotations": {names.ROLLOUT_UID: COPY.rollout_uid}}
+    selector = {"app": "web", COPY.label: COPY.revision}
+    api.put(SERVICES, {"metadata": metadata, "spec": {"selector": selector, "ports": old}})
+    writes = Writes(api, LedgerDouble())
+    assert await services.ensure_canary(writes, COPY) == Done(wrote=True)
+    assert api.one(SERVICES, COPY.name)["spec"] == {
+        "selector": selector,
+        "ports": [{"port": 80, "targetPort": 8080}],
+    }
+    assert await services.ensure_canary(writes, COPY) == Done()

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from controller.api import names
 from controller.api.meta import Key
-from controller.api.networking import ServiceSpec
+from controller.api.networking import ServicePort, ServiceSpec
 from controller.api.rollout import MoonshiftStatus, Phase, RolloutStatus, StepState
 from controller.domain import reasons
 from controller.domain.availability import Forbidden
@@ -262,6 +262,21 @@ def test_a_canary_service_of_somebody_else_is_refused_said_and_left_alone() -> N
     world.rest()
     assert status_of(world).phase == Phase.HEALTHY
     assert pin_of(world, "web-canary") == ""
+
+
+@BOTH
+def test_a_canary_service_gets_the_ports_that_the_stable_one_gets_in_mid_release(
+    style: str,
+) -> None:
+    world = started(style)
+    wanted = (ServicePort(80, "http", target_port=8080), ServicePort(90, "grpc"))
+    stable = world.cluster.services[Key(NAMESPACE, "web")]
+    world.cluster.services.put(
+        structs.replace(stable, spec=structs.replace(stable.spec, ports=wanted))
+    )
+    world.rest()
+    assert world.cluster.services[Key(NAMESPACE, "web-canary")].spec.ports == wanted
+    assert pin_of(world, "web-canary") == revision_of(world, "v2")
 
 
 @BOTH
