@@ -60,7 +60,7 @@ def judge(changes: Iterable[Change]) -> list[Claim]:
 
 
 def timeline(changes: Iterable[Change]) -> Iterator[tuple[int, str]]:
-    """Tell what happened to routes, pods and Deployments, with the cluster's revisions."""
+    """Print the changes of routes, pods and Deployments, with the cluster's revisions."""
     said: dict[Key, str] = {}
     for change in changes:
         text = _tell(change)

@@ -1,4 +1,4 @@
-"""One sentence about the cluster, and what contradicts it.
+"""One statement about the cluster, and the facts that contradict it.
 
 Invariant: a claim holds exactly if nothing contradicts it. It must do no I/O.
 """
@@ -34,7 +34,7 @@ def equal(text: str, found: Any, expected: Any) -> Claim:
 
 
 def true(text: str, condition: bool, otherwise: str) -> Claim:
-    """Claim a condition; `otherwise` says what is the case instead."""
+    """Claim a condition; `otherwise` describes the real state if the claim is false."""
     return Claim(text, "" if condition else otherwise or "it is not so")
 
 

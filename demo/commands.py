@@ -70,7 +70,7 @@ class Commands:
         _link(self.folder / "kubectl", self._cluster.kubectl_path)
 
     async def run(self, line: str) -> str:
-        """Run a command line, without a shell, and return what it said.
+        """Run a command line, without a shell, and return its output.
 
         Raises:
             CommandFailed: it ended with an error.
@@ -98,7 +98,7 @@ class Commands:
         return said
 
     async def try_to(self, line: str) -> str:
-        """Run a command line whose exit code is not 0 by intention, and return what it said."""
+        """Run a command line that is meant to fail, and return its output."""
         try:
             return await self.run(line)
         except CommandFailed as failed:

@@ -143,7 +143,7 @@ def _with_canary_subset(seen: Snapshot) -> Claim:
 
 
 def _untouched(seen: Snapshot, before: Snapshot) -> list[Claim]:
-    """Claim that routes, and everything else but the Deployment, are what they were."""
+    """Claim that routes, and all objects except the Deployment, have not changed."""
     routes = [VIRTUAL_SERVICE, DESTINATION_RULE]
     others = [name for name in APPLIED if name not in (*routes, DEPLOYMENT)]
     groups = [*([name] for name in routes), others]

@@ -1,4 +1,4 @@
-"""Draws the cluster at one moment: pods by revision, routes against the original, and what is waited for.
+"""Draws the cluster at one moment: pods by revision, routes compared with the original, and the present wait.
 
 Invariant: the same moment gives the same picture, in not more lines than a small terminal has. It must do no I/O.
 """
@@ -148,7 +148,7 @@ def obstacle(moment: Moment) -> str:
 
 
 def rollout_words(state: State) -> list[str]:
-    """Phase, message and conditions of the Rollout; shown where the story cannot go on."""
+    """Phase, message and conditions of the Rollout; shown if the story cannot continue."""
     status = find(state, ROLLOUTS, "rollouts-demo").get("status") or {}
     conditions = status.get("conditions") or ()
     return [

@@ -32,7 +32,7 @@ class KeptProcess(msgspec.Struct, frozen=True):
 
 
 def plane_folder(folder: Path) -> Path:
-    """Where a stage's plane is."""
+    """The folder of a stage's plane."""
     return folder / "plane"
 
 
@@ -60,7 +60,7 @@ def is_kept(folder: Path) -> bool:
 
 
 async def stop(folder: Path) -> list[str]:
-    """End the processes and the cluster that were left up; return the names of those that were ended."""
+    """End the processes and the cluster that were left running; return the names of the ended ones."""
     ended = []
     for name, process in _processes(folder).items():
         part = _component(name, process, folder)
@@ -99,7 +99,7 @@ def _component(name: str, process: KeptProcess, folder: Path) -> Component:
 
 
 def _probes(command: tuple[str, ...]) -> str:
-    """Where the process tells whether it is ready."""
+    """The address of the process' readiness probe."""
     given = (word.partition("=") for word in command)
     return next((value for flag, _, value in given if flag == PROBES), "")
 

@@ -1,4 +1,4 @@
-"""Where the story plays: in `default` of a cluster of its own, in a namespace of its own of a cluster that is there.
+"""The place of the story: `default` in a cluster of its own, or a namespace of its own in an existing cluster.
 
 Invariant: it is known from the command line alone, before anything is asked of a cluster.
 """

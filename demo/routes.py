@@ -22,7 +22,7 @@ class Line(NamedTuple):
 
 
 class Share(NamedTuple):
-    """Which part of which requests goes where; `when` is empty for all others."""
+    """The share of some requests that goes to one target; `when` is empty for all other requests."""
 
     when: str
     subset: str
@@ -38,7 +38,7 @@ def difference(original: JsonObject, current: JsonObject) -> list[Line]:
 
 
 def shares(http: list[Any]) -> Iterator[Share]:
-    """Where the requests go, rule by rule."""
+    """The targets of requests, rule by rule."""
     for rule in http:
         route = rule["route"]
         total = sum(entry.get("weight", WHOLE) for entry in route) or 1

@@ -1,4 +1,4 @@
-"""Breaks what the demo is about, to show that the demo notices.
+"""Breaks something on purpose, to show that the demo notices it.
 
 Why it exists: a check that cannot fail proves nothing. Only the hidden option `--sabotage` comes here.
 """

@@ -26,7 +26,7 @@ Picture = Callable[[float], Moment]
 
 
 class Screen:
-    """Where the demo shows itself."""
+    """The output of the demo."""
 
     def __init__(self, console: Console, begun: float) -> None:
         self.console = console
@@ -43,7 +43,7 @@ class Screen:
             self._line(Text(explanation))
 
     def command(self, line: str, output: str = "") -> None:
-        """Show a command as it was run, and what it said."""
+        """Show a command and its output."""
         self._line(Text(f"$ {line}", style="bold"))
         for said in output.splitlines():
             self._line(Text(f"  {said}", style=MUTED))
@@ -76,7 +76,7 @@ class Screen:
 
     @contextlib.asynccontextmanager
     async def waiting(self, for_what: str) -> AsyncIterator[None]:
-        """Say what is waited for, without a picture, and how long it took."""
+        """Print the present wait, without a picture, and its duration."""
         begun = time.monotonic()
         shown = self.console.status(f"waiting for {for_what}")
         with shown if self.console.is_terminal else contextlib.nullcontext():
@@ -109,7 +109,7 @@ class Screen:
                 self._line(Text(f"    {line}", style="red"))
 
     def timeline(self, entries: Iterable[tuple[int, str]]) -> None:
-        """Show what happened, by the cluster's own revisions."""
+        """Show the changes, by the cluster's own revisions."""
         for revision, text in entries:
             self._line(Text(f"{revision:>6}  ", style=MUTED) + Text(text, style=""))
 
@@ -132,7 +132,7 @@ class Screen:
             await asyncio.sleep(READING_SECONDS)
 
     def failure(self, error: Exception, logs: Mapping[Path, str]) -> None:
-        """Say what went wrong, and the last words of the processes."""
+        """Print the error, and the last log lines of the processes."""
         self._line(Text(f"✗ {error}", style="bold red"))
         for path, text in logs.items():
             self._line(Text(f"the end of {path}:", style="bold"))

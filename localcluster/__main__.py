@@ -111,7 +111,7 @@ async def _up(kind: type[Plane], directory: Path, kubeconfig_out: Path | None) -
 @cli.command(help="End the plane and remove its data; logs and kubeconfigs stay.")
 @directory_option
 def down(directory: Path) -> None:
-    """End what `up` started."""
+    """End the processes that `up` started."""
     if read_state(directory) is None:
         click.echo(f"no plane in {directory}")
         return

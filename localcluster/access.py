@@ -85,7 +85,7 @@ class Access:
         return ApiClient(self.url, self.ca_path, token)
 
     async def kubectl(self, *arguments: str, user: str = "admin", input: str | None = None) -> str:
-        """Run kubectl and return what it wrote.
+        """Run kubectl and return its output.
 
         Raises:
             CommandFailed: it ended with an error; the message is its standard error.
@@ -96,7 +96,7 @@ class Access:
     async def kubectl_said(
         self, *arguments: str, user: str = "admin", input: str | None = None
     ) -> tuple[str, str]:
-        """Run kubectl and return what it wrote, and what it wrote to standard error: warnings of admission.
+        """Run kubectl and return its standard output and its standard error (warnings of admission).
 
         Raises:
             CommandFailed: it ended with an error; the message is its standard error.

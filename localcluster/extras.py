@@ -57,7 +57,7 @@ class BuiltExtra:
 
 
 def place_of(extra: Extra) -> BuiltExtra:
-    """Return where the extra is, built or not."""
+    """Return the path of the extra, built or not."""
     return BuiltExtra(extra, cache_root() / f"{extra.name}-{extra.key()}")
 
 

@@ -55,12 +55,12 @@ class Layout:
 
     @property
     def etcd_url(self) -> str:
-        """Where etcd listens for the API server."""
+        """The address at which etcd listens for the API server."""
         return f"http://127.0.0.1:{self.etcd_port}"
 
     @property
     def api_url(self) -> str:
-        """Where the API server listens."""
+        """The address at which the API server listens."""
         return f"https://127.0.0.1:{self.api_port}"
 
     def url_for(self, user: str) -> str:

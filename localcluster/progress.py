@@ -39,7 +39,7 @@ class Phase(Protocol):
     """One phase of long work."""
 
     def advance(self, detail: str = "", weight: float = 1) -> None:
-        """Report that so much more is done."""
+        """Report additional progress."""
 
 
 class Reporter(Protocol):

@@ -1,4 +1,4 @@
-"""A real Prometheus on 127.0.0.1 that scrapes the pages it is told of.
+"""A real Prometheus on 127.0.0.1 that scrapes the given pages.
 
 Why it exists: the queries of a metric gate, and their answers, can only be judged by the server that users run.
 Invariant: the published program, with its own query engine and scraper; it listens on loopback only, keeps its data in

@@ -1,6 +1,6 @@
 """The Kubernetes releases that the local cluster can be built from.
 
-Why it exists: the product supports a range of Kubernetes minors, and a range that is not run is only said. Invariant:
+Why it exists: the product supports a range of Kubernetes minors, and must be tested on that range. Invariant:
 a release is a version and a go.mod of its own beside the newest one's; all are built from the same main.go. It must
 not build anything.
 """

@@ -1,4 +1,4 @@
-"""Where etcd keeps its data: in memory where possible.
+"""The folder of etcd's data: in memory if possible.
 
 Why it exists: etcd's speed is the disk's, and a test's data need not survive. Invariant: a folder in memory is held by
 a file lock of the process that uses it, or, for a plane that outlives its starter, named in its state; so a folder

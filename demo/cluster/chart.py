@@ -73,7 +73,7 @@ def _template(file: Path) -> str:
 
 
 def _unless_one_namespace(text: str) -> str:
-    """The binding for all namespaces is left out where one is chosen."""
+    """The binding for all namespaces is left out if one namespace is chosen."""
     before, found, binding = text.partition(f"---\n{EVERYWHERE_BOUND}")
     if not found:
         raise ValueError("no ClusterRoleBinding after the role")

@@ -88,7 +88,7 @@ ELSE_END = "    {{- end }}\n"
 
 
 def _unless_openshift(user: int) -> dict[str, str]:
-    """The user is the cluster's choice where the value says so."""
+    """The cluster chooses the user if the value says so."""
     lines = FIXED_USER.format(user)
     return {lines: RENDERED_IF % ("not .Values.openshift", lines)}
 

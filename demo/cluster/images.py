@@ -29,7 +29,7 @@ from localcluster.progress import ConsoleReporter, Reporter
 
 DOCKERFILE = ROOT / "deploy" / "docker" / "Dockerfile"
 SUITE = "bookworm"
-"""Debian's release whose Python is the one that tests run on."""
+"""The Debian release with the Python version of the tests."""
 PACKAGES = ("python3", "python3-venv", "ca-certificates")
 BASE = f"localhost/moonshift-base:{SUITE}"
 VERSION = "0.1.0"
@@ -114,7 +114,7 @@ def _forget(root: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """Where buildah keeps layers between builds."""
+    """The folders in which buildah keeps layers between builds."""
 
     root: Path
 

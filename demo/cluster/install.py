@@ -1,7 +1,7 @@
 """Installs the product on a real node, by the commands that are printed in the documents.
 
-Why it exists: the install is what users do first. Invariant: the objects are those of `deploy/`, unchanged; the images
-are this checkout's. It must not wait for anything but what a user would wait for.
+Why it exists: users install first. Invariant: the objects are those of `deploy/`, unchanged; the images
+are this checkout's. It must wait only for things that a user would wait for.
 """
 
 import time

@@ -29,7 +29,7 @@ PLATFORMS: Mapping[str, tuple[str, ...]] = {
     "amd64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
     "arm64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),
 }
-"""Architecture in Go's words → what wheels for it call it. The worker that runs scripts needs Linux."""
+"""Go's name of an architecture → its name in wheels. The worker that runs scripts needs Linux."""
 LAUNCHER = ROOT / "deploy" / "krew" / "kubectl-moonshift"
 NAME = "moonshift"
 MINORS_FILE = "PYTHON"

@@ -26,13 +26,13 @@ BUILD = "build"
 BUILD_PACKAGES = ("setuptools",)
 OURS = frozenset({"controller", "luaworker", "protos", "lua_configuration", "deploy"})
 OPTIONAL = frozenset({"opentelemetry"})
-"""Imported only where somebody asks for it: extras of the project, in no image."""
+"""Imported only on request: extras of the project, in no image."""
 # Several packages have a part of `google`; the generated code needs this one.
 SHARED: Mapping[str, str] = {"google": "protobuf"}
 
 
 def lock_file(name: str) -> Path:
-    """Return where the lock file of a process, or of the build, is."""
+    """Return the path of a process' lock file, or of the build's."""
     return FOLDER / f"requirements-{name}.lock"
 
 

@@ -61,7 +61,7 @@ class Release:
         await self._commands.run(f"kubectl moonshift status {shop.NAME} --timeout 2m")
 
     async def look(self) -> str:
-        """Return what `kubectl moonshift get` shows."""
+        """Return the output of `kubectl moonshift get`."""
         return await self._commands.run("kubectl moonshift get")
 
     async def count(self, requests: int = REQUESTS) -> Counter[str]:

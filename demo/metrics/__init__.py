@@ -1,1 +1,1 @@
-"""Releases that stop, go back and pass by their metrics, played with a real Prometheus; not in the wheel."""
+"""Releases that their metrics hold, roll back or let pass, played with a real Prometheus; not in the wheel."""

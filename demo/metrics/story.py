@@ -1,4 +1,4 @@
-"""Three releases of one shop: one that is as good as the stable version, one that is held, one that is taken back.
+"""Three releases of one shop: one is as good as the stable version, one is held, one is rolled back.
 
 Invariant: the story acts only as a user would, with the commands that are shown; its claims are read from the objects.
 """
@@ -136,6 +136,6 @@ def measured(state: State) -> int:
 
 
 def stalled(state: State) -> JsonObject:
-    """The Stalled condition, where it holds."""
+    """The condition Stalled, if it is true."""
     conditions = status(state).get("conditions") or ()
     return next((c for c in conditions if c["type"] == "Stalled" and c["status"] == "True"), {})

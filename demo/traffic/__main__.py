@@ -1,4 +1,4 @@
-"""`python -m demo.traffic`: releases under real traffic, shown live or told as JSON.
+"""`python -m demo.traffic`: releases under real traffic, shown live or printed as JSON.
 
 Why two stages: programs are built with the outer network, everything runs in one of its own. Invariant: the
 exit status is 0 only if every share was right and no request was lost; the program ends every process that it started.
@@ -106,7 +106,7 @@ def _go_inside(console: Console, vendor: Vendor) -> None:
 
 
 class Player:
-    """Plays scenarios and tells what they showed."""
+    """Plays scenarios and reports their results."""
 
     def __init__(
         self, console: Console, vendor: Vendor, rate: float, measured: int, as_json: bool

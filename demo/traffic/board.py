@@ -79,7 +79,7 @@ def legend(counts: Counts, sort: str) -> Text:
 
 
 def step_words(release: Release) -> str:
-    """Return what the Rollout says of itself, in a few words."""
+    """Return the Rollout's state in a few words."""
     status = release.objects["Rollout"].get("status") or {}
     canary = inner_status(status)
     if status.get("phase") != "Progressing" or not canary:
@@ -93,7 +93,7 @@ def step_words(release: Release) -> str:
 
 
 def verdict(report: Report, least: int) -> RenderableType:
-    """Return what a finished release showed, stretch by stretch."""
+    """Return the results of a finished release, section by section."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2), header_style=MUTED)
     for title in ("stretch", "requests", "answered by", "asked", "seen"):
         table.add_column(title, justify="right" if title in ("asked", "seen") else "left")

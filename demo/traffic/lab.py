@@ -69,7 +69,7 @@ async def lab(
 
 
 def shares_of_route(route: dict[str, Any]) -> Shares:
-    """Return what an object with routes asks for."""
+    """Return the shares that an object with routes asks for."""
     spec = route["spec"]
     rules = [rule["backendRefs"] for rule in spec.get("rules", ())]
     rules += [rule["services"] for rule in spec.get("routes", ())]

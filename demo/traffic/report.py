@@ -1,4 +1,4 @@
-"""The counts of a release under traffic, and whether they are those that the steps ask for.
+"""The counts of a release under traffic, and their comparison with the steps.
 
 Invariant: a report holds counts only; judging it twice gives the same complaints. It must do no I/O.
 """
