@@ -36,7 +36,7 @@ def other_arguments(installed: Iterable[str], running: Iterable[str]) -> set[str
 @pytest.mark.parametrize(
     ("deployment", "part"), [(CONTROLLER, "controller"), (WORKER, "luaworker")], ids=str
 )
-def test_a_process_runs_with_the_arguments_of_its_manifest_but_for_the_listed_ones(
+def test_a_process_runs_with_the_arguments_of_its_manifest_except_the_listed_ones(
     product: Product, deployment: str, part: str
 ) -> None:
     interpreter, *installed = product.arguments(deployment)

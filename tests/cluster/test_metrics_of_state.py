@@ -41,7 +41,7 @@ def still(samples: Samples) -> Samples:
     return {key: value for key, value in samples.items() if not key[0].endswith("_seconds")}
 
 
-async def test_a_new_leader_tells_at_once_what_the_killed_one_told(
+async def test_a_new_leader_exports_at_once_the_state_that_the_killed_one_exported(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:
     story = Story(product.plane, recorder, replace(APP, namespace=namespace_of_product))

@@ -230,7 +230,7 @@ async def share(tenant: Tenant, wanted: int) -> JsonObject:
     return first
 
 
-async def test_a_tenant_teaches_a_kind_for_himself_and_gets_it_back_as_it_was(
+async def test_a_tenants_own_script_serves_a_kind_and_the_object_is_restored(
     product: Product, world: Recorder, tenant: Tenant
 ) -> None:
     await install(product.plane, scripts({}, **{KEY: "error('the script of all namespaces')"}))

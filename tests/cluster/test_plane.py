@@ -116,7 +116,7 @@ async def test_a_bad_image_shows_as_err_image_pull(plane: Plane, namespace: str)
     assert state["waiting"]["reason"] == "ErrImagePull"
 
 
-async def test_readiness_can_be_taken_from_running_pods_and_given_back(
+async def test_readiness_can_be_taken_from_running_pods_and_restored(
     plane: Plane, namespace: str
 ) -> None:
     client = plane.client("developer")

@@ -168,7 +168,7 @@ def _beside(story: Story, key: Key) -> bool:
 
 
 @pytest.mark.parametrize("ending", [is_approved_to_its_end, is_undone])
-async def test_routes_of_the_original_are_led_on_and_given_back(
+async def test_routes_of_the_original_are_led_on_and_restored(
     ending: Ending, product: Product, world: Recorder
 ) -> None:
     stories: dict[str, Story] = {}

@@ -140,7 +140,7 @@ async def test_two_releases_share_a_lane(
     assert (await lane_of(shop))["metadata"]["finalizers"] == ["rollouts.kruise.io/trafficrouting"]
 
 
-async def test_a_shared_route_is_given_back_before_it_is_deleted(
+async def test_a_shared_route_is_restored_before_it_is_deleted(
     product: Product, recorder: Recorder, namespace_of_product: str
 ) -> None:
     shop, cart = await stories(product, recorder, namespace_of_product)

@@ -17,7 +17,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_template_that_is_back_before_the_first_look_is_a_rollback": (
         "a rollback before the first look is a release",
     ),
-    "test_a_rollback_that_is_taken_back_starts_the_release_again": (
+    "test_a_rollback_that_is_reverted_starts_the_release_again": (
         "a third revision is not noticed",
     ),
     "test_a_third_revision_from_any_state_starts_at_step_1": (
@@ -56,7 +56,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_rollback_from_any_state_ends_canceled_on_the_old_template": (
         "a release acts before its position is written",
     ),
-    "test_disabling_runs_to_its_end_though_it_is_taken_back": (
+    "test_disabling_runs_to_its_end_though_the_rollout_is_enabled_again": (
         "disabling is dropped half-way when it is taken back",
     ),
     "test_deletion_and_disabling_from_any_state_let_the_workload_go_on": (
@@ -137,17 +137,17 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_a_release_that_routes_later_is_pinned_from_the_first_step": (
         "only a first step with traffic pins",
     ),
-    "test_what_a_route_points_at_is_given_back_a_grace_period_after_the_route": (
+    "test_what_a_route_points_at_is_restored_a_grace_period_after_the_route": (
         "what a route points at is given back with the route",
         "all is given back in one pass",
     ),
-    "test_a_route_that_leads_again_is_noted_before_it_is_given_back_again": (
+    "test_a_route_that_leads_again_is_noted_before_it_is_restored_again": (
         "a margin is counted from what was noted of an earlier one",
     ),
-    "test_a_shared_route_that_is_shut_is_given_back_from_the_top_down_a_grace_period_apart": (
+    "test_a_shared_route_that_is_shut_is_restored_from_the_top_down_a_grace_period_apart": (
         "what a shut lane's route points at is given back with the route",
     ),
-    "test_what_is_noted_of_an_earlier_descent_is_taken_back_before_a_route_moves": (
+    "test_the_record_of_an_earlier_descent_is_removed_before_a_route_moves": (
         "an earlier descent is kept while a route moves",
     ),
     "test_scaled_in_at_once_never_makes_a_new_pod_too_many": (

@@ -240,7 +240,7 @@ OF_CONNECTIONS: tuple[Mutation, ...] = (
             "what fails is tried again as soon each time",
             "        self._failures[key] = failures + 1\n",
             "        self._failures[key] = 0\n",
-            "unit/runtime/test_workqueue.py::test_retries_grow_to_the_cap_and_start_anew_after_success",
+            "unit/runtime/test_workqueue.py::test_retries_grow_to_the_cap_and_start_again_after_success",
         ),
     ),
 )

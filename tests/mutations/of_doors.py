@@ -114,7 +114,7 @@ OF_DOORS: tuple[Mutation, ...] = (
                 "        pair.certificate, bundle.authority.certificate\n    )\n"
             ),
             "    return seen.not_after - now > RENEW_BEFORE\n",
-            "component/certificates/test_worker_side.py::test_a_certificate_of_another_authority_is_made_anew",
+            "component/certificates/test_worker_side.py::test_a_certificate_of_another_authority_is_created_again",
         ),
     ),
     *named(

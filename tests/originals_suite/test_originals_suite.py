@@ -34,7 +34,7 @@ async def built() -> None:
 @pytest.mark.requires_plane
 @pytest.mark.timeout(3600)
 @pytest.mark.usefixtures("built")
-async def test_all_specs_pass_but_those_that_are_different_on_purpose(tmp_path: Path) -> None:
+async def test_all_specs_pass_except_those_that_are_different_on_purpose(tmp_path: Path) -> None:
     report = await run("", PROCESSES, tmp_path, SilentReporter())
     assert report.in_all == IN_ALL
     assert report.surprises == (), report.summary()

@@ -155,7 +155,7 @@ def two_versions(name: str, *served: str) -> JsonObject:
 
 
 @pytest.mark.parametrize("between", [("v1beta1",), ()], ids=["v1beta1 only", "none for a while"])
-async def test_a_route_is_given_back_when_its_kind_changes_its_version_in_mid_release(
+async def test_a_route_is_restored_when_its_kind_changes_its_version_in_mid_release(
     own_product: Product, between: tuple[str, ...]
 ) -> None:
     plane = own_product.plane

@@ -22,14 +22,14 @@ async def served(secrets: Secrets, by: Bundle, days: int = 0) -> bytes:
     return side.files[CERTIFICATE_FILE]
 
 
-async def test_a_certificate_of_another_authority_is_made_anew() -> None:
+async def test_a_certificate_of_another_authority_is_created_again() -> None:
     secrets, before, after = Secrets(), bundle(), bundle()
     first = await served(secrets, before)
     assert await served(secrets, before) == first
     assert issued_by(await served(secrets, after), after.authority.certificate)
 
 
-async def test_a_certificate_is_made_anew_in_time() -> None:
+async def test_a_certificate_is_created_again_in_time() -> None:
     secrets, ours = Secrets(), bundle()
     first = await served(secrets, ours)
     seen = facts(first)

@@ -19,7 +19,7 @@ SAID = (
 )
 
 
-def test_a_missing_right_is_told_with_what_to_grant() -> None:
+def test_a_missing_right_is_reported_with_the_right_to_grant() -> None:
     refusal = of_refused(Forbidden(SAID, status=403))
     assert refusal.reason == "Forbidden"
     assert refusal.message == (

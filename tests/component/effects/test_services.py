@@ -117,7 +117,7 @@ async def test_a_service_keeps_its_mark_until_nothing_of_it_is_ours() -> None:
     assert not api.one(SERVICES, "web")["metadata"].get("labels")
 
 
-async def test_a_pin_is_in_nobodys_way_who_applies_server_side() -> None:
+async def test_a_pin_causes_no_conflict_for_server_side_apply() -> None:
     api = service({"manager": "owner", "operation": "Apply"})
     await services.pin(Writes(api, LedgerDouble()), PIN)
     assert managers(api) == ["owner"]

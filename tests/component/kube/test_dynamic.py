@@ -196,7 +196,9 @@ async def test_an_unknown_kind_is_looked_up_no_longer_when_its_rollout_is_gone()
 
 
 @virtual_time
-async def test_a_namespace_may_name_so_many_kinds_and_more_are_refused_in_words() -> None:
+async def test_a_namespace_may_name_a_limited_number_of_kinds_and_more_are_refused_with_a_message() -> (
+    None
+):
     served = Kinds("v1")
     many = [(f"{GROUP}/v1", f"Kind{number:02}") for number in range(BOUNDS.of_a_namespace)]
     async with watching(served) as (kinds, told):

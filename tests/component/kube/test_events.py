@@ -173,7 +173,7 @@ async def test_a_note_that_a_predecessor_made_is_continued() -> None:
 
 
 @virtual_time
-async def test_a_note_whose_event_expired_is_told_anew() -> None:
+async def test_a_note_whose_event_expired_is_told_again() -> None:
     server = FaultyServer(
         others=[
             answering(201, b"{}"),

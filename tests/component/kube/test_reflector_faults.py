@@ -255,7 +255,7 @@ async def test_a_kind_that_is_not_served_is_reported_and_found_when_it_appears()
 
 
 @virtual_time
-async def test_a_kind_that_vanishes_is_listed_anew_when_it_returns() -> None:
+async def test_a_kind_that_vanishes_is_listed_again_when_it_returns() -> None:
     server = FaultyServer(
         lists=[listing("10", thing("a", "5")), listing("3", thing("b", "2"))],
         watches=[answering(404), silent()],

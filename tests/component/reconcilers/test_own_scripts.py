@@ -108,7 +108,7 @@ async def test_one_that_may_not_be_read_is_asked_for_again_and_woken_when_it_may
 
 
 @virtual_time
-async def test_a_namespace_names_so_many_and_whoever_is_left_out_has_his_turn() -> None:
+async def test_a_namespace_names_a_limited_number_and_a_left_out_name_gets_its_turn_later() -> None:
     async with watching(serving()) as (scripts, woken):
         several = [Key("shop", f"c{number}") for number in range(BOUNDS.of_a_namespace)]
         scripts.keep_watched(WEB, several)

@@ -84,7 +84,7 @@ async def test_another_reason_another_object_or_another_spec_is_tried_again_soon
     assert wait <= SHORTEST
 
 
-async def test_what_was_refused_and_works_again_starts_anew() -> None:
+async def test_what_was_refused_and_works_again_starts_again() -> None:
     passes = refusing()
     for _ in range(6):
         await passes.over()

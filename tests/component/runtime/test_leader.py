@@ -202,7 +202,7 @@ async def test_a_candidate_that_starts_during_an_outage_leads_after_it() -> None
 
 
 @virtual_time
-async def test_a_lease_that_cannot_be_given_back_does_not_hold_up_the_stop() -> None:
+async def test_a_lease_that_cannot_be_released_does_not_hold_up_the_stop() -> None:
     lease = MemoryLease()
     first = Candidate(lease, "a")
     await asyncio.sleep(5)

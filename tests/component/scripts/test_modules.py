@@ -65,7 +65,7 @@ def test_the_hash_is_that_of_script_modules_and_header_together() -> None:
     assert len({script.sha256 for script in scripts}) == 7
 
 
-def test_a_script_may_be_the_same_as_another_but_for_its_header() -> None:
+def test_a_script_may_be_the_same_as_another_except_its_header() -> None:
     alias = LIBRARY.resolve_custom("gateway.networking.k8s.io", "TLSRoute", "auto", None)
     assert isinstance(alias, Script)
     assert (alias.name, alias.text.splitlines()[-1]) == (TCP, b"return {}")

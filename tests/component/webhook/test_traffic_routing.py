@@ -38,7 +38,9 @@ async def judged(operation: str, obj: Json) -> Answer:
 
 
 @pytest.mark.parametrize("operation", ["CREATE", "UPDATE"])
-async def test_a_traffic_routing_is_held_against_what_its_gateways_can_say(operation: str) -> None:
+async def test_a_traffic_routing_is_checked_against_the_abilities_of_its_gateways(
+    operation: str,
+) -> None:
     refused = await judged(operation, lane(weight=20))
     assert (refused.allowed, refused.code) == (False, 422)
     assert "cannot divide requests by weight" in refused.message

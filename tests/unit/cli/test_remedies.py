@@ -230,7 +230,7 @@ def test_an_undo_that_would_find_nothing_is_not_offered(view: RolloutView) -> No
     assert gone == [manifest if command == undo else command for command in typed(view)]
 
 
-def test_nothing_is_taken_back_at_the_end_of_a_release() -> None:
+def test_nothing_is_rolled_back_at_the_end_of_a_release() -> None:
     view = stalled("X", "the end of the release (Succeeded): 3 of 4 pods are ready; pod p: why")
     assert typed(view) == ["kubectl describe pod p -n shop"]
 

@@ -48,7 +48,7 @@ def test_the_secrets_of_a_kubeconfig_are_its_tokens_and_keys() -> None:
     assert of_kubeconfig("x", users) == {"x: token of a": b"t-1", "x: key of b": KEY}
 
 
-def test_the_content_of_a_secret_is_secret_but_for_its_certificates() -> None:
+def test_the_content_of_a_secret_is_secret_except_its_certificates() -> None:
     data = {"tls.key": base64.b64encode(KEY).decode(), "tls.crt": "cHVibGlj"}
     meta = {"namespace": "here", "name": "certs"}
     assert of_secret({"metadata": meta, "data": data}) == {"Secret here/certs tls.key": KEY}

@@ -105,7 +105,7 @@ def test_files_that_the_workflow_and_the_page_name_are_there() -> None:
 @pytest.mark.parametrize(
     "place", ["Makefile", "deploy/docker/Dockerfile", ".github/workflows/release.yaml"]
 )
-def test_a_lock_is_installed_as_it_is_and_not_resolved_anew(place: str) -> None:
+def test_a_lock_is_installed_as_it_is_and_not_resolved_again(place: str) -> None:
     """pip resolves `coverage[toml]` without its pin: an upload of coverage on PyPI broke every new machine."""
     commands = [
         line

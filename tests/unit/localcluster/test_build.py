@@ -82,7 +82,7 @@ def test_each_release_has_a_build_of_its_own_that_says_its_version(
     assert "gitMinor=32" in flags
 
 
-def test_a_release_that_is_not_here_is_refused_with_those_that_are(
+def test_an_unknown_release_is_refused_with_the_known_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(CHOSEN_VARIABLE, "1.20")

@@ -79,7 +79,7 @@ async def test_a_full_queue_refuses_at_once() -> None:
         waiting.cancel()
 
 
-async def test_a_full_queue_has_room_for_who_is_not_in_it() -> None:
+async def test_a_full_queue_has_room_for_a_tenant_that_is_not_in_it() -> None:
     queue = FairQueue(running=1, per_tenant=1, limit=4)
     order: list[str] = []
 

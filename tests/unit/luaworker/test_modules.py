@@ -23,7 +23,7 @@ def test_a_module_is_a_global_table_of_functions() -> None:
     assert json.loads(answer.result) == [3, "table"]
 
 
-def test_a_script_that_asks_for_nothing_sees_the_world_as_it_was() -> None:
+def test_a_script_without_modules_sees_unchanged_globals() -> None:
     names = "local n = {} for name in pairs(_G) do n[#n + 1] = name end return n"
     assert result(names) == run(names).result
     assert b"sums" not in result(names)

@@ -20,7 +20,7 @@ def test_jitter_only_shortens_and_by_a_quarter_at_most(delay: float, seed: int) 
     assert 0.75 * delay <= jittered(delay, Random(seed)) <= delay
 
 
-def test_waits_double_and_start_anew_after_a_reset() -> None:
+def test_waits_double_and_start_again_after_a_reset() -> None:
     class Unjittered(Random):
         def random(self) -> float:
             return 0.0

@@ -204,7 +204,7 @@ async def test_what_arrives_during_a_turn_leads_to_exactly_one_more() -> None:
 
 
 @virtual_time
-async def test_retries_grow_to_the_cap_and_start_anew_after_success() -> None:
+async def test_retries_grow_to_the_cap_and_start_again_after_success() -> None:
     queue: WorkQueue[str] = WorkQueue(base=0.005, cap=10, random=Random(1))
     delays = [queue.retry("a") for _ in range(2000)]
     assert 0.00375 <= delays[0] <= 0.005

@@ -38,7 +38,7 @@ async def test_each_record_says_how_deep_its_object_is(
     assert [state(server, reference).depth for reference in BOTH] == [0, 1]
 
 
-async def test_what_is_pointed_at_is_given_back_by_itself_when_it_is_asked_for(
+async def test_what_is_pointed_at_is_restored_by_itself_when_it_is_asked_for(
     server: ObjectServer, routes: GatewayRoutes
 ) -> None:
     await routes.ensure(plan(BOTH))

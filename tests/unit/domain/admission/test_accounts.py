@@ -80,7 +80,7 @@ def test_what_cannot_be_read_names_no_account() -> None:
     assert accounts_of_routing(None, {"spec": {"objectRef": 1}}) == ()
 
 
-def test_a_reference_to_a_script_of_all_namespaces_puts_nobody_to_work() -> None:
+def test_a_reference_to_a_script_of_all_namespaces_uses_no_account() -> None:
     assert accounts_of_rollout(None, raw(trafficRoutings=[entry(scriptRef=None)])) == ()
 
 

@@ -167,7 +167,7 @@ def test_a_further_template_is_held_again_with_a_new_token(kind: WorkloadKind) -
     assert one.strategy == other.strategy
 
 
-def test_the_owners_changes_are_in_force_and_recorded_but_for_the_partition() -> None:
+def test_the_owners_changes_are_in_force_and_recorded_except_the_partition() -> None:
     before = held(strategy={"type": "RollingUpdate", "rollingUpdate": {"partition": 1}})
     moved = changed(before, ("spec", "updateStrategy", "rollingUpdate", "partition"), 3)
     applied = changed(

@@ -70,7 +70,7 @@ def test_a_pin_and_labels_that_controllers_add_are_no_mistake() -> None:
         assert said(PODS, service(selector={"app": "web", added: "x"})) == ()
 
 
-def test_a_remark_lists_what_it_was_made_of() -> None:
+def test_a_remark_lists_the_objects_that_it_is_about() -> None:
     seen: dict[Named, Seen] = {WORKLOAD: PODS, FRONT: service(selector={"app": "shop"})}
     (remark,) = remarks((WORKLOAD, FRONT), seen, "shop")
     assert remark.about == (FRONT, WORKLOAD)

@@ -136,7 +136,7 @@ def test_an_approved_revision_counts_as_stable_before_the_label_says_so() -> Non
 
 
 @pytest.mark.parametrize("text_", ["nonsense", "[]", '{"minReadySeconds": "x"}', '{"maxSurge": 1}'])
-def test_a_record_of_another_make_is_none_of_ours(text_: str) -> None:
+def test_a_record_of_another_program_is_not_ours(text_: str) -> None:
     old = set_in(held(), "metadata", "annotations", ORIGINAL_STRATEGY, to=text_)
     assert record_of(old) is None
 

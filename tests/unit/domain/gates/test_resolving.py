@@ -178,7 +178,7 @@ def test_a_golden_metric_becomes_an_ordinary_query() -> None:
     assert counted.prometheus.samples == "all"
 
 
-def test_an_unknown_golden_metric_is_told_with_those_there_are() -> None:
+def test_an_unknown_golden_metric_is_reported_with_the_known_ones() -> None:
     golden = {("istio", "success-rate"): GoldenQuery("", "")}
     found = expanded(Metric(name="m", golden=Golden("p50", "istio")), golden)
     assert found == "metric m: there is no golden p50 of istio; there are success-rate of istio"

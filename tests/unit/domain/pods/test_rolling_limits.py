@@ -62,7 +62,7 @@ def test_up_to_a_hundred_replicas_both_rolling_limits_are_exact(
 
 
 @given(plans())
-def test_never_more_old_pods_are_given_back_than_planned(plan: tuple[int, RollingLimits]) -> None:
+def test_never_more_old_pods_are_restored_than_planned(plan: tuple[int, RollingLimits]) -> None:
     replicas, rolling_limits = plan
     if rolling_limits.new_pods:
         seen = as_kubernetes_reads(write_rolling_limits(rolling_limits, replicas), replicas)

@@ -45,7 +45,7 @@ def test_more_to_give_back_is_never_written_as_less() -> None:
         assert given[-1] == replicas
 
 
-def test_what_no_percentage_can_say_counts_as_given_back() -> None:
+def test_what_no_percentage_can_say_counts_as_restored() -> None:
     assert read_rolling_limits(written_as(RollingLimits(0, 2), 150)) == RollingLimits(1, 1)
     assert planned_rolling_limits(written_as(RollingLimits(0, 2), 150)) == RollingLimits(0, 2)
     assert planned_rolling_limits(written_as(RollingLimits(38, 2), 150)) != RollingLimits(0, 40)

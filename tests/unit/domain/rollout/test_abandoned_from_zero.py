@@ -246,7 +246,7 @@ def test_a_template_that_comes_while_stable_pods_return_waits_for_them() -> None
 
 
 @pytest.mark.parametrize("replicas", [1, 10])
-def test_a_revision_that_nobody_can_take_the_place_of_makes_way_step_by_step(replicas: int) -> None:
+def test_a_revision_that_cannot_be_replaced_at_once_is_replaced_step_by_step(replicas: int) -> None:
     """The stable ReplicaSet is gone: emptied by us, the other one would be filled again for ever."""
     world = at_step_1("partition", 10)
     stable = revision_of(world, "v1")

@@ -118,7 +118,7 @@ def test_a_rollback_takes_the_share_first_and_the_name_after_the_grace_period(st
 
 
 @BOTH
-def test_a_third_revision_is_announced_anew(style: str) -> None:
+def test_a_third_revision_is_announced_again(style: str) -> None:
     world = announcing_world(style)
     diary = Diary(world)
     release(world)
@@ -289,7 +289,9 @@ def test_while_the_last_share_is_being_taken_a_pass_repeats_nothing() -> None:
 
 
 @BOTH
-def test_a_release_that_never_had_a_share_is_only_named_before_it_is_taken_back(style: str) -> None:
+def test_a_release_that_never_had_a_share_is_only_named_before_it_is_rolled_back(
+    style: str,
+) -> None:
     world = announcing_world(style)
     diary = Diary(world)
     release(world)

@@ -230,7 +230,7 @@ def test_disabling_or_deleting_mid_way_leaves_nothing_held(how: str) -> None:
 
 
 @pytest.mark.parametrize("behavior", [None, '{"scaleDown":{"stabilizationWindowSeconds":60}}'])
-def test_every_autoscaler_of_the_workload_is_held_and_given_back_as_it_was(
+def test_every_autoscaler_of_the_workload_is_held_and_restored_as_it_was(
     behavior: str | None,
 ) -> None:
     world = blue_green()
@@ -273,7 +273,7 @@ def test_an_autoscaler_is_held_before_the_first_pod_is_doubled_and_when_it_comes
 
 
 @pytest.mark.parametrize("behavior", [msgspec.Raw(b'{"scaleUp":{"selectPolicy":"Max"}}'), UNSET])
-def test_a_hand_that_frees_an_autoscaler_does_not_change_what_is_given_back(
+def test_a_hand_that_frees_an_autoscaler_does_not_change_what_is_restored(
     behavior: msgspec.Raw | msgspec.UnsetType,
 ) -> None:
     world = blue_green()

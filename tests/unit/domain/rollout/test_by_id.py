@@ -133,7 +133,7 @@ def test_the_next_release_of_a_template_is_an_ordinary_one(which: str) -> None:
     assert inner_of(world).observed_rollout_id == "third"
 
 
-def test_a_template_that_comes_in_the_midst_starts_over_and_can_be_taken_back() -> None:
+def test_a_template_that_is_applied_during_a_release_starts_over_and_can_be_rolled_back() -> None:
     world = begun("StatefulSet")
     world.people.edit_set(KEY, template=template("v2"))
     give_id(world, "third")

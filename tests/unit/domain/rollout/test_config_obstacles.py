@@ -151,7 +151,7 @@ def test_an_object_that_is_left_out_may_change() -> None:
     assert copies(world) == []
 
 
-def test_a_disabled_rollout_releases_nothing_and_begins_anew() -> None:
+def test_a_disabled_rollout_releases_nothing_and_begins_again() -> None:
     world = tracking()
     world.people.disable(KEY)
     world.rest()

@@ -282,7 +282,7 @@ def with_rule(spec: RolloutSpec, rule: str) -> RolloutSpec:
     return structs.replace(spec, strategy=strategy)
 
 
-def test_a_stuck_step_of_blue_green_is_taken_back_where_its_plan_says_so() -> None:
+def test_a_stuck_step_of_blue_green_is_rolled_back_where_its_plan_says_so() -> None:
     plan = BlueGreenStrategy(
         steps=make_steps("50%", "100%", traffic=False),
         progress_deadline_seconds=60,

@@ -121,7 +121,7 @@ def test_our_finalizer_our_hash_and_a_first_sight_are_none() -> None:
     assert not somebody_changed(None, before)
 
 
-def test_an_approval_that_came_while_nobody_led_is_one_at_first_sight() -> None:
+def test_an_approval_from_a_time_without_a_leader_counts_in_the_first_pass() -> None:
     world = started()
     world.people.approve(KEY)
     assert somebody_changed(None, rollout_of(world))

@@ -107,7 +107,7 @@ def test_a_template_that_is_back_before_the_first_look_is_a_rollback() -> None:
     assert status_of(world).phase == Phase.HEALTHY
 
 
-def test_a_rollback_that_is_taken_back_starts_the_release_again() -> None:
+def test_a_rollback_that_is_reverted_starts_the_release_again() -> None:
     world = started()
     release(world, "v1")
     world.pass_over(KEY)
@@ -258,7 +258,7 @@ def test_an_idle_rollout_is_disabled_at_once_and_enabled_again() -> None:
     assert status_of(world).phase == Phase.HEALTHY
 
 
-def test_disabling_runs_to_its_end_though_it_is_taken_back() -> None:
+def test_disabling_runs_to_its_end_though_the_rollout_is_enabled_again() -> None:
     world = started()
     world.people.disable(KEY)
     world.pass_over(KEY)

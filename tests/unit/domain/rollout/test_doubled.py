@@ -225,7 +225,7 @@ def test_scaled_to_zero_the_held_pods_go_and_the_release_starts_again() -> None:
     assert_over(world)
 
 
-def test_what_the_owner_changes_mid_way_is_given_back_in_the_end() -> None:
+def test_what_the_owner_changes_mid_way_is_restored_in_the_end() -> None:
     world = at_step(1)
     own: JsonObject = {"maxUnavailable": 1, "partition": 0, "maxSurge": 1}
     raw = msgspec.Raw(msgspec.json.encode(own))

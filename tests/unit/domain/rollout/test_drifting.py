@@ -168,7 +168,7 @@ def test_the_next_step_does_not_write_over_what_is_held() -> None:
     assert said(decision, "Stalled")[1] == reasons.ROUTE_HELD
 
 
-def test_once_the_change_is_taken_back_the_condition_says_so() -> None:
+def test_once_the_change_is_reverted_the_condition_says_so() -> None:
     world = started()
     held = decided(world, touched(world, held=True))
     world.cluster.rollouts.put(structs.replace(world.cluster.rollouts[KEY], status=held.status))

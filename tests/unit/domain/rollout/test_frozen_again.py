@@ -198,7 +198,7 @@ def test_nothing_moves_where_nobody_knows_the_owners_values_any_more() -> None:
 
 
 @pytest.mark.parametrize("which", ["Advanced DaemonSet", "DaemonSet", "CloneSet", "StatefulSet"])
-def test_a_bare_set_that_keeps_no_pod_back_says_itself_what_its_owner_wants(which: str) -> None:
+def test_a_plain_set_that_holds_no_pod_has_its_owners_values_in_its_spec(which: str) -> None:
     world = make_set_world(which)
     release_set(world)
     world.rest()

@@ -233,7 +233,9 @@ def test_an_edited_plan_is_taken_up_where_as_many_pods_are_asked_for(
 
 
 @BOTH
-def test_an_edit_of_later_steps_takes_no_approval_back_and_starts_no_timer_anew(style: str) -> None:
+def test_an_edit_of_later_steps_revokes_no_approval_and_restarts_no_timer(
+    style: str,
+) -> None:
     world = started(style, FOUR)
     since = ours_of(world).state_since
     wait(world, 5)

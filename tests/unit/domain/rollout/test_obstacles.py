@@ -383,7 +383,7 @@ def test_a_deployment_controller_that_has_not_caught_up_is_waited_for() -> None:
     assert not workload_of(world).spec.paused
 
 
-def test_a_batch_without_traffic_waits_until_its_old_share_was_given_back() -> None:
+def test_a_batch_without_traffic_waits_until_its_old_share_was_removed() -> None:
     strategy = make_strategy(steps=make_steps("20%", "50%"), traffic=False)
     world = make_world(make_rollout(strategy=strategy))
     release(world)

@@ -149,7 +149,7 @@ ENDS: dict[str, Callable[[World], None]] = {
 
 @BOTH
 @pytest.mark.parametrize("end", ENDS)
-def test_what_a_route_points_at_is_given_back_a_grace_period_after_the_route(
+def test_what_a_route_points_at_is_restored_a_grace_period_after_the_route(
     style: str, end: str
 ) -> None:
     world = underway(style)
@@ -176,7 +176,7 @@ def test_success_gives_back_the_routes_and_a_grace_period_later_what_they_pointe
     assert diary.gaps[0] >= MARGIN
 
 
-def test_a_step_without_traffic_begins_when_all_is_given_back() -> None:
+def test_a_step_without_traffic_begins_when_all_is_restored() -> None:
     world = underway(steps=make_steps("20%") + make_steps("40%", traffic=False))
     diary = Diary(world)
     wait(world, 3)
@@ -279,7 +279,7 @@ def stale(world: World) -> None:
     roll_back(world)
 
 
-def test_a_route_that_leads_again_is_noted_before_it_is_given_back_again() -> None:
+def test_a_route_that_leads_again_is_noted_before_it_is_restored_again() -> None:
     world = underway()
     stale(world)
     first = decided(world)

@@ -184,7 +184,7 @@ def test_before_the_first_new_pod_there_is_nothing_to_take_back_in_batches(which
 
 
 @EVERY
-def test_after_a_step_of_all_pods_every_pod_is_taken_back_in_batches(which: str) -> None:
+def test_after_a_step_of_all_pods_every_pod_is_rolled_back_in_batches(which: str) -> None:
     plan = make_strategy(steps=make_steps("100%", "100%", traffic=False), traffic=False)
     world = half_way(which, 4, plan)
     assert versions_of(world) == {"v2": 4}
@@ -225,7 +225,7 @@ def test_a_third_revision_starts_from_the_stable_one(which: str) -> None:
 
 
 @EVERY
-def test_the_revision_that_was_taken_back_may_be_asked_for_again(which: str) -> None:
+def test_the_revision_that_was_rolled_back_may_be_asked_for_again(which: str) -> None:
     world = taken_back(which)
     release_set(world, "v2")
     world.rest()
@@ -288,7 +288,7 @@ def test_scaled_on_the_way_back_the_steps_keep_their_sense(which: str) -> None:
     assert_over(world, which)
 
 
-def test_broken_pods_of_the_revision_that_is_taken_back_stop_nothing() -> None:
+def test_broken_pods_of_the_revision_that_is_rolled_back_stop_nothing() -> None:
     world = half_way("StatefulSet")
     world.people.fail_pods(frozenset({f"web-{revision_of(world, 'v2')}"}))
     world.rest()
@@ -326,7 +326,7 @@ def test_a_way_back_that_takes_too_long_is_said_and_goes_on() -> None:
     assert inner_of(world).current_step_state == StepState.STEP_PAUSED
 
 
-def test_the_release_that_was_taken_back_is_recorded_as_such() -> None:
+def test_the_release_that_was_rolled_back_is_recorded_as_such() -> None:
     world = half_way("StatefulSet")
     world.cluster.histories_kept = 5
     release_set(world, "v1")

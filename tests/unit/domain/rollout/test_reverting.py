@@ -66,7 +66,7 @@ def stalled(world: World) -> str:
 
 
 @BOTH
-def test_a_stuck_revision_is_taken_back_and_traffic_with_it(style: str) -> None:
+def test_a_stuck_revision_is_rolled_back_and_traffic_with_it(style: str) -> None:
     world = impatient(style)
     stuck(world)
     assert template_of(world) == "v1"
@@ -79,7 +79,7 @@ def test_a_stuck_revision_is_taken_back_and_traffic_with_it(style: str) -> None:
 
 
 @BOTH
-def test_a_step_that_gets_through_in_time_is_not_taken_back(style: str) -> None:
+def test_a_step_that_gets_through_in_time_is_not_rolled_back(style: str) -> None:
     world = impatient(style)
     release(world)
     world.rest()
@@ -119,7 +119,7 @@ def test_another_revision_is_not_held() -> None:
     assert inner_of(world).current_step_state == StepState.STEP_PAUSED
 
 
-def test_where_the_stable_template_is_not_kept_nothing_is_taken_back() -> None:
+def test_where_the_stable_template_is_not_kept_nothing_is_rolled_back() -> None:
     world = impatient()
     world.people.fail_pods(frozenset({world.cluster.revision_of(template("v2"))}))
     release(world)
@@ -137,7 +137,7 @@ def test_where_the_stable_template_is_not_kept_nothing_is_taken_back() -> None:
 
 
 @pytest.mark.parametrize("which", SETS)
-def test_a_stuck_revision_of_a_set_is_taken_back(which: str) -> None:
+def test_a_stuck_revision_of_a_set_is_rolled_back(which: str) -> None:
     strategy = structs.replace(
         make_strategy(steps=make_steps("20%", "40%", traffic=False), traffic=False),
         progress_deadline_seconds=60,

@@ -178,7 +178,7 @@ def test_disabling_or_deleting_mid_way_lets_the_set_go_on_to_the_new_template(
 
 
 @EVERY
-def test_what_the_owner_changes_of_the_strategy_is_in_force_at_once_but_for_the_partition(
+def test_what_the_owner_changes_of_the_strategy_is_in_force_at_once_except_the_partition(
     which: str,
 ) -> None:
     world = started(which)
@@ -343,7 +343,7 @@ def test_taking_the_label_off_gives_the_owners_strategy_back_at_once() -> None:
     assert not {*names.OURS_ON_WORKLOAD} & set_of(world).metadata.annotations.keys()
 
 
-def test_the_owners_own_partition_is_given_back_and_respected() -> None:
+def test_the_owners_own_partition_is_restored_and_respected() -> None:
     own: JsonObject = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
     world = make_set_world("StatefulSet", make_pod_set(strategy=own))
     release_set(world)
@@ -379,7 +379,7 @@ def test_a_set_whose_record_was_lost_is_not_moved() -> None:
         assert versions_of(world) == {"v1": 5}
 
 
-def test_a_daemonset_rolled_by_hand_is_given_back_to_its_owner_at_once() -> None:
+def test_a_daemonset_rolled_by_hand_is_restored_for_its_owner_at_once() -> None:
     own: JsonObject = {"type": "OnDelete"}
     world = make_set_world("DaemonSet", make_pod_set("DaemonSet", strategy=own))
     release_set(world)

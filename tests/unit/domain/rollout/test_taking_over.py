@@ -313,7 +313,7 @@ def test_an_extra_deployment_of_another_template_makes_way() -> None:
     assert (ours_of(world).step, weight_of(world)) == (1, 20)
 
 
-def test_an_http_route_that_the_original_leads_is_given_back_without_its_canary() -> None:
+def test_an_http_route_that_the_original_leads_is_restored_without_its_canary() -> None:
     routing = TrafficRoutingRef(
         service="web", grace_period_seconds=3, gateway=GatewayRef(http_route_name="web")
     )

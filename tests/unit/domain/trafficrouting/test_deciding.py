@@ -222,7 +222,7 @@ def test_what_a_script_cannot_say_is_told_before_a_shared_route_opens() -> None:
     assert led(world) == ["a"]
 
 
-def test_routes_are_given_back_though_what_is_asked_cannot_be_said_any_more() -> None:
+def test_routes_are_restored_though_what_is_asked_cannot_be_said_any_more() -> None:
     world = shared_world("a")
     change(world, A)
     world.rest()

@@ -67,7 +67,7 @@ def apart(seen: dict[tuple[str, ...], datetime]) -> list[float]:
     return [(after - before).total_seconds() for before, after in pairwise(times)]
 
 
-def test_a_shared_route_that_is_shut_is_given_back_from_the_top_down_a_grace_period_apart() -> None:
+def test_a_shared_route_that_is_shut_is_restored_from_the_top_down_a_grace_period_apart() -> None:
     world = chained_world("a")
     change(world, A)
     world.rest()
@@ -81,7 +81,7 @@ def test_a_shared_route_that_is_shut_is_given_back_from_the_top_down_a_grace_per
     assert world.cluster.rollouts[A].status.phase == Phase.HEALTHY
 
 
-def test_a_trafficrouting_that_is_deleted_stays_until_all_is_given_back() -> None:
+def test_a_trafficrouting_that_is_deleted_stays_until_all_is_restored() -> None:
     world = chained_world("a")
     change(world, A)
     world.rest()
@@ -93,7 +93,7 @@ def test_a_trafficrouting_that_is_deleted_stays_until_all_is_given_back() -> Non
     assert min(apart(seen)) >= 2
 
 
-def test_a_shared_route_that_opens_meanwhile_is_not_kept_waiting_and_the_grace_period_begins_anew() -> (
+def test_a_shared_route_that_opens_meanwhile_is_not_kept_waiting_and_the_grace_period_begins_again() -> (
     None
 ):
     world = chained_world("a", "b")
@@ -110,7 +110,7 @@ def test_a_shared_route_that_opens_meanwhile_is_not_kept_waiting_and_the_grace_p
     assert min(apart(seen)) >= 2
 
 
-def test_what_is_noted_of_an_earlier_descent_is_taken_back_before_a_route_moves() -> None:
+def test_the_record_of_an_earlier_descent_is_removed_before_a_route_moves() -> None:
     world = chained_world("a")
     change(world, A)
     world.rest()

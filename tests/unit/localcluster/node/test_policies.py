@@ -76,7 +76,7 @@ def test_a_peer_is_of_the_own_namespace_unless_a_selector_says_another() -> None
     assert other == "ip saddr { 10.88.0.4 } return"
 
 
-def test_a_peer_that_nobody_is_allows_nobody() -> None:
+def test_a_peer_that_matches_no_pod_allows_no_pod() -> None:
     nobody = {"podSelector": {"matchLabels": {"app": "nobody"}}}
     assert chain("in_10_88_0_2", policy(ingress=[{"from": [nobody]}])) == [f"counter {REFUSE}"]
 

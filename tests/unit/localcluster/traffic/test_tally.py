@@ -50,7 +50,7 @@ def test_every_failure_is_counted_and_the_first_are_kept_with_their_stage() -> N
         (0.0001, 0.0, 10_000, math.inf),
     ],
 )
-def test_a_share_misses_by_so_many_deviations(
+def test_a_share_misses_by_this_number_of_deviations(
     share: float, expected: float, requests: int, missed: float
 ) -> None:
     assert sigmas(share, expected, requests) == pytest.approx(missed)

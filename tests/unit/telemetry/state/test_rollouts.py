@@ -121,7 +121,7 @@ def test_the_actual_weight_is_that_of_the_step_before_until_routes_follow() -> N
 
 
 @pytest.mark.parametrize(("plan", "weight"), [("", 0), ("given-back-above-1", 0), ("other", None)])
-def test_routes_that_were_given_back_lead_nothing_and_unknown_ones_are_not_guessed(
+def test_routes_that_were_restored_lead_nothing_and_unknown_ones_are_not_guessed(
     plan: str, weight: float | None
 ) -> None:
     world = started()

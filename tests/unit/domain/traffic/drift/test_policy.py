@@ -89,7 +89,7 @@ def test_a_place_that_is_changed_now_and_then_is_put_back_each_time() -> None:
     assert put_backs([0, 70, 140, 210]) == [0, 70, 140, 210]
 
 
-def test_another_place_begins_anew() -> None:
+def test_another_place_begins_again() -> None:
     last = PutBacks(PLACE, at(0), at(0))
     assert next_put_back(last, ("spec.hosts",), at(1), at(1)) == PutBacks(("spec.hosts",), at(1))
 
