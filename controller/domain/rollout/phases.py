@@ -34,7 +34,7 @@ from controller.domain.rollout import (
     routing,
 )
 from controller.domain.rollout.beginning import begin, stable_at_admission
-from controller.domain.rollout.claiming import claiming
+from controller.domain.rollout.claiming import claiming, left_at_rest
 from controller.domain.rollout.ends import End, abandoned
 from controller.domain.rollout.finalising import Goal, finalise
 from controller.domain.rollout.left_behind import without_a_release
@@ -246,7 +246,7 @@ def _healthy(context: ReleaseContext, status: RolloutStatus) -> Transition:
             object=context.workload_name,
         )
         return Stop(status, problem=problem)
-    left = without_a_release(context, status)
+    left = without_a_release(context, status) or left_at_rest(context, status)
     if left is not None:
         return left
     status, notes = _changed_unfrozen(context, status)

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from controller.api.names import ROLLOUT_UID
 from controller.api.rollout import RolloutStatus, StepState
-from tests.unit.builders import KEY, sizes_of, status_of
-from tests.unit.domain.rollout.scenes import approve, started
+from tests.unit.builders import KEY, make_deployment, sizes_of, status_of, weight_of
+from tests.unit.domain.rollout.scenes import approve, pin_of, started
 from tests.unit.worlds import World
 
 
@@ -34,6 +34,29 @@ def test_the_objects_of_a_former_rollout_go_with_the_release(style: str) -> None
         approve(world)
     assert status_of(world).phase == "Healthy"
     assert set(sizes_of(world)) == {"v2"}
+    assert [found.metadata.name for found in world.cluster.deployments] == [KEY.name]
+    assert [found.metadata.name for found in world.cluster.services] == ["web"]
+
+
+@pytest.mark.parametrize("style", ["partition", "canary", "blueGreen"])
+def test_what_is_left_beside_a_workload_that_was_made_anew_is_restored(style: str) -> None:
+    world = started(style, watched=False)
+    found = world.cluster.rollouts[KEY]
+    world.cluster.rollouts.remove(KEY)
+    world.cluster.deployments.delete(KEY)
+    world.rest()
+    assert pin_of(world), "nobody has un-pinned it"
+    world.cluster.deployments.put(make_deployment(version="v3"))
+    world.cluster.rollouts.put(
+        structs.replace(
+            found,
+            metadata=structs.replace(found.metadata, uid="", finalizers=()),
+            status=RolloutStatus(),
+        )
+    )
+    world.rest()
+    assert (status_of(world).phase, pin_of(world)) == ("Healthy", "")
+    assert weight_of(world) is None, "the gateway object is its owner's again"
     assert [found.metadata.name for found in world.cluster.deployments] == [KEY.name]
     assert [found.metadata.name for found in world.cluster.services] == ["web"]
 
