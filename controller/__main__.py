@@ -100,7 +100,13 @@ def _with_flags_of_the_original(command: click.Command) -> click.Command:
     type=click.Path(path_type=Path),
     help="Folder with ca.crt, tls.crt and tls.key for mutual TLS to the worker.",
 )
-@click.option("--webhook-port", type=int, envvar="WEBHOOK_PORT", default=9876, show_default=True)
+@click.option(
+    "--webhook-port",
+    type=click.IntRange(0, 65535),
+    envvar="WEBHOOK_PORT",
+    default=9876,
+    show_default=True,
+)
 @click.option(
     "--webhook-url", default="", help="https://HOST:PORT, for a controller outside the cluster."
 )

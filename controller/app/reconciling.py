@@ -217,9 +217,13 @@ class Reconciling:
     def _measuring(self) -> Measuring:
         """The metric sources: the addresses that the administrator has allowed, and never the API server's."""
         settings = self._settings
-        named = (*settings.analysis_allow, *filter(None, (settings.prometheus,)))
+        prometheus = filter(None, (settings.prometheus,))
+        allowed = (
+            *parse_allowed(settings.analysis_allow),
+            *parse_allowed(prometheus, "--prometheus"),
+        )
         fetching = Fetching(
-            AllowList(parse_allowed(named)),
+            AllowList(allowed),
             GateSecrets(self._client),
             api_server_addresses(self._client.server),
         )

@@ -8,9 +8,21 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from controller.errors import BadConfiguration
+
 
 def write_files(directory: Path, data: Mapping[str, bytes]) -> bool:
-    """Write files that differ; returns whether any did. Blocking: call it in a thread."""
+    """Write files that differ; returns whether any did. Raises BadConfiguration. Blocking: call it in a thread."""
+    try:
+        return _written(directory, data)
+    except OSError as failure:
+        raise BadConfiguration(
+            f"certificates cannot be written into the folder {directory}: {failure.strerror}; give another folder, or "
+            "make this one writable for the controller"
+        ) from failure
+
+
+def _written(directory: Path, data: Mapping[str, bytes]) -> bool:
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     wrote = False
     for name in sorted(data, key=lambda name: not name.endswith("key")):

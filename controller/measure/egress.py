@@ -96,18 +96,18 @@ class Anywhere(AllowList):
         return True
 
 
-def parse_allowed(texts: Iterable[str]) -> tuple[Entry, ...]:
+def parse_allowed(texts: Iterable[str], flag: str = "--analysis-allow") -> tuple[Entry, ...]:
     """Entries `[NAMESPACE=]http(s)://HOST[:PORT]`, HOST perhaps `*.example.com`. Raises `BadConfiguration`."""
-    return tuple(_entry(text) for text in texts)
+    return tuple(_entry(text, flag) for text in texts)
 
 
-def _entry(text: str) -> Entry:
+def _entry(text: str, flag: str) -> Entry:
     before, equals, after = text.partition("=")
     namespace, address = (before, after) if equals and "://" not in before else ("", text)
     url = URL(address)
     if url.scheme not in _PORTS or not url.host or url.path not in ("", "/") or url.user:
         raise BadConfiguration(
-            f"--analysis-allow: {text!r} is not [NAMESPACE=]http(s)://HOST[:PORT]; HOST may be *.example.com"
+            f"{flag}: {text!r} is not [NAMESPACE=]http(s)://HOST[:PORT]; HOST may be *.example.com"
         )
     return Entry(
         url.scheme, url.host.rstrip(".").lower(), url.port or _PORTS[url.scheme], namespace

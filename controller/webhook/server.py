@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 from aiohttp import web
 
+from controller.errors import BadConfiguration
 from controller.webhook.admission import Handler
 from controller.webhook.connections import MAX_PENDING_CONNECTIONS, ConnectionLimits, Door
 from controller.webhook.conversion import convert
@@ -246,13 +247,21 @@ async def serving(
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket that listens on one address; without a host on all addresses, of both families if there are two."""
+    """A socket that listens on one address; without a host on all addresses, of both families if there are two.
+
+    Raises BadConfiguration.
+    """
     both = not host and socket.has_dualstack_ipv6()
-    found = socket.create_server(
-        (host, port),
-        family=socket.AF_INET6 if both else socket.AF_INET,
-        backlog=MAX_PENDING_CONNECTIONS,
-        dualstack_ipv6=both,
-    )
+    try:
+        found = socket.create_server(
+            (host, port),
+            family=socket.AF_INET6 if both else socket.AF_INET,
+            backlog=MAX_PENDING_CONNECTIONS,
+            dualstack_ipv6=both,
+        )
+    except OSError as failure:
+        raise BadConfiguration(
+            f"--webhook-port={port}: cannot listen on {host}:{port}: {failure}"
+        ) from failure
     found.setblocking(False)
     return found

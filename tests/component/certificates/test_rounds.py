@@ -7,7 +7,7 @@ import pytest
 
 from controller.api.jsontree import JsonObject, child, items
 from controller.certificates.authority import Pair, facts, issued_by, matches
-from controller.certificates.directory import read_files
+from controller.certificates.directory import read_files, write_files
 from controller.certificates.keeper import CertificateKeeper, Places
 from controller.certificates.publish import (
     CRD,
@@ -27,6 +27,7 @@ from controller.certificates.worker import (
     worker_names,
 )
 from controller.errors import (
+    BadConfiguration,
     Conflict,
     Forbidden,
     MoonshiftError,
@@ -222,3 +223,9 @@ async def test_nothing_is_served_before_its_authority_was_published(tmp_path: Pa
     with pytest.raises(Conflict):
         await keeper.ensure()
     assert not (tmp_path / "serving").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadConfiguration, match=f"folder {tmp_path}/file/below: Not a directory"):
+        write_files(tmp_path / "file" / "below", {"tls.crt": b""})

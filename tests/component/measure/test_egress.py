@@ -71,6 +71,8 @@ def test_a_wildcard_names_no_ip_address() -> None:
 def test_an_entry_that_is_no_address_stops_the_start(text: str) -> None:
     with pytest.raises(BadConfiguration, match="--analysis-allow"):
         parse_allowed((text,))
+    with pytest.raises(BadConfiguration, match="--prometheus: "):
+        parse_allowed((text,), "--prometheus")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from controller.certificates.authority import issue, new_authority
 from controller.certificates.directory import write_files
+from controller.errors import BadConfiguration
 from controller.webhook.connections import ConnectionLimits
 from controller.webhook.review import AdmissionRequest, Answer
 from controller.webhook.server import DOOR, serving, webhook_app
@@ -171,3 +172,11 @@ async def test_who_waits_too_long_is_closed_and_those_with_a_place_are_answered(
         slow.let.set()
         for reader, _ in busy:
             assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_port_that_is_taken_is_named_with_its_flag() -> None:
+    app = webhook_app({}, NoMetrics())
+    async with listening(Slow(), None) as (port, _):
+        with pytest.raises(BadConfiguration, match=f"--webhook-port={port}: cannot listen"):
+            async with serving(app, "127.0.0.1", port, None):
+                pass
