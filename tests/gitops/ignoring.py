@@ -27,14 +27,13 @@ SCRIPT = "trafficRouting.lua"
 """Of a kind that is changed in place; classes of Ingresses get an object beside the owner's, which stays as it is."""
 
 HEAD = """\
-# While a release runs, some fields of its objects are Moonshift's; what Git says about them is kept aside and given
-# back at the end. These snippets keep GitOps tools from calling that a drift. Written by `make generate`.
+# During a release, Moonshift writes some fields of its objects; their values in Git are stored and restored at the
+# end. With these snippets, GitOps tools do not report that as drift. Written by `make generate`.
 #
-# Flux's kustomize-controller compares by a dry-run apply. Admission answers that for workloads and Services as it
-# answers a real one, so they need nothing. Routes that a Rollout leads, and autoscalers of blue-green, are in no
-# admission: give them the annotation kustomize.toolkit.fluxcd.io/ssa: IfNotPresent, with which Flux makes them and then
-# leaves them alone (a change of them in Git is yours to apply). Else it puts them back at each interval, and the
-# release is held.
+# Flux's kustomize-controller compares by a dry-run apply. For workloads and Services, admission answers a dry run like
+# a real apply, so they need nothing. Gateway objects and autoscalers of blue-green do not pass admission: give them the
+# annotation kustomize.toolkit.fluxcd.io/ssa: IfNotPresent. Then Flux creates them and does not change them later (you
+# apply their changes in Git yourself). Without it, Flux reverts them at each interval, and the release is held.
 ---
 # Argo CD, for all applications; sync with the option RespectIgnoreDifferences=true.
 apiVersion: v1
@@ -46,8 +45,8 @@ data:
 """
 FLUX = """\
 ---
-# Flux's helm-controller, in each HelmRelease that has drift detection on. It cannot ask for an annotation: routes and
-# autoscalers are ignored whole, so leave out the targets that no Rollout of yours leads.
+# Flux's helm-controller, in each HelmRelease with drift detection. It cannot check for an annotation, so gateway
+# objects and autoscalers are ignored as a whole: leave out the targets that none of your Rollouts uses.
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
 metadata:
