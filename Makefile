@@ -15,7 +15,7 @@ endif
 .PHONY: originals-suite node-tools images demo-cluster demo demo-metrics demo-traffic test test-fast test-full check audit docs-site bench bench-full bench-lua generate docs stats picture plots format cluster clean help
 .DEFAULT_GOAL := help
 
-help: ## Show what can be made
+help: ## Show all targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 $(READY): requirements.lock pyproject.toml
@@ -29,7 +29,7 @@ $(READY): requirements.lock pyproject.toml
 cluster: $(READY) ## Build the local control plane (once, see README)
 	@$(BIN)/python -m localcluster build
 
-# Only where it is said to make: who has a KUBECONFIG in the environment did not ask for that cluster.
+# Only if KUBECONFIG is an argument of make: a KUBECONFIG in the environment must not choose the cluster.
 ELSEWHERE := $(if $(filter command%,$(origin KUBECONFIG)),--kubeconfig=$(KUBECONFIG))
 
 node-tools: $(READY) ## Install the system's packages that a real node and images need (Debian, Ubuntu; as root)
@@ -43,10 +43,10 @@ images: $(READY) ## Build both container images here (buildah, Debian's packages
 demo-cluster: $(READY) ## Install on a real node of this machine and release real pods through a real gateway (as root)
 	@$(BIN)/python -m demo.cluster
 
-demo: $(READY) ## Play a canary release with Istio routes on a real control plane (KEEP=1 keeps it; KUBECONFIG=FILE: on a cluster that is there)
+demo: $(READY) ## Play a canary release with Istio routes on a real control plane (KEEP=1 keeps it; KUBECONFIG=FILE: on an existing cluster)
 	@$(BIN)/python -m demo $(if $(KEEP),--keep) $(ELSEWHERE)
 
-demo-metrics: $(READY) ## Releases that a real Prometheus judges: one passes, one is held, one goes back by itself
+demo-metrics: $(READY) ## Play releases that a real Prometheus judges: one passes, one is held, one rolls back by itself
 	@$(BIN)/python -m demo.metrics
 
 demo-traffic: $(READY) ## Release under real traffic: Contour and Envoy in a network of their own (DEMO_ARGS="--gateway traefik": Traefik); fails on a lost request
@@ -56,7 +56,7 @@ test: $(READY) ## Run the tests, without the long ones (WORKERS=N: in N processe
 	@$(BIN)/python -m localcluster build --for-tests
 	@$(BIN)/python -m tests.second_try $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
-test-full: $(READY) ## Run the long ones, too (kills at every write, every kind in a release, more examples), and name rights that none used
+test-full: $(READY) ## Run the long ones, too (kills at every write, every kind in a release, more examples), and list the rights that no test used
 	@$(BIN)/python -m localcluster build --for-tests
 	@folder=$$(mktemp -d) && \
 	MOONSHIFT_PROFILE=thorough $(BIN)/python -m tests.second_try -m "full or not full" --basetemp=$$folder/run $(SIDE_BY_SIDE) $(PYTEST_ARGS) && \
@@ -80,7 +80,7 @@ check: $(READY) ## Lint, types, layers, spelling, generated code
 	@COVERAGE_FILE=$(VENV)/.coverage $(BIN)/python -m pytest -q -p no:randomly --numprocesses auto tests/unit/domain tests/unit/api tests/unit/simulation \
 		--cov=controller/domain --cov=controller/api --cov-branch --cov-fail-under=100 --cov-report=term:skip-covered
 
-generate: $(READY) ## Write every file that is made from others: protocol, tables of the documents, types of scripts
+generate: $(READY) ## Write every generated file: protocol, tables of the documents, types of scripts
 	@$(BIN)/python -m protos.generate
 	@$(BIN)/python -m demo.cluster.locks
 	@$(BIN)/python -m demo.cluster.chart
@@ -98,7 +98,7 @@ generate: $(READY) ## Write every file that is made from others: protocol, table
 
 docs: generate ## The same
 
-picture: $(READY) ## Draw the dashboard of the README anew from a real Prometheus (matplotlib comes into build/)
+picture: $(READY) ## Draw the dashboard of the README again from a real Prometheus (matplotlib comes into build/)
 	@test -d build/matplotlib || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/matplotlib matplotlib==3.11.2
 	@PYTHONPATH=build/matplotlib $(BIN)/python -m tests.monitoring.picture
 
@@ -109,13 +109,13 @@ picture: $(READY) ## Draw the dashboard of the README anew from a real Prometheu
 	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	@touch $@
 
-docs-site: .venv-docs/.installed ## Build one site of all documents in build/site; ends at a link that leads nowhere
+docs-site: .venv-docs/.installed ## Build one site of all documents in build/site; fails at a broken link
 	@.venv-docs/bin/python -m tests.unit.documents.site
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build -f build/mkdocs.yml
 
 LOCKS := requirements.lock $(wildcard deploy/docker/*.lock) requirements-docs.lock requirements-audit.lock
 
-audit: .venv-audit/.installed ## Scan the manifests (Checkov), and look every pinned package up among known vulnerabilities (needs PyPI)
+audit: .venv-audit/.installed ## Scan the manifests (Checkov), and look up known vulnerabilities of every pinned package (needs PyPI)
 	@.venv-audit/bin/python .venv-audit/bin/checkov --config-file deploy/checkov.yaml
 	@for lock in $(LOCKS); do echo "$$lock"; .venv-audit/bin/pip-audit --disable-pip --require-hashes --strict --progress-spinner off -r $$lock || exit 1; done
 
@@ -127,7 +127,7 @@ format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 
-bench: $(READY) ## Measure what the README quotes and write docs/benchmarks.md; fails where a figure is missed
+bench: $(READY) ## Measure the figures of the README and write docs/benchmarks.md; fails if a figure misses its goal
 	@$(BIN)/python -m localcluster build
 	@$(BIN)/python -m tests.bench --write docs/benchmarks.md
 
@@ -136,14 +136,14 @@ bench-full: $(READY) ## The same, and ten thousand Rollouts, a thousand releases
 	@$(BIN)/python -m tests.bench --large --write docs/benchmarks.md; usual=$$?; \
 	$(BIN)/python -m tests.bench.scale; scale=$$?; $(MAKE) --no-print-directory plots && exit $$((usual | scale))
 
-plots: $(READY) ## Draw what is recorded in docs/benchmarks: the cost against the size (MEASURE=1: measure a release's anew before)
+plots: $(READY) ## Draw the plots of docs/benchmarks: the cost against the size (MEASURE=1: measure a release first)
 	@test -d build/matplotlib || $(BIN)/python -m pip install --quiet --disable-pip-version-check --target build/matplotlib matplotlib==3.11.2
 	@$(if $(MEASURE),$(BIN)/python -m tests.bench.sizes)
 	@PYTHONPATH=build/matplotlib $(BIN)/python -m tests.bench.plots
 	@PYTHONPATH=build/matplotlib $(BIN)/python -m tests.bench.scale.plots
 
-bench-lua: $(READY) ## Measure what the isolation of scripts costs; fails where a ratio is missed
+bench-lua: $(READY) ## Measure the cost of isolating scripts; fails if a ratio misses its goal
 	@$(BIN)/python -m tests.bench_lua
 
-clean: ## Remove what was made here (not the cached control plane)
+clean: ## Remove generated files and environments (not the cached control plane)
 	rm -rf $(VENV) .venv-docs .venv-audit build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

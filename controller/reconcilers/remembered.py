@@ -2,7 +2,7 @@
 
 Invariant: an answer depends on the object alone, so remembering only saves work. Memory is bounded, by a number or by
 the number of Rollouts: the objects that the passes of a Rollout read are remembered for it, and forgotten with it.
-What is bounded by a number is small: of a pod template, which may have ten kilobytes, its digest and its hash.
+Entries that are bounded by a number are small: for a pod template, which may have ten kilobytes, a digest and a hash.
 """
 
 from collections import OrderedDict

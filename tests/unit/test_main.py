@@ -1,4 +1,4 @@
-"""The controller's flags are read as a Go program reads them: manifests of the original go on working."""
+"""The controller's flags are read as a Go program reads them, so manifests of the original still work."""
 
 import click
 import pytest

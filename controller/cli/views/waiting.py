@@ -53,7 +53,7 @@ def at_zero(status: RolloutStatus) -> bool:
 
 
 def pods_asked_for(rollout: Rollout) -> str:
-    """What a workload without pods needs: replicas, or nodes if its kind has no replicas."""
+    """The need of a workload without pods: replicas, or nodes if its kind has no replicas."""
     ref = rollout.spec.workload_ref
     kind = workload_kind(ref.group, ref.kind)
     return REPLICAS if kind is None or kind.has_replicas else NODES
@@ -89,7 +89,7 @@ def wait_sentence(rollout: Rollout) -> str:
 
 
 def waits_for(rollout: Rollout, context: ReleaseContext | None = None) -> str:
-    """What the release waits for; with a `context` the text also gives counts of pods and names of objects."""
+    """The present wait of the release; with a `context` the text also gives counts of pods and names of objects."""
     status = rollout.status
     if problem := stalled(status):
         return problem

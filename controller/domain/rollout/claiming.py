@@ -1,13 +1,13 @@
-"""Claims the objects that a former Rollout left in mid-release, before anything else is decided.
+"""Claims the objects that a former Rollout of the same name has left during a release, before anything else is decided.
 
-Why: a backup that is restored has every object, with new UIDs; and a Rollout can be made again after its finalizer was
+Why: a restored backup has every object with a new UID; and a Rollout can be made again after its finalizer was
 removed by hand. The extra Deployment, the canary Services and the companion objects are found by the Rollout's UID.
 Without a claim nobody would delete them: the extra Deployment would keep its pods behind the stable Service, and the
 next release would stop at a canary Service that counts as somebody else's. Invariant: nothing is decided about such an
 object in the pass that claims it.
 
-The workload may have been made anew, from its owner's manifest, and then has no release. What was left is restored as
-that of a release whose workload is gone: a Service that stays pinned to pods that do not exist answers nobody.
+If the workload was created again from its owner's manifest, it has no release. Then the objects are restored as after
+a release whose workload is gone, because a Service that stays pinned to missing pods answers no request.
 """
 
 from msgspec import structs
@@ -21,11 +21,11 @@ from controller.domain.rollout.release_context import ReleaseContext, moonshift_
 from controller.domain.rollout.transition import Stop
 
 FORMER = "former"
-"""The release of a former workload: its own name is not known."""
+"""Stands for the release of a former workload, whose identity is not known."""
 
 
 def claiming(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Write this Rollout's UID into all of them; None if there is none."""
+    """Write this Rollout's UID into all objects of the former one; None if there are none."""
     found = context.seen.unclaimed
     if not found:
         return None
@@ -40,7 +40,7 @@ def claiming(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
 
 
 def left_at_rest(context: ReleaseContext, status: RolloutStatus) -> Stop | None:
-    """Begin to restore what a release of a former workload left; None if there is nothing of it."""
+    """Begin to restore the objects that a former workload's release has left; None if there are none."""
     if not _has_left_something(context):
         return None
     ours = MoonshiftStatus(

@@ -15,7 +15,7 @@ from tests.unit.worlds import World
 
 
 def made_again(world: World) -> None:
-    """The Rollout is another object of the same name."""
+    """Replace the Rollout by another object of the same name."""
     found = world.cluster.rollouts[KEY]
     again = structs.replace(found.metadata, uid="", finalizers=())
     world.cluster.rollouts.remove(KEY)
