@@ -83,13 +83,13 @@ class DynamicKinds:
         return store.index(NAMESPACE, namespace)
 
     def made_for(
-        self, kind: Kind, namespace: str, rollout_uid: str
+        self, kind: Kind, namespace: str, maker: str
     ) -> tuple[RawObject, ...] | Unavailable:
         """Objects of a kind that were made for a Rollout, or why they are not known."""
         store = self._store(kind)
         if not isinstance(store, Store):
             return store
-        found = store.index(MAKER, rollout_uid)
+        found = store.index(MAKER, maker)
         return tuple(item for item in found if item.metadata.namespace == namespace)
 
     def resource(self, kind: Kind) -> Resource | None:

@@ -21,7 +21,7 @@ from controller.domain.availability import (
     NotServed,
     Unavailable,
 )
-from controller.domain.traffic.companions.companion import makers_of
+from controller.domain.traffic.companions.companion import finding_keys
 from controller.errors import Forbidden as ForbiddenByServer
 from controller.errors import MoonshiftError, NotFound
 from controller.kube.client import KubeClient
@@ -145,7 +145,7 @@ class KindWatch:
         """Keep the objects until the server does not serve this version any more."""
         store: Store[RawObject] = Store(
             {
-                MAKER: lambda item: makers_of(item.metadata),
+                MAKER: lambda item: finding_keys(item.metadata),
                 NAMESPACE: lambda item: (item.metadata.namespace,),
             }
         )

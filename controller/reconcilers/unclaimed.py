@@ -8,7 +8,7 @@ a Rollout of its name.
 from collections.abc import Iterable
 from typing import Protocol
 
-from controller.api.meta import Key, ObjectMeta
+from controller.api.meta import Key
 from controller.api.names import ROLLOUT_UID
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import KindName
@@ -16,7 +16,7 @@ from controller.domain.availability import Unavailable
 from controller.domain.decision import Reference
 from controller.domain.observation import Unclaimed
 from controller.domain.rollout.release_context import moonshift_status
-from controller.domain.traffic.companions.companion import rollout_of_companion
+from controller.domain.traffic.companions.companion import made_for_name
 from controller.domain.traffic.plan.traffic_plan import services_of
 from controller.kube.kind_watch import Kind, RawObject
 from controller.kube.resources import DEPLOYMENTS, SERVICES
@@ -26,16 +26,18 @@ DEPLOYMENT = KindName(DEPLOYMENTS.api_version, DEPLOYMENTS.kind)
 SERVICE = KindName(SERVICES.api_version, SERVICES.kind)
 
 
-class EveryObject(Protocol):
+class MadeObjects(Protocol):
     """The objects of the kinds that Rollouts name."""
 
-    def every(self, kind: Kind, namespace: str) -> tuple[RawObject, ...] | Unavailable:
-        """All objects of a namespace, or why they are not known."""
+    def made_for(
+        self, kind: Kind, namespace: str, maker: str
+    ) -> tuple[RawObject, ...] | Unavailable:
+        """The objects that were made for a Rollout, or why they are not known; `maker` is a key of `finding_keys`."""
         ...
 
 
 def unclaimed(
-    caches: Caches, kinds: EveryObject, rollout: Rollout, references: Iterable[Reference]
+    caches: Caches, kinds: MadeObjects, rollout: Rollout, references: Iterable[Reference]
 ) -> tuple[Unclaimed, ...]:
     """Everything that a former Rollout left to this one."""
     return (
@@ -74,21 +76,16 @@ def _canary_services(caches: Caches, rollout: Rollout) -> Iterable[Unclaimed]:
 
 
 def _companions(
-    caches: Caches, kinds: EveryObject, rollout: Rollout, references: Iterable[Reference]
+    caches: Caches, kinds: MadeObjects, rollout: Rollout, references: Iterable[Reference]
 ) -> Iterable[Unclaimed]:
-    """Looked for between releases only: a release finds what was left when it begins, and all objects of a namespace
-    would be gone through in each of its passes.
-    """
+    """Looked for between releases only: a release finds what was left when it begins."""
     if moonshift_status(rollout.status).release:
         return
     for kind in {KindName(each.api_version, each.kind) for each in references}:
-        found = kinds.every(kind, rollout.metadata.namespace)
+        found = kinds.made_for(
+            kind, rollout.metadata.namespace, made_for_name(rollout.metadata.name)
+        )
         for item in found if isinstance(found, tuple) else ():
-            if _is_companion_left(caches, item.metadata, rollout.metadata.name):
-                meta = item.metadata
+            meta = item.metadata
+            if _is_of_nobody(caches, meta.labels.get(ROLLOUT_UID, "")):
                 yield Unclaimed(kind, meta.key, meta.resource_version)
-
-
-def _is_companion_left(caches: Caches, meta: ObjectMeta, rollout: str) -> bool:
-    of_nobody = _is_of_nobody(caches, meta.labels.get(ROLLOUT_UID, ""))
-    return of_nobody and rollout_of_companion(meta) == rollout

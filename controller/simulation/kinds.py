@@ -12,7 +12,7 @@ from controller.api.config import ConfigKind, ConfigObject, slimmed
 from controller.api.meta import Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID
 from controller.domain.availability import Availability, Synced, Unavailable
-from controller.domain.traffic.companions.companion import makers_of
+from controller.domain.traffic.companions.companion import finding_keys
 from controller.kube.kind_watch import MAKER, Kind, RawObject
 from controller.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from controller.kube.store import Store
@@ -71,10 +71,10 @@ class NamedKinds:
         )
 
     def made_for(
-        self, kind: Kind, namespace: str, rollout_uid: str
+        self, kind: Kind, namespace: str, maker: str
     ) -> tuple[RawObject, ...] | Unavailable:
         """The companion objects of a Rollout, of one kind."""
-        found = self._store(kind).index(MAKER, rollout_uid)
+        found = self._store(kind).index(MAKER, maker)
         return self.unreadable.get(kind) or tuple(
             item for item in found if item.metadata.namespace == namespace
         )
@@ -82,7 +82,7 @@ class NamedKinds:
     def _store(self, kind: Kind) -> Store[RawObject]:
         store = self._stores.get(kind)
         if store is None:
-            store = self._stores[kind] = Store({MAKER: lambda item: makers_of(item.metadata)})
+            store = self._stores[kind] = Store({MAKER: lambda item: finding_keys(item.metadata)})
             resource = resource_of_kind(*kind)
             self._projections.follow((resource.group, resource.plural), store, _raw_object)
             store.subscribe(lambda old, new: self._heard(kind, old, new))

@@ -80,6 +80,17 @@ def place_of_companion(metadata: ObjectMeta) -> str:
     return record.beside if record is not None else ""
 
 
+def finding_keys(metadata: ObjectMeta) -> frozenset[str]:
+    """The keys of an index of objects: by the UIDs of Rollouts, and by the name of the Rollout it was made for."""
+    name = rollout_of_companion(metadata)
+    return makers_of(metadata) | ({made_for_name(name)} if name else frozenset())
+
+
+def made_for_name(rollout: str) -> str:
+    """The key of `finding_keys` for a Rollout's name; no UID has a space."""
+    return f"named {rollout}"
+
+
 def rollout_of_companion(metadata: ObjectMeta) -> str:
     """The name of the Rollout that it was made for; empty where the object does not say."""
     record = _record_of(metadata.annotations.get(names.COMPANION, ""))
