@@ -37,7 +37,7 @@ def warnings(obj: JsonObject) -> tuple[str, ...]:
 def _unknown_kind(spec: JsonObject) -> list[str]:
     """A kind that is known by the label of its object alone, which a Rollout does not show."""
     group, kind = group_kind = workload_group_kind(child(spec, "workloadRef"))
-    if group_kind in KNOWN_WORKLOADS:
+    if group_kind in KNOWN_WORKLOADS or not kind:
         return []
     word = (
         f"a {kind} of group {group} is released only where it works like a StatefulSet and carries the label "

@@ -177,6 +177,12 @@ def test_a_kind_that_is_known_by_its_label_alone_is_accepted_with_a_word() -> No
     assert warnings(beta(canary({"replicas": 1}), "StatefulSet", "apps/v1")) == ()
 
 
+def test_a_kind_that_is_not_given_is_refused_and_not_warned_of() -> None:
+    obj = beta(canary({"replicas": 1}), "", "")
+    assert any("workloadRef.kind" in text for text in texts(obj))
+    assert warnings(obj) == ()
+
+
 @pytest.mark.parametrize(
     ("strategy", "kind", "version", "why"),
     [
