@@ -8,6 +8,7 @@ the values do.
 import difflib
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -15,7 +16,8 @@ import yaml
 from controller.domain.traffic.tree import Json, Tree, decode, encode
 
 _WIDTH = 1000
-
+MOST_VALUES = 1_000_000
+"""Values of a document, each alias counted with everything that it repeats. The API server takes no larger object."""
 
 _SIGNS_AND_DIGITS = list("+-0123456789")
 _INT = re.compile(r"[-+]?(?:0[bB][01_]+|0[xX][0-9a-fA-F_]+|0[oO]?[0-7_]+|0|[1-9][0-9_]*)\Z")
@@ -76,11 +78,44 @@ def _with_text_keys(value: Any) -> Json:
     return scalar
 
 
+def _number_of_values(node: yaml.Node, known: dict[int, int | None]) -> int:
+    """The number of values in a node, its aliases written out. Raises ValueError for a node that contains itself."""
+    if id(node) in known:
+        found = known[id(node)]
+        if found is None:
+            raise ValueError(
+                f"an alias stands inside its own anchor, in line {node.start_mark.line + 1}"
+            )
+        return found
+    known[id(node)] = None
+    inner: list[yaml.Node] = []
+    if isinstance(node, yaml.SequenceNode):
+        inner = node.value
+    elif isinstance(node, yaml.MappingNode):
+        inner = [part for pair in node.value for part in pair]
+    number = known[id(node)] = 1 + sum(_number_of_values(each, known) for each in inner)
+    return number
+
+
+def _values(text: str) -> Iterator[Any]:
+    """The documents, one after the other. A few lines of aliases can mean more values than the memory holds."""
+    loader = _Loader(text)
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            if _number_of_values(node, {}) > MOST_VALUES:
+                raise ValueError(
+                    f"its aliases stand for more than {MOST_VALUES} values: write fewer aliases"
+                )
+            yield loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
 def read_documents(text: str) -> list[Json]:
     """All documents in `text`. Raises ValueError for text that is not YAML, or has data that JSON cannot express."""
     try:
-        values = list(yaml.load_all(text, Loader=_Loader))  # a subclass of SafeLoader
-        return [decode(encode(_with_text_keys(value))) for value in values]
+        return [decode(encode(_with_text_keys(value))) for value in _values(text)]
     except yaml.YAMLError as problem:
         raise ValueError(f"not YAML: {' '.join(str(problem).split())}") from problem
     except (TypeError, RecursionError) as problem:

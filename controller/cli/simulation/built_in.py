@@ -1,8 +1,7 @@
 """The API server's refusals of workloads, Services and gateway objects, for the fields that a simulation reads.
 
 Why: their schemas are not ours and not at hand without a cluster; fields that are not read here are accepted.
-Invariant:
-an object without a problem can be played.
+Invariant: an object without a problem can be played.
 """
 
 from controller.api.jsontree import JsonObject, child, number, text
@@ -108,6 +107,18 @@ WORKLOAD: JsonObject = {
         },
     },
 }
+_PORT: JsonObject = {
+    **_ANY,
+    "type": "object",
+    "required": ["port"],
+    "properties": {
+        "port": {"type": "integer", "minimum": 1, "maximum": 65535},
+        "name": _WORD,
+        "protocol": _WORD,
+        "targetPort": {"x-kubernetes-int-or-string": True},
+        "appProtocol": _WORD,
+    },
+}
 SERVICE: JsonObject = {
     **_ANY,
     "type": "object",
@@ -117,7 +128,12 @@ SERVICE: JsonObject = {
         "spec": {
             **_ANY,
             "type": "object",
-            "properties": {"selector": _WORDS, "type": _WORD, "clusterIP": _WORD},
+            "properties": {
+                "selector": _WORDS,
+                "type": _WORD,
+                "clusterIP": _WORD,
+                "ports": {"type": "array", "items": _PORT},
+            },
         },
     },
 }

@@ -36,14 +36,33 @@ def test_marks_around_the_one_document_do_no_harm(text: str) -> None:
     assert read_yaml(text) == {"a": 1}
 
 
+def test_an_alias_repeats_its_value() -> None:
+    assert read_yaml("{a: &x {n: 1}, b: *x, c: {<<: *x, m: 2}}") == {
+        "a": {"n": 1},
+        "b": {"n": 1},
+        "c": {"n": 1, "m": 2},
+    }
+
+
+@pytest.mark.parametrize("repeated", ["[*l, *l, *l, *l]", "{<<: [*l, *l, *l, *l]}"])
+def test_aliases_that_stand_for_more_than_memory_holds_are_refused_before_they_are_read(
+    repeated: str,
+) -> None:
+    first = "&l0 {a: b}"
+    lines = [f"- &l{n} {repeated.replace('*l', f'*l{n - 1}')}" for n in range(1, 40)]
+    with pytest.raises(ValueError, match="its aliases stand for more than 1000000 values"):
+        read_yaml("\n".join((f"- {first}", *lines)))
+
+
+@pytest.mark.parametrize("text", ["a: 1\nb: &x [*x]", "\n&top {a: *top}"])
+def test_an_alias_inside_its_own_anchor_is_refused_with_its_line(text: str) -> None:
+    with pytest.raises(ValueError, match="an alias stands inside its own anchor, in line 2"):
+        read_yaml(text)
+
+
 def test_a_second_document_is_not_lost_in_silence() -> None:
     with pytest.raises(ValueError, match="2 YAML documents where one is expected"):
         read_yaml("a: 1\n---\nb: 2\n")
-
-
-def test_a_tree_that_contains_itself_is_refused() -> None:
-    with pytest.raises(ValueError, match="not data that JSON can say"):
-        read_yaml("&top {a: *top}")
 
 
 @pytest.mark.parametrize("text", [".inf", "-.inf", ".nan"])
