@@ -17,6 +17,7 @@ from controller.domain.rollout import (
     announcing,
     batches,
     messages,
+    other_workloads,
     pause,
     restoring,
     routing,
@@ -97,7 +98,8 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
     pins = services.pin(context, status, index)
     blocked = mechanism_of(context).preconditions(context, status)
     if blocked is not None:
-        return structs.replace(blocked, actions=(*pins, *blocked.actions))
+        warned = (*blocked.notes, *other_workloads.warnings(context, pins))
+        return structs.replace(blocked, actions=(*pins, *blocked.actions), notes=warned)
     if context.takes_all(index) and (pins or services.stable_services_are_blind(context)):
         # No old pod is removed before the un-pinned Services have the new pods among their endpoints.
         return Stop(status, pins)
@@ -105,8 +107,9 @@ def _upgrade(context: ReleaseContext, status: RolloutStatus) -> Transition:
     status, announcements = announcing.announce(context, status, index)
     actions = (*pins, *_pods_of_step(context, status, index), *announcements)
     if actions:
+        warned = other_workloads.warnings(context, pins)
         actions = (*routing.rehearsal(context, status, index), *actions)
-        return Stop(status, actions, wake_at=counted.next_at)
+        return Stop(status, actions, notes=warned, wake_at=counted.next_at)
     if not batches.batch_is_ready(context, index, counted):
         return Stop(status, wake_at=counted.next_at)
     done = Note(reasons.STEP_UPGRADED, f"upgrade step({index}) canary pods with new versions done")
