@@ -1,14 +1,15 @@
 """Objects of a former Rollout that the present one has to claim: see `domain/rollout/claiming`.
 
-Invariant: an object is unclaimed only if no Rollout has its UID, and if it is what this Rollout would have made: an
-extra Deployment beside its workload, the canary Service of one of its Services, or a companion object that was made for
-a Rollout of its name.
+Invariant: an object is unclaimed only if no Rollout of its namespace has its UID, and if this Rollout would have made
+such an object: an extra Deployment beside its workload, the canary Service of one of its Services, or a companion
+object that was made for a Rollout of its name. In a copy of a namespace, the Rollout of the first namespace still lives
+and has the UID.
 """
 
 from collections.abc import Iterable
 from typing import Protocol
 
-from controller.api.meta import Key
+from controller.api.meta import Key, ObjectMeta
 from controller.api.names import ROLLOUT_UID
 from controller.api.rollout import Rollout
 from controller.api.workload_kinds import KindName
@@ -47,8 +48,10 @@ def unclaimed(
     )
 
 
-def _is_of_nobody(caches: Caches, uid: str) -> bool:
-    return bool(uid) and not caches.rollouts.index("uid", uid)
+def _has_lost_its_rollout(caches: Caches, made: ObjectMeta, uid: str) -> bool:
+    rollouts = caches.rollouts.index("uid", uid)
+    here = any(rollout.metadata.namespace == made.namespace for rollout in rollouts)
+    return bool(uid) and not here
 
 
 def _extra_deployments(caches: Caches, rollout: Rollout) -> Iterable[Unclaimed]:
@@ -58,7 +61,9 @@ def _extra_deployments(caches: Caches, rollout: Rollout) -> Iterable[Unclaimed]:
     beside = str(Key(rollout.metadata.namespace, ref.name))
     for found in caches.deployments.index(CANARY_OF, beside):
         meta = found.metadata
-        if not meta.deleting and _is_of_nobody(caches, meta.labels.get(ROLLOUT_UID, "")):
+        if not meta.deleting and _has_lost_its_rollout(
+            caches, meta, meta.labels.get(ROLLOUT_UID, "")
+        ):
             yield Unclaimed(DEPLOYMENT, meta.key, meta.resource_version)
 
 
@@ -71,14 +76,14 @@ def _canary_services(caches: Caches, rollout: Rollout) -> Iterable[Unclaimed]:
         if found is None or pair.canary == pair.stable:
             continue
         meta = found.metadata
-        if _is_of_nobody(caches, meta.annotations.get(ROLLOUT_UID, "")):
+        if _has_lost_its_rollout(caches, meta, meta.annotations.get(ROLLOUT_UID, "")):
             yield Unclaimed(SERVICE, meta.key, meta.resource_version, labelled=False)
 
 
 def _companions(
     caches: Caches, kinds: MadeObjects, rollout: Rollout, references: Iterable[Reference]
 ) -> Iterable[Unclaimed]:
-    """Looked for between releases only: a release finds what was left when it begins."""
+    """Companion objects are looked for between releases only: a release claims them before it begins."""
     if moonshift_status(rollout.status).release:
         return
     for kind in {KindName(each.api_version, each.kind) for each in references}:
@@ -87,5 +92,5 @@ def _companions(
         )
         for item in found if isinstance(found, tuple) else ():
             meta = item.metadata
-            if _is_of_nobody(caches, meta.labels.get(ROLLOUT_UID, "")):
+            if _has_lost_its_rollout(caches, meta, meta.labels.get(ROLLOUT_UID, "")):
                 yield Unclaimed(kind, meta.key, meta.resource_version)

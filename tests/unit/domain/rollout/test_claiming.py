@@ -39,6 +39,23 @@ def test_the_objects_of_a_former_rollout_go_with_the_release(style: str) -> None
 
 
 @pytest.mark.parametrize("style", ["partition", "canary", "blueGreen"])
+def test_the_objects_of_a_copied_namespace_are_claimed_while_the_first_rollout_lives(
+    style: str,
+) -> None:
+    world = started(style, watched=False)
+    found = world.cluster.rollouts[KEY]
+    world.cluster.rollouts.put(
+        structs.replace(found, metadata=structs.replace(found.metadata, namespace="first"))
+    )
+    made_again(world)
+    while status_of(world).current_step_state == StepState.STEP_PAUSED:
+        approve(world)
+    assert status_of(world).phase == "Healthy"
+    assert [found.metadata.name for found in world.cluster.deployments] == [KEY.name]
+    assert [found.metadata.name for found in world.cluster.services] == ["web"]
+
+
+@pytest.mark.parametrize("style", ["partition", "canary", "blueGreen"])
 def test_what_is_left_beside_a_workload_that_was_made_anew_is_restored(style: str) -> None:
     world = started(style, watched=False)
     found = world.cluster.rollouts[KEY]
