@@ -1,7 +1,8 @@
 """The same release as the original controller would have left it: objects of ours, rewritten into its form.
 
 Why: the original does not run here, so a state of it during a release is made from one of ours with the same pods,
-Services and routes. The forms are those of its recordings: what it writes, and nothing that only Moonshift writes.
+Services and routes. The forms follow the recordings of the original: they have the fields that the original writes,
+and no field that only Moonshift writes.
 Invariant: pure; every function takes an object and answers the object in the original's form.
 """
 

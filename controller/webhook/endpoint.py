@@ -1,8 +1,9 @@
 """The webhook endpoint of one replica: its certificates kept, its server running.
 
-Invariant: the port listens only with a certificate; a replica that cannot get one, or cannot publish its
-authority and its user name, is not ready, says why and tries again, and never ends the process. One that did is ready,
-whatever of the cluster it has read, and stays so while the API server is away. At rest there is no request to
+Invariant: the port listens only with a certificate. A replica that cannot get a certificate, or cannot publish its
+authority and its user name, is not ready, says why and tries again, and never ends the process. A replica that has done
+both is ready when its port listens, whatever of the cluster it has read, and stays ready while the API server is away.
+At rest there is no request to
 the API server: certificates are renewed months before they end, so a check every few hours is enough, and another one
 at once when somebody changes the Secret or the webhook configurations. If somebody (for example another installation)
 changes them again and again, they are corrected `HEALINGS` times in `HEALING_TIME`; then only our user name is
@@ -61,10 +62,22 @@ class Endpoint:
         """Where the certificate is, from `certified` on."""
         self._client_authority = client_authority
         self._loaded = loaded
-        self.problem: str | None = "certificates are not ready"
+        self._trouble: str | None = "certificates are not ready"
         self.certified = asyncio.Event()
+        self.listening = asyncio.Event()
         self._again = asyncio.Event()
         self._healed: deque[float] = deque()
+
+    @property
+    def problem(self) -> str | None:
+        """The reason why API servers must not call this replica; None if they may.
+
+        A certificate is not enough: a replica that was called ready before its port listened refused connections, and
+        with them the changes of users, for the first moments after its start.
+        """
+        if self._trouble is None and not self.listening.is_set():
+            return "the port does not listen yet"
+        return self._trouble
 
     def note(self) -> str | None:
         """How the served certificate differs from the requested one; None if it does not differ."""
@@ -83,6 +96,7 @@ class Endpoint:
             serving(self._app, "", self._port, tls.context),
             _in_background(tls.run()),
         ):
+            self.listening.set()
             while True:
                 told = await self._changed_within(self._patience(ready))
                 if told and not self._may_heal():
@@ -135,7 +149,7 @@ class Endpoint:
             try:
                 missing = await self._keeper.ensure()
             except MoonshiftError as failure:
-                if self.problem is not None or isinstance(failure, Forbidden):
+                if self._trouble is not None or isinstance(failure, Forbidden):
                     self._say(f"certificates: {failure}")
                 else:
                     log.warning("not published again", extra={"error": str(failure)})
@@ -145,13 +159,13 @@ class Endpoint:
                 self._say(f"not installed: {', '.join(missing)}")
             if all(name.startswith(CRD) for name in missing):
                 # Webhooks work without a CRD: refusing every change because one is missing would help nobody.
-                self.problem = None
+                self._trouble = None
             return not missing
 
     def _say(self, problem: str) -> None:
-        if problem != self.problem:
+        if problem != self._trouble:
             log.warning("webhooks are not ready", extra={"error": problem})
-        self.problem = problem
+        self._trouble = problem
 
 
 async def _idle() -> None:

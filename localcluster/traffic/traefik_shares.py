@@ -1,7 +1,7 @@
-"""What Traefik does for a host, read from what it says it goes by.
+"""The shares that Traefik gives to the Services of a host, read from the configuration that Traefik reports.
 
-Why it exists: a share may be measured only when the proxy has heard of it. Invariant: what cannot be told is not
-guessed, and so is never what a route asks for. It must do no I/O.
+Why it exists: a share may be measured only after the proxy has read it. Invariant: a share that the configuration does
+not show is unknown, and never counts as the share of a route. It must do no I/O.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Draws the cost of a release against the number of releases at once: `make plots`.
 
 Why it exists: a reader sees at once whether the cost grows. Invariant: every point is in the record (`sizes`). It
-must measure nothing. matplotlib is no dependency of the project: `make plots` installs it.
+must measure nothing. The project does not depend on matplotlib: `make plots` installs matplotlib.
 """
 
 from collections.abc import Callable

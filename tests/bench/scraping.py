@@ -2,8 +2,8 @@
 blocks the event loop.
 
 Why it exists: rendering in a thread shares the interpreter's lock with the event loop, so it can still delay the
-loop. It needs no control plane. A turn counts by the clock or by the processor time of this process, whichever is
-less: the time of other processes is no stall of ours.
+loop. It needs no control plane. A turn of the loop lasts as long as the clock says, or as the processor time of this
+process says if that is less: other processes on the machine can delay the clock's time.
 """
 
 import asyncio

@@ -96,14 +96,24 @@ async def begin(
     return story
 
 
-async def test_a_release_leads_through_every_sort_of_reference(
-    product: Product, world: Recorder, namespace_of_product: str
-) -> None:
-    story = await begin(product, world, namespace_of_product)
+Specs = dict[Kind, JsonObject]
+"""The spec and the owner's annotations of each gateway object."""
+
+
+async def led_at_step_1(product: Product, world: Recorder, namespace: str) -> tuple[Story, Specs]:
+    """A release at its first step, and its gateway objects as they were before it."""
+    story = await begin(product, world, namespace)
     before = {kind: await spec_of(story, kind) for kind in LED}
     await story.release(NEW_IMAGE)
     await story.paused_at(1)
     await shares(story, 20)
+    return story, before
+
+
+async def test_a_release_leads_through_every_sort_of_reference(
+    product: Product, world: Recorder, namespace_of_product: str
+) -> None:
+    story, before = await led_at_step_1(product, world, namespace_of_product)
 
     # Another client: a rule of its own, an annotation, our part overwritten, our object deleted.
     virtual = await story.client.get(path_of(story.key(VIRTUAL_SERVICES)))
@@ -140,11 +150,7 @@ async def test_a_release_leads_through_every_sort_of_reference(
 async def test_a_rollout_that_is_made_again_takes_along_what_its_former_one_had_made(
     product: Product, world: Recorder, namespace_of_product: str
 ) -> None:
-    story = await begin(product, world, namespace_of_product)
-    before = {kind: await spec_of(story, kind) for kind in LED}
-    await story.release(NEW_IMAGE)
-    await story.paused_at(1)
-    await shares(story, 20)
+    story, before = await led_at_step_1(product, world, namespace_of_product)
     former = await story.client.get(path_of(story.key(ROLLOUTS)))
     await product.controller.kill()
     await story.client.delete(path_of(story.key(ROLLOUTS)))

@@ -78,11 +78,11 @@ class StatusIsTrue:
         self._name, self._workload, self._waits = name, workload, waits
         self._moments: deque[Moment] = deque(maxlen=LAG + 1)
         self._told: Told | None = None
-        """The last that the controller told of a release."""
+        """The pods of a release that the status showed last."""
         self._now: Told | None = None
 
     def look(self, view: View) -> str | None:
-        """What the status tells now and was not so; asked after every change."""
+        """The pods that the status shows and that never existed; None if there are none. Call it after each change."""
         rollout = view.get(ROLLOUTS, self._name)
         moment = self._moment(view, rollout)
         if not self._moments or self._moments[-1] != moment:
@@ -95,7 +95,7 @@ class StatusIsTrue:
         return self._miscounted(told) or self._too_early(told, before)
 
     def at_rest(self) -> str | None:
-        """What is told now and is not so now: asked where nothing will change by itself any more."""
+        """The pods that the status shows and that do not exist now. Call it when nothing changes any more."""
         told = self._now
         if told is None or not told.hash or self._was(told, self._moments[-1]):
             return None
@@ -112,13 +112,13 @@ class StatusIsTrue:
         return f"{told.ready}/{told.pods} pods of {told.hash} are told, there were {seen}"
 
     def _was(self, told: Told, moment: Moment) -> bool:
-        """It was so; fewer may count as ready than are."""
+        """The pods of this moment are those of the status, which may count fewer ready pods than there are."""
         found = moment.ready.get(told.hash, 0)
         counted = told.ready <= found if self._waits else told.ready == found
         return counted and told.pods == moment.pods.get(told.hash, 0)
 
     def _too_early(self, told: Told, before: Told | None) -> str | None:
-        """A step's pods are left behind once; what becomes of them later is not the step's."""
+        """The status leaves a step's pods behind before enough of them are ready. Later losses are not judged here."""
         if told.state not in PAST_PODS or _same_step(told, before):
             return None
         planned = [moment for moment in self._moments if len(moment.wanted) >= told.step]

@@ -24,7 +24,9 @@ TABLE: dict[str, Answer] = {
     reasons.ANALYSIS_TEMPLATE_NOT_FOUND: of_objects.listed("analysistemplates"),
     reasons.TRAFFIC_ROUTING_NOT_FOUND: of_objects.listed("trafficroutings"),
     reasons.INVALID_TRAFFIC_ROUTING: of_objects.listed("trafficroutings -o yaml"),
-    reasons.WORKLOAD_TAKEN: of_objects.listed("rollouts"),
+    **dict.fromkeys(
+        (reasons.WORKLOAD_TAKEN, reasons.SERVICE_IN_USE), of_objects.listed("rollouts")
+    ),
     reasons.SERVICE_WITHOUT_SELECTOR: of_objects.service,
     reasons.SERVICE_SELECTS_NO_POD: of_objects.service,
     **dict.fromkeys(

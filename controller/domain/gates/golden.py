@@ -24,7 +24,7 @@ GoldenQueries = Mapping[tuple[str, str], GoldenQuery]
 
 
 def expanded(metric: Metric, queries: GoldenQueries) -> Metric | str:
-    """The metric as an ordinary query; a text with the known names if there is no metric of that name."""
+    """The metric with its golden query written out; an error text with the known names if the name is unknown."""
     asked = metric.golden
     if asked is None:
         return metric

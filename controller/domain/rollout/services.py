@@ -87,7 +87,7 @@ def in_use(stable: Key, canary: str) -> Refusal:
     """The refusal to use a Service that the release of another Rollout uses."""
     subject = f"Service {stable}"
     return Refusal(
-        reason=reasons.SERVICE_NOT_OURS,
+        reason=reasons.SERVICE_IN_USE,
         message=f"{subject} is in use by the release of another Rollout, which made {canary}: wait until that release "
         "ends. Give each workload a Service of its own: a release sends the requests of its Service to its own pods",
         object=subject,

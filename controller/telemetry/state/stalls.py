@@ -78,6 +78,7 @@ _REASONS = {
         reasons.SERVICE_WITHOUT_SELECTOR,
         reasons.SERVICE_SELECTS_NO_POD,
         reasons.SERVICE_NOT_OURS,
+        reasons.SERVICE_IN_USE,
         reasons.SHARED_SERVICE_MIXES_REVISIONS,
         reasons.GATEWAY_OBJECT_NOT_FOUND,
         "GatewayObjectInUse",

@@ -38,14 +38,14 @@ def without_waiting(monkeypatch: pytest.MonkeyPatch, *pauses: str) -> None:
 
 @asynccontextmanager
 async def rounds(
-    store: Configurations, tmp_path: Path, secrets: Secrets | None = None
+    store: Configurations, tmp_path: Path, secrets: Secrets | None = None, port: int = 0
 ) -> AsyncIterator[Endpoint]:
     """Run the endpoint. The block has to end within the limit."""
     places = Places("s", tmp_path / "serving")
     publisher = Publisher(store, Address(), SERVED, US)
     keeper = CertificateKeeper(secrets or Secrets(), publisher, Address(), places, Calendar())
     app = webhook_app({}, NoMetrics())
-    endpoint = Endpoint(app, port=0, keeper=keeper, files=tmp_path / "serving")
+    endpoint = Endpoint(app, port=port, keeper=keeper, files=tmp_path / "serving")
     task = asyncio.create_task(endpoint.run())
     try:
         async with asyncio.timeout(LIMIT_SECONDS):

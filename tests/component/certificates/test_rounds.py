@@ -36,6 +36,7 @@ from controller.errors import (
     Unreachable,
 )
 from controller.webhook.stores import FolderSecrets
+from localcluster.ports import free_ports
 from tests.component.certificates.doubles import (
     NAMES,
     SERVED,
@@ -170,8 +171,17 @@ async def problem_after(
     without_waiting(monkeypatch, "RETRY", "HEARD", "LOOK_AGAIN", "LOOK_FOR_MISSING")
     async with rounds(store, tmp_path) as endpoint:
         await store.passed.wait()
-        await endpoint.certified.wait()
+        await endpoint.listening.wait()
         return endpoint.problem
+
+
+async def test_an_endpoint_is_ready_only_when_its_port_takes_connections(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    async with rounds(Configurations(), tmp_path, port=port) as endpoint:
+        while endpoint.problem is not None:
+            await asyncio.sleep(0)  # noqa: ASYNC110 - each turn of the loop is looked at
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.close()
 
 
 async def test_a_missing_crd_keeps_no_webhook_without_endpoints(

@@ -294,7 +294,7 @@ def test_a_service_that_another_release_has_pinned_is_left_to_it(style: str) -> 
     pin_for_another(world, other.metadata.uid)
     release(world)
     world.rest()
-    assert reason_of(world, "Stalled") == reasons.SERVICE_NOT_OURS
+    assert reason_of(world, "Stalled") == reasons.SERVICE_IN_USE
     assert "another Rollout" in status_of(world).message
     assert (pin_of(world), pin_of(world, "web-canary")) == ("theirs", "theirs")
     assert (sizes_of(world), weight_of(world)) == ({"v1": 10}, None)
