@@ -178,8 +178,8 @@ async def problem_after(
 async def test_an_endpoint_is_ready_only_when_its_port_takes_connections(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     async with rounds(Configurations(), tmp_path, port=port) as endpoint:
-        while endpoint.problem is not None:
-            await asyncio.sleep(0)  # noqa: ASYNC110 - each turn of the loop is looked at
+        while endpoint.problem is not None:  # noqa: ASYNC110 - each turn of the loop is looked at
+            await asyncio.sleep(0)
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.close()
 
