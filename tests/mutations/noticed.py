@@ -87,7 +87,7 @@ NOTICES: Mapping[str, tuple[str, ...]] = {
     "test_rollback_with_too_few_stable_pods_grows_them_before_the_traffic_comes_back": (
         "few stable pods take all traffic back",
     ),
-    "test_a_workload_that_another_rollout_holds_is_not_let_go": (
+    "test_a_rollout_that_never_released_removes_no_pin_before_the_other_has_a_canary_service": (
         "a Rollout un-pins what another one pinned",
     ),
     "test_scripts_are_heard_before_there_is_a_pod_of_the_new_version": (

@@ -19,6 +19,15 @@ OF_DOORS: tuple[Mutation, ...] = (
         ),
     ),
     *named(
+        "controller.webhook.endpoint",
+        (
+            "a replica is ready before its port listens",
+            "        if self._trouble is None and not self.listening.is_set():\n",
+            "        if self._trouble is None and self.listening is None:\n",
+            "component/certificates/test_rounds.py::test_an_endpoint_is_ready_only_when_its_port_takes_connections",
+        ),
+    ),
+    *named(
         "controller.webhook.waiting",
         (
             "a flood of one address takes the turns of others",

@@ -1,8 +1,59 @@
-"""Deliberate defects of the status, and of the share between two steps."""
+"""Deliberate defects of the status, of the share between two steps, and of objects that a former Rollout left."""
 
 from tests.mutations.mutation import Mutation, named
 
 OF_PROMISES: tuple[Mutation, ...] = (
+    *named(
+        "controller.reconcilers.unclaimed",
+        (
+            "a Rollout of another namespace keeps the objects of a copy",
+            "    here = any(rollout.metadata.namespace == made.namespace for rollout in rollouts)\n",
+            "    here = any(rollouts)\n",
+            "unit/domain/rollout/test_claiming.py::test_the_objects_of_a_copied_namespace_are_claimed_while_the_first_rollout_lives",
+        ),
+        (
+            "an extra Deployment that a former Rollout left is not claimed",
+            "        if not meta.deleting and _has_lost_its_rollout(",
+            "        if meta.deleting and _has_lost_its_rollout(",
+            "unit/domain/rollout/test_claiming.py::test_the_objects_of_a_former_rollout_go_with_the_release",
+        ),
+    ),
+    *named(
+        "controller.domain.rollout.claiming",
+        (
+            "a workload that was made again has nothing to restore",
+            "    if not _has_left_something(context):\n",
+            "    if context.seen.workload is not None:\n",
+            "unit/domain/rollout/test_claiming.py::test_what_is_left_beside_a_workload_that_was_made_anew_is_restored",
+        ),
+    ),
+    *named(
+        "controller.domain.rollout.other_workloads",
+        (
+            "pods of another workload lose their requests and nobody is told",
+            "        if number\n",
+            "        if number < 0\n",
+            "unit/domain/rollout/test_other_workloads.py::test_pods_of_another_workload_behind_a_pinned_service_are_warned_of_once",
+        ),
+    ),
+    *named(
+        "controller.domain.rollout.services",
+        (
+            "two releases pin one Service in turn",
+            "        and not context.is_pinned_by_another(name)\n    )\n\n\ndef unpin(",
+            "    )\n\n\ndef unpin(",
+            "unit/domain/rollout/test_obstacles.py::test_of_two_releases_that_began_together_only_one_pins_the_service",
+        ),
+    ),
+    *named(
+        "controller.domain.pods.canary",
+        (
+            "the extra Deployment adopts the stable ReplicaSet",
+            "    if not others:\n",
+            "    if others is not None:\n",
+            "unit/domain/pods/test_deployment.py::test_the_extra_deployment_adopts_no_replica_set_that_the_workload_leaves",
+        ),
+    ),
     *named(
         "controller.domain.rollout.steps",
         (

@@ -4,13 +4,14 @@ import pytest
 from msgspec import structs
 
 from controller.api import names
-from controller.api.meta import ObjectMeta
+from controller.api.meta import Key, ObjectMeta
 from controller.api.rollout import Phase, StepState, WorkloadRef
 from controller.domain import reasons
 from controller.domain.rollout.phases import decide
 from controller.domain.rollout.status import condition
 from tests.unit.builders import (
     KEY,
+    NAMESPACE,
     inner_of,
     make_deployment,
     make_rollout,
@@ -304,6 +305,22 @@ def test_a_workload_that_another_rollout_holds_is_not_let_go() -> None:
     assert world.cluster.rollouts.get(key) is None
     assert workload_of(world).metadata.annotations == annotations
     assert weight_of(world) == 20
+
+
+def test_a_rollout_that_never_released_removes_no_pin_before_the_other_has_a_canary_service() -> (
+    None
+):
+    world = started(watched=False)
+    pinned_to = pin_of(world)
+    key = KEY._replace(name="other")
+    metadata = ObjectMeta(name="other", namespace="shop", finalizers=(names.ROLLOUT_FINALIZER,))
+    world.cluster.rollouts.put(structs.replace(make_rollout(), metadata=metadata))
+    world.cluster.services.remove(Key(NAMESPACE, "web-canary"))
+    world.cluster.rollouts.delete(key)
+    for _ in range(3):
+        world.pass_over(key)
+    assert world.cluster.rollouts.get(key) is None
+    assert pin_of(world) == pinned_to != ""
 
 
 def test_one_of_two_idle_rollouts_of_a_workload_can_be_deleted() -> None:

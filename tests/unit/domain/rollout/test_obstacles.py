@@ -282,16 +282,7 @@ def test_a_canary_service_gets_the_ports_that_the_stable_one_gets_in_mid_release
 @BOTH
 def test_a_service_that_another_release_has_pinned_is_left_to_it(style: str) -> None:
     world = make_world(make_rollout(style=style), services=("web", "web-canary"))
-    ours = world.cluster.rollouts[KEY]
-    ref = structs.replace(ours.spec.workload_ref, name="other")
-    other = world.cluster.rollouts.put(
-        structs.replace(
-            ours,
-            metadata=structs.replace(ours.metadata, name="other", uid=""),
-            spec=structs.replace(ours.spec, workload_ref=ref),
-        )
-    )
-    pin_for_another(world, other.metadata.uid)
+    pin_for_another(world, another_rollout(world))
     release(world)
     world.rest()
     assert reason_of(world, "Stalled") == reasons.SERVICE_IN_USE
@@ -302,6 +293,27 @@ def test_a_service_that_another_release_has_pinned_is_left_to_it(style: str) -> 
     world.rest()
     assert status_of(world).phase == Phase.HEALTHY
     assert (pin_of(world), pin_of(world, "web-canary")) == ("theirs", "theirs")
+
+
+@BOTH
+def test_of_two_releases_that_began_together_only_one_pins_the_service(style: str) -> None:
+    world = started(style, watched=False)
+    pin_for_another(world, another_rollout(world))
+    wait(world, 60)
+    assert (pin_of(world), pin_of(world, "web-canary")) == ("theirs", "theirs")
+
+
+def another_rollout(world: World) -> str:
+    """The UID of a Rollout of another workload, with the same Service."""
+    ours = world.cluster.rollouts[KEY]
+    ref = structs.replace(ours.spec.workload_ref, name="other")
+    other = structs.replace(
+        ours,
+        metadata=structs.replace(ours.metadata, name="other", uid=""),
+        spec=structs.replace(ours.spec, workload_ref=ref),
+        status=RolloutStatus(),
+    )
+    return world.cluster.rollouts.put(other).metadata.uid
 
 
 def pin_for_another(world: World, uid: str) -> None:
