@@ -18,12 +18,19 @@ from controller.api.rollout import Rollout, RolloutStatus, StepState
 from controller.domain.decision import ConfigAction, Decision, Done, NotYet, Refusal
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide, refused
-from controller.effects.apply import Histories, Measures, Pass, Routes, WorkloadKinds
+from controller.effects.apply import (
+    Histories,
+    Measures,
+    Pass,
+    Routes,
+    WorkloadKinds,
+    of_refused,
+)
 from controller.effects.kept_answers import KeptAnswers
 from controller.effects.missing_pods import EventReads
 from controller.effects.rollouts import write_status
 from controller.effects.writes import KubeWrites, Writes
-from controller.errors import MoonshiftError, NotFound
+from controller.errors import Forbidden, Invalid, MoonshiftError, NotFound
 from controller.kube.ledger import WriteLedger
 from controller.reconcilers.refusals import RefusalWaits
 from controller.reconcilers.rights import RightsAwaited
@@ -86,6 +93,7 @@ class RolloutReconciler:
         self._clock = clock
         self._telling = telling
         self._refusals = RefusalWaits(random, rights)
+        self._status_refusals = RefusalWaits(random, rights)
         self._postponed_since: dict[Key, datetime] = {}
 
     async def reconcile(self, key: Key) -> Result:
@@ -118,7 +126,9 @@ class RolloutReconciler:
             if decision.brief:
                 return Result(wake_after=wake_after)
         elif not effects.gone:
-            await self._write_status(seen.rollout, effects.version, decision, writes)
+            refusal = await self._write_status(seen.rollout, effects.version, decision, writes)
+            if refusal is not None:
+                return self._status_refused(seen.rollout, refusal)
         self._telling.tell(seen, decision, now)
         return Result(wake_after=wake_after)
 
@@ -127,6 +137,7 @@ class RolloutReconciler:
         self._ledger.forget(key)
         self._postponed_since.pop(key, None)
         self._refusals.forget(key)
+        self._status_refusals.forget(key)
         self._telling.forget(key)
         self._answers.forget(key)
 
@@ -167,17 +178,27 @@ class RolloutReconciler:
 
     async def _write_status(
         self, rollout: Rollout, version: str, decision: Decision, writes: Writes
-    ) -> None:
+    ) -> Refusal | None:
+        """Store the status; the refusal if a right or a policy prevents it."""
         if decision.status == rollout.status:
-            return
+            return None
         try:
             await write_status(writes, rollout, version, decision.status)
         except NotFound:
             # Deleted meanwhile: there is no object to write the status to.
             _log.info("rollout is gone", extra={"rollout": str(rollout.metadata.key)})
-        except MoonshiftError:
+        except MoonshiftError as failure:
             self._telling.keep(rollout.metadata.key, decision)
+            if isinstance(failure, Forbidden | Invalid):
+                return of_refused(failure)
             raise
+        return None
+
+    def _status_refused(self, rollout: Rollout, refusal: Refusal) -> Result:
+        """Report it, and look again when the right exists, or after a while: a policy may have changed."""
+        self._telling.status_refused(rollout, refusal.message)
+        meta = rollout.metadata
+        return Result(wake_after=self._status_refusals.next(meta.key, meta.generation, refusal))
 
 
 def _patience(before: RolloutStatus, decision: Decision) -> timedelta | None:

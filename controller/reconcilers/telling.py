@@ -17,6 +17,7 @@ from controller.domain import reasons
 from controller.domain.decision import Decision, Note
 from controller.domain.observation import Observation
 from controller.domain.rollout.drifting import DRIFTED
+from controller.domain.rollout.messages import status_refused
 from controller.domain.rollout.pause import a_person_is_waited_for
 from controller.domain.rollout.release_context import ReleaseContext
 from controller.domain.rollout.status import condition
@@ -73,6 +74,12 @@ class Telling:
         kept = dict.fromkeys((*self._untold.get(key, ()), *facts))
         if kept:
             self._untold[key] = tuple(kept)
+
+    def status_refused(self, rollout: Rollout, message: str) -> None:
+        """The API server refused the status, with this message; only an Event and the log can report it."""
+        self._events(rollout, status_refused(message))
+        extra = {"rollout": str(rollout.metadata.key), "error": message}
+        _log.warning("status refused", extra=extra)
 
     def tell(self, seen: Observation, decision: Decision, now: datetime) -> None:
         """Report a pass whose status is written, or does not change."""

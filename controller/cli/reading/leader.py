@@ -10,12 +10,11 @@ right, and need no message about a release that moves.
 from datetime import datetime, timedelta
 
 from controller.api.names import DEFAULT_NAMESPACE, LEASE
-from controller.api.rollout import Phase, Rollout, StepState
+from controller.api.rollout import Phase, Rollout
 from controller.cli.durations import span
 from controller.cli.failures import explain
 from controller.cli.views.look import since_when
 from controller.cli.views.waiting import at_zero, awaits_approval, pause_of
-from controller.domain.rollout.release_context import moonshift_status
 from controller.domain.shards import shard_of, shards_counted
 from controller.errors import Forbidden, MoonshiftError
 from controller.kube.client import KubeClient
@@ -37,19 +36,12 @@ def seems_to_stand_still(rollout: Rollout, now: datetime) -> bool:
     if status.phase and rollout.metadata.generation <= status.observed_generation:
         if status.phase not in _UNDER_WAY or at_zero(status):
             return False
-        if awaits_approval(rollout) and not _was_approved(rollout):
+        if awaits_approval(rollout):
             return False
         if rollout.spec.strategy.paused and status.phase == Phase.PROGRESSING:
             return False
         since += pause_of(rollout)
     return now - since >= SILENCE_TOLERATED
-
-
-def _was_approved(rollout: Rollout) -> bool:
-    """The status has an approval that no controller has acted on."""
-    inner = rollout.status.of_release
-    sent = inner is not None and inner.current_step_state == StepState.STEP_READY
-    return sent or moonshift_status(rollout.status).approval is not None
 
 
 async def nobody_at_work(client: KubeClient, namespace: str, now: datetime, *, waited: bool) -> str:

@@ -74,8 +74,18 @@ def awaits_approval(rollout: Rollout) -> bool:
         return False
     if current_state(status) != StepState.STEP_PAUSED or moonshift_status(status).goal:
         return False
+    if was_approved(status):
+        return False
     steps, now = steps_of(rollout.spec.strategy), current_step(status)
     return not (0 < now <= len(steps)) or steps[now - 1].pause.duration is None
+
+
+def was_approved(status: RolloutStatus) -> bool:
+    """Somebody approved the present step, and the controller has not stored that it acted on it."""
+    inner, ours = status.of_release, moonshift_status(status)
+    if inner is not None and inner.current_step_state == StepState.STEP_READY:
+        return True
+    return ours.approval is not None and ours.approval.step == ours.step
 
 
 def wait_verb(is_stalled: bool) -> str:
@@ -141,6 +151,8 @@ def _in_step(rollout: Rollout, context: ReleaseContext | None) -> str:
     match state:
         case StepState.STEP_PAUSED if awaits_approval(rollout):
             return APPROVAL
+        case StepState.STEP_PAUSED if was_approved(rollout.status):
+            return f"the controller to store that step({current_step(rollout.status)}) was approved"
         case StepState.STEP_PAUSED:
             return "the pause of this step to end"
         case StepState.STEP_UPGRADE if context is not None and context.seen.workload is not None:

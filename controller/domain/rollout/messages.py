@@ -1,5 +1,7 @@
 """The sentences of `status.message`, with the meaning that clients of the original know."""
 
+from controller.domain import reasons
+from controller.domain.decision import Note, Severity
 from controller.domain.rollout.release_context import ReleaseContext
 
 
@@ -63,3 +65,12 @@ HELD_BY_METRICS = "its metrics hold it"
 def analysing(waited_for: str) -> str:
     """A gate without a verdict yet."""
     return f"wait for its metrics: {waited_for}"
+
+
+def status_refused(message: str) -> Note:
+    """The status itself cannot say that it was refused."""
+    text = (
+        f"the API server refuses to store the status of this Rollout, so it shows an earlier state, and the release "
+        f"waits: {message}"
+    )
+    return Note(reasons.STATUS_REFUSED, text, Severity.WARNING)

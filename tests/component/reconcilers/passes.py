@@ -1,6 +1,6 @@
 """Real passes over the Rollout of a simulated world: the status goes to a stand-in of the API server and comes back."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from random import Random
 
@@ -21,7 +21,7 @@ from controller.domain.decision import (
 from controller.domain.observation import Observation
 from controller.domain.rollout.phases import decide
 from controller.effects.apply import Pass
-from controller.errors import Right
+from controller.errors import ApiError, Right
 from controller.kube.ledger import WriteLedger
 from controller.kube.resources import DEPLOYMENTS, ROLLOUTS, SERVICES, Resource
 from controller.reconcilers.rollout import Decide, Effects, RolloutReconciler
@@ -32,12 +32,34 @@ from tests.unit.builders import KEY
 from tests.unit.worlds import World
 
 
+class StatusRefusing(ApiDouble):
+    """Refuses each write of a status with `refusal`, if there is one."""
+
+    refusal: ApiError | None = None
+
+    async def json_patch(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        operations: Sequence[Mapping[str, object]],
+        subresource: str = "",
+        *,
+        dry_run: bool = False,
+    ) -> bytes:
+        if subresource == "status" and self.refusal is not None:
+            raise self.refusal
+        return await super().json_patch(
+            resource, namespace, name, operations, subresource, dry_run=dry_run
+        )
+
+
 class Passes:
     """One reconciler and its reports; `answer` is the result of every write of a gateway object."""
 
     def __init__(self, world: World, *, decide: Decide = decide, effects: Effects = Pass) -> None:
         self.world = world
-        self.api = ApiDouble()
+        self.api = StatusRefusing()
         self.ledger = WriteLedger()
         self.answer: Outcome = Done(wrote=True)
         self.told: list[tuple[str, str]] = []

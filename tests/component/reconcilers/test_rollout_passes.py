@@ -21,7 +21,7 @@ from controller.domain.decision import (
 from controller.domain.observation import Observation
 from controller.domain.rollout.status import condition, enter, with_moonshift_status
 from controller.effects.apply import Pass
-from controller.errors import Forbidden
+from controller.errors import Forbidden, Invalid, Right
 from controller.kube.resources import DEPLOYMENTS, ROLLOUTS
 from controller.kube.store import Store
 from controller.reconcilers.refusals import LONGEST, SHORTEST
@@ -107,15 +107,39 @@ async def test_a_route_that_was_put_back_is_told_once_though_its_status_was_not_
     world.touch_routes()
     passes = Passes(world)
     passes.api.forbidden.add(("patch", "rollouts"))
-    with pytest.raises(Forbidden):
-        await passes.over()
-    assert passes.told == []
+    await passes.over()
+    assert [reason for reason, _ in passes.told] == [reasons.STATUS_REFUSED]
     passes.api.forbidden.clear()
     world.pass_over(KEY)
     await passes.over()
     assert [reason for reason, _ in passes.told].count(reasons.ROUTE_PUT_BACK) == 1
     await passes.over()
     assert [reason for reason, _ in passes.told].count(reasons.ROUTE_PUT_BACK) == 1
+
+
+async def test_a_status_that_may_not_be_written_is_told_and_waits_for_the_right() -> None:
+    world = started(watched=False)
+    world.touch_routes()
+    passes = Passes(world)
+    missing = Right("patch", "rollouts.kruise.io", "rollouts", "status", "shop", "web")
+    passes.api.refusal = Forbidden("cannot patch rollouts/status", status=403)
+    passes.api.refusal.right = missing
+    looks = [(await passes.over()).wake_after for _ in range(2)]
+    assert looks == [None, None]
+    assert set(passes.awaited) == {(KEY, missing)}
+    assert {reason for reason, _ in passes.told} == {reasons.STATUS_REFUSED}
+    assert dict(passes.told)[reasons.STATUS_REFUSED].endswith("cannot patch rollouts/status")
+
+
+async def test_a_status_that_a_policy_refuses_is_written_again_after_ten_seconds_at_most() -> None:
+    world = started(watched=False)
+    world.touch_routes()
+    passes = Passes(world)
+    passes.api.refusal = Invalid("denied by a policy", status=422)
+    waits = [(await passes.over()).wake_after or 0.0 for _ in range(8)]
+    assert waits[0] <= SHORTEST
+    assert 0.75 * LONGEST <= waits[-1] <= LONGEST
+    assert {reason for reason, _ in passes.told} == {reasons.STATUS_REFUSED}
 
 
 async def test_a_step_that_ends_by_itself_waits_for_no_approval() -> None:

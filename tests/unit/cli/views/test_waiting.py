@@ -40,6 +40,14 @@ BACK_OFF = {
     [
         (make_rollout(), "an approval"),
         (make_rollout(step=2), "the pause of this step to end"),
+        (
+            make_rollout(approval={"step": 1}),
+            "the controller to store that step(1) was approved",
+        ),
+        (
+            make_rollout(step=2, canary={"currentStepState": "StepReady"}),
+            "the controller to store that step(2) was approved",
+        ),
         (make_rollout(conditions=[STALL]), "ServiceNotFound: no web"),
         (make_rollout(phase=""), "a controller: none has seen this Rollout yet"),
         (make_rollout(phase="Initial"), "its workload: a message"),
@@ -143,6 +151,9 @@ def route_to(kind: str) -> Reference:
         ({"state": "StepUpgrade"}, False),
         ({"phase": "Healthy"}, False),
         ({"goal": "Rollback"}, False),
+        ({"approval": {"step": 1}}, False),
+        ({"approval": {"step": 2}}, True),
+        ({"canary": {"currentStepState": "StepReady"}}, False),
     ],
 )
 def test_only_an_endless_pause_awaits_an_approval(parts: dict[str, Any], expected: bool) -> None:
